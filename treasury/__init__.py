@@ -1,0 +1,1 @@
+"""treasury: close the month in a notebook."""

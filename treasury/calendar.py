@@ -1,0 +1,144 @@
+"""Days and months as a treasury counts them: TARGET days, calendar months, instants in UTC.
+
+An instant is an aware datetime in UTC. A day or a month is a calendar period in the reporting time
+zone. A bank's date is a date and has no hour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo
+
+import msgspec
+from dateutil.easter import easter
+
+from treasury.errors import InputError
+
+__all__ = [
+    "Month",
+    "add_target_days",
+    "is_target_day",
+    "next_target_day",
+    "parse_instant",
+    "target_days_between",
+    "target_holidays",
+]
+
+_MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
+_DAY = timedelta(days=1)
+
+
+@cache
+def target_holidays(year: int) -> frozenset[date]:
+    """Days other than weekends on which TARGET is closed (ECB: long-term calendar since 2002)."""
+    sunday = easter(year)
+    return frozenset(
+        {
+            date(year, 1, 1),
+            sunday - 2 * _DAY,
+            sunday + _DAY,
+            date(year, 5, 1),
+            date(year, 12, 25),
+            date(year, 12, 26),
+        }
+    )
+
+
+def is_target_day(day: date) -> bool:
+    """Whether TARGET settles on that day."""
+    return day.weekday() < 5 and day not in target_holidays(day.year)
+
+
+def next_target_day(day: date) -> date:
+    """The first TARGET day after `day`."""
+    return add_target_days(day, 1)
+
+
+def add_target_days(day: date, count: int) -> date:
+    """The `count`-th TARGET day after `day` (`count` of at least 1)."""
+    while count > 0:
+        day += _DAY
+        if is_target_day(day):
+            count -= 1
+    return day
+
+
+def target_days_between(start: date, end: date) -> int:
+    """TARGET days after `start` up to and including `end`; 0 where `end` is not later."""
+    days = (start + n * _DAY for n in range(1, (end - start).days + 1))
+    return sum(map(is_target_day, days))
+
+
+def parse_instant(text: str) -> datetime:
+    """An ISO 8601 date-time as an instant in UTC; one without a zone is taken as UTC."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"{text[:40]!r} is not a date and time", do="write it as 2026-11-01T09:00Z"
+        ) from None
+    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+
+
+class Month(msgspec.Struct, frozen=True, order=True):
+    """A calendar month; its instants depend on the reporting time zone."""
+
+    year: int
+    month: int
+
+    @classmethod
+    def parse(cls, text: str) -> Month:
+        """`2026-10` as a Month; InputError for anything else."""
+        matched = _MONTH.fullmatch(text.strip())
+        if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < 1900:
+            raise InputError(f"{text[:40]!r} is not a month", do="write it as 2026-10")
+        return cls(int(matched[1]), int(matched[2]))
+
+    @classmethod
+    def of(cls, day: date) -> Month:
+        """The month that `day` is in."""
+        return cls(day.year, day.month)
+
+    def __str__(self) -> str:
+        return f"{self.year:04}-{self.month:02}"
+
+    @property
+    def title(self) -> str:
+        """`October 2026`, in English whatever the locale."""
+        return f"{_NAMES[self.month - 1]} {self.year}"
+
+    @property
+    def first(self) -> date:
+        """Its first day."""
+        return date(self.year, self.month, 1)
+
+    @property
+    def last(self) -> date:
+        """Its last day."""
+        return self.next.first - _DAY
+
+    @property
+    def next(self) -> Month:
+        """The month after it."""
+        return Month(self.year + self.month // 12, self.month % 12 + 1)
+
+    def days(self) -> Iterator[date]:
+        """Every day of it, in order."""
+        return (self.first + n * _DAY for n in range((self.last - self.first).days + 1))
+
+    def start(self, zone: ZoneInfo) -> datetime:
+        """The instant, in UTC, at which it begins in `zone`."""
+        return datetime.combine(self.first, time(), zone).astimezone(UTC)
+
+    def end(self, zone: ZoneInfo) -> datetime:
+        """The instant, in UTC, at which the next one begins in `zone` (exclusive)."""
+        return self.next.start(zone)
+
+
+_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July",
+    "August", "September", "October", "November", "December",
+)  # fmt: skip

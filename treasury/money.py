@@ -1,0 +1,130 @@
+"""Exact amounts: the one parser, the one formatter, the only place that multiplies amounts.
+
+An amount is a `Decimal` beside the currency or asset it is in. A float is refused at the door.
+Products and ratios round once, half up, at the scale of the unit they are in.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
+from typing import Final
+
+from treasury.errors import InputError
+
+__all__ = [
+    "EXPONENTS",
+    "PRECISION",
+    "SCALE",
+    "basis_points",
+    "convert",
+    "exponent",
+    "fee_of",
+    "format_amount",
+    "net_crypto",
+    "parse_amount",
+    "quantize",
+]
+
+PRECISION: Final = 38
+SCALE: Final = 18
+"""Every amount is stored as DECIMAL(38, 18): 20 digits before the point, 18 after it."""
+
+EXPONENTS: Final[dict[str, int]] = {
+    # ISO 4217 minor units, and the on-chain decimals of the assets that the services name.
+    "EUR": 2, "USD": 2, "GBP": 2, "CHF": 2, "SEK": 2, "DKK": 2, "NOK": 2, "PLN": 2, "CZK": 2,
+    "HUF": 2, "RON": 2, "BGN": 2, "CAD": 2, "AUD": 2, "JPY": 0, "KRW": 0, "ISK": 0, "CLP": 0,
+    "KWD": 3, "BHD": 3, "TND": 3, "JOD": 3, "OMR": 3,
+    "USDC": 6, "EURC": 6, "USDT": 6, "USDS": 18, "ETH": 18, "POL": 18,
+}  # fmt: skip
+
+_WIDE: Final = Context(prec=80, rounding=ROUND_HALF_UP)
+_PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+
+
+def exponent(currency: str) -> int:
+    """Decimals of a currency or asset: ISO 4217 minor units, on-chain decimals; 2 where unknown."""
+    return EXPONENTS.get(currency, 2)
+
+
+def parse_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal:
+    """The exact decimal of a JSON number's or string's digits; at most 20 + 18 digits.
+
+    Raises InputError for a float, a grouped or localised number, NaN, infinity, or digits that a
+    DECIMAL(38, 18) cannot hold. An unreadable amount is never 0.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+        raise InputError(
+            f"{what}: {type(value).__name__} is not an exact amount",
+            do="give a Decimal, an int or a string of digits",
+        )
+    if isinstance(value, str):
+        value = value.strip()
+        if not _PLAIN.fullmatch(value):
+            raise InputError(f"{what}: {value[:40]!r} is not a number", do="write it as 1234.56")
+    amount = Decimal(value)
+    if not amount.is_finite():
+        raise InputError(f"{what}: {amount} is not a number", do="write it as 1234.56")
+    _, digits, power = amount.as_tuple()
+    assert isinstance(power, int)
+    trimmed = len(digits)
+    while trimmed > 1 and digits[trimmed - 1] == 0:
+        trimmed -= 1
+    power += len(digits) - trimmed
+    if any(digits) and (-power > SCALE or trimmed + power > PRECISION - SCALE):
+        raise InputError(
+            f"{what}: {amount} has more than {PRECISION - SCALE} digits before the point"
+            f" or {SCALE} after it",
+            do="check the record; nothing was rounded",
+        )
+    return amount
+
+
+def quantize(amount: Decimal, currency: str) -> Decimal:
+    """The amount at the decimals of its currency, rounded half up."""
+    return amount.quantize(Decimal(1).scaleb(-exponent(currency)), context=_WIDE)
+
+
+def format_amount(amount: Decimal, currency: str) -> str:
+    """`EUR 25,000.00`, `USDC 10,000.000000`: the currency, then every digit the amount has.
+
+    An amount with more decimals than its currency keeps them all; nothing is rounded for show.
+    """
+    places = exponent(currency)
+    shown = amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
+    if shown != amount:
+        shown = amount.normalize(_WIDE)
+    return f"{currency} {shown:,f}"
+
+
+def fee_of(gross: Decimal, percentage: Decimal, currency: str) -> Decimal:
+    """`percentage` per cent of `gross`, at the decimals of `currency`."""
+    return quantize(_WIDE.divide(_WIDE.multiply(gross, percentage), Decimal(100)), currency)
+
+
+def net_crypto(fiat_gross: Decimal, fee: Decimal, rate: Decimal, asset: str) -> Decimal:
+    """Crypto that an on-ramp delivers: (gross - fee) / rate, where rate is fiat per crypto."""
+    return quantize(_WIDE.divide(fiat_gross - fee, rate), asset)
+
+
+def convert(crypto: Decimal, rate: Decimal, currency: str) -> Decimal:
+    """Fiat gross of an off-ramp: crypto x rate, where rate is fiat per crypto."""
+    return quantize(_WIDE.multiply(crypto, rate), currency)
+
+
+def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
+    """`part` over `whole` in basis points, two decimals; None where `whole` is zero."""
+    if whole == 0:
+        return None
+    ratio = _WIDE.divide(_WIDE.multiply(part, Decimal(10_000)), whole)
+    return ratio.quantize(Decimal("0.01"), context=_WIDE)
+
+
+def is_exact_in(amount: Decimal, currency: str) -> bool:
+    """Whether the amount has no more decimals than its currency."""
+    context = Context(prec=80, traps=[Inexact])
+    try:
+        amount.quantize(Decimal(1).scaleb(-exponent(currency)), context=context)
+    except Inexact:
+        return False
+    return True

@@ -1,0 +1,210 @@
+"""Configuration and secrets: `treasury.toml` in the workspace, read once into a frozen struct.
+
+A secret is never in the file. The file says where it is: `env:NAME`, `file:PATH` or
+`keyring:SERVICE/USER`; it is fetched when a token is asked for and shown nowhere.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.errors import SettingsError
+
+__all__ = [
+    "BankAccount",
+    "Company",
+    "Credential",
+    "Secret",
+    "Service",
+    "Services",
+    "Settings",
+    "load_settings",
+]
+
+FILE_NAME = "treasury.toml"
+
+Environment = Literal["sandbox", "staging", "production"]
+Source = Literal["own_bank", "provider_report"]
+
+
+class Secret:
+    """A string that shows itself to nobody; `reveal()` gives it to the one place that needs it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is not written anywhere")
+
+    def reveal(self) -> str:
+        """The secret itself."""
+        return self._value
+
+
+class Company(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[workspace]`: whose desk this is. `now` fixes the clock and is for the sandbox only."""
+
+    company: str
+    environment: Environment = "sandbox"
+    time_zone: str = "Europe/Brussels"
+    now: datetime | None = None
+
+
+class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One service's base address, version prefix included."""
+
+    base_url: str
+
+
+class Services(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[services]`: the two base addresses and the token address they share."""
+
+    token_url: str
+    finance: Service
+    ramp: Service
+
+
+class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[credentials.NAME]`: a client id, and where its secret is."""
+
+    client_id: str
+    client_secret: str
+
+    def secret(self) -> Secret:
+        """Fetch the secret; SettingsError says where it was looked for, never what was found."""
+        kind, _, place = self.client_secret.partition(":")
+        match kind:
+            case "env":
+                value = os.environ.get(place)
+                missing = f"environment variable {place} is not set"
+            case "file":
+                path = Path(place).expanduser()
+                value = path.read_text("utf-8").strip() if path.is_file() else None
+                missing = f"secret file {path} does not exist"
+            case "keyring":
+                import keyring  # only where it is used: it loads the desktop's secret service
+
+                service, _, user = place.partition("/")
+                value = keyring.get_password(service, user)
+                missing = f"the keyring has no entry {place}"
+            case _:
+                value = None
+                missing = "client_secret names no place (env:NAME, file:PATH, keyring:SERVICE/USER)"
+        if not value:
+            raise SettingsError(
+                f"no secret for {self.client_id}: {missing}",
+                do="set it there, then run the command again",
+            )
+        return Secret(value)
+
+
+class BankAccount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[[accounts]]`: an account whose statements we are given, and who writes them.
+
+    `own_bank` is an account of ours at a bank; `provider_report` is the provider's account on which
+    credits to our virtual IBANs are booked.
+    """
+
+    account: str
+    source: Source
+    currency: str = "EUR"
+    name: str = ""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything `treasury.toml` says."""
+
+    workspace: Company
+    services: Services | None = None
+    credentials: dict[str, Credential] = {}
+    accounts: tuple[BankAccount, ...] = ()
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The reporting time zone."""
+        return ZoneInfo(self.workspace.time_zone)
+
+    def now(self) -> datetime:
+        """The instant that it is, in UTC: the sandbox's fixed one where set, else the machine's."""
+        return self.workspace.now or datetime.now(UTC)
+
+    def credential(self, name: str) -> Credential:
+        """The named credential; SettingsError lists the names there are."""
+        try:
+            return self.credentials[name]
+        except KeyError:
+            known = ", ".join(sorted(self.credentials)) or "none"
+            raise SettingsError(
+                f"there is no credential {name!r} (there are: {known})",
+                do=f"add [credentials.{name}] to {FILE_NAME}",
+            ) from None
+
+
+def load_settings(folder: Path) -> Settings:
+    """Read and check `treasury.toml` in `folder`; SettingsError names the file and the key."""
+    path = folder / FILE_NAME
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise SettingsError(
+            f"{path} does not exist",
+            do="run `treasury init`, or `treasury demo` for a practice company",
+        ) from None
+    try:
+        settings = msgspec.convert(tomllib.loads(text), Settings)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise SettingsError(f"{path}: {error}", do="correct that key") from None
+    _check(settings, path)
+    return settings
+
+
+def _check(settings: Settings, path: Path) -> None:
+    try:
+        _ = settings.zone
+    except (KeyError, ValueError, OSError):
+        raise SettingsError(
+            f"{path}: workspace.time_zone {settings.workspace.time_zone!r} is not a time zone",
+            do="write it as Europe/Brussels",
+        ) from None
+    now = settings.workspace.now
+    if now is not None and (settings.workspace.environment != "sandbox" or now.tzinfo is None):
+        raise SettingsError(
+            f"{path}: workspace.now fixes the clock, which only a sandbox may, with a time zone",
+            do="remove the line",
+        )
+    services = settings.services
+    if services is not None:
+        for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
+            _check_url(url, path)
+
+
+def _check_url(url: str, path: Path) -> None:
+    parts = urlsplit(url)
+    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+        return
+    raise SettingsError(
+        f"{path}: {parts.scheme}://{parts.hostname} is not https",
+        do="plain http is for loopback addresses only",
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host name or address stays on this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
