@@ -1,0 +1,1 @@
+"""Reconciliation: what matches, what does not, and why."""

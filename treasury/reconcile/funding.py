@@ -1,0 +1,196 @@
+"""Requests that wait for their funds, in the words of the desk: state, when it is due, what to do.
+
+The SQL step `funding` says what the bank shows; here the two clocks are read and the next step is
+written. Bank details stay hidden until a request is approved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from treasury.calendar import add_target_days, target_days_between
+from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
+from treasury.money import format_amount
+from treasury.reconcile.rules import Rules
+
+__all__ = ["FUNDING", "FundingRow", "funding_rows", "short_account"]
+
+
+class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One request: `send` is in `currency`; `overdue` counts `overdue_unit`s since `due`."""
+
+    state: str
+    due: date | None
+    overdue: int
+    overdue_unit: str
+    direction: str
+    reference: str
+    send: Decimal | None
+    currency: str
+    to: str
+    to_account: str
+    approved: datetime | None
+    seen: str
+    evidence_to: date | None
+    next_step: str
+    silent: bool
+    request: str
+
+
+FUNDING = pa.schema(
+    [
+        ("state", TEXT),
+        ("due", DATE),
+        ("overdue", pa.int64()),
+        ("overdue_unit", TEXT),
+        ("direction", TEXT),
+        ("reference", TEXT),
+        ("send", AMOUNT),
+        ("currency", TEXT),
+        ("to", TEXT),
+        ("to_account", TEXT),
+        ("approved", INSTANT),
+        ("seen", TEXT),
+        ("evidence_to", DATE),
+        ("next_step", TEXT),
+        ("silent", pa.bool_()),
+        ("request", TEXT),
+    ]
+)
+UNPAID = ("PAY", "CHECK BANK", "RETURNED", "SEND CRYPTO")
+"""States in which our side has still to act, so that our clock runs."""
+
+
+def funding_rows(
+    requests: Iterable[Mapping[str, Any]], rules: Rules, today: date
+) -> list[FundingRow]:
+    """A row for each request of the step `funding`: most overdue first, then the larger amount."""
+    rows = [_row(request, rules, today) for request in requests]
+    return sorted(
+        rows, key=lambda row: (-row.overdue, row.currency, -(row.send or 0), row.reference)
+    )
+
+
+def short_account(account: str | None) -> str:
+    """`…8901`: enough of an account to recognise it by."""
+    return f"…{account[-4:]}" if account else ""
+
+
+def _row(request: Mapping[str, Any], rules: Rules, today: date) -> FundingRow:
+    on_ramp = request["ramp_type"] == "ON_RAMP"
+    state: str = request["state"]
+    approved = request["status"] != "AWAITING_APPROVAL"
+    due = _due(request, on_ramp=on_ramp, rules=rules) if approved else None
+    overdue = 0
+    if due is not None and state in UNPAID:
+        overdue = target_days_between(due, today) if on_ramp else max((today - due).days, 0)
+    silent_since = _silent_since(request, rules, today) if state == "SENT" else 0
+    beneficiary, account = (
+        (request["deposit_beneficiary"], request["deposit_iban"])
+        if on_ramp
+        else (request["deposit_wallet_chain"], request["deposit_wallet_address"])
+    )
+    return FundingRow(
+        state=state,
+        due=due,
+        overdue=overdue,
+        overdue_unit="TARGET day" if on_ramp else "calendar day",
+        direction="on-ramp" if on_ramp else "off-ramp",
+        reference=request["payment_reference"] or "",
+        send=request["fiat_gross"] if on_ramp else request["crypto"],
+        currency=request["fiat_currency"] if on_ramp else request["crypto_currency"],
+        to=(f"{beneficiary or ''} {short_account(account)}".strip()) if approved else "",
+        to_account=(account or "") if approved else "",
+        approved=request["approved_at"],
+        seen=_seen(request, on_ramp=on_ramp),
+        evidence_to=request["evidence_to"] if on_ramp else None,
+        next_step=_next_step(request, due, silent_since, rules),
+        silent=silent_since > 0,
+        request=request["request_id"],
+    )
+
+
+def _due(request: Mapping[str, Any], *, on_ramp: bool, rules: Rules) -> date:
+    approved_on: date = request["approved_on"]
+    if on_ramp:
+        return add_target_days(approved_on, rules.ours_target_days)
+    return approved_on + timedelta(days=rules.ours_target_days)
+
+
+def _silent_since(request: Mapping[str, Any], rules: Rules, today: date) -> int:
+    """TARGET days that the service has been silent past its own time; 0 while it has time."""
+    sent_on: date | None = request["sent_on"]
+    if sent_on is None:
+        return 0
+    return target_days_between(add_target_days(sent_on, rules.theirs_target_days), today)
+
+
+def _seen(request: Mapping[str, Any], *, on_ramp: bool) -> str:
+    """What the bank, or for an off-ramp the service, shows of the payment."""
+    if not on_ramp:
+        return "hash given" if request["state"] == "HASH GIVEN" else "no hash"
+    received: Decimal | None = request["received"]
+    if request["returned_on"] and not received:
+        return f"returned {request['returned_on']:%-d %b}"
+    if received:
+        return f"{format_amount(received, request['fiat_currency'])} {request['sent_on']:%-d %b}"
+    for key, words in (("wrong_on", "contradicted debit"), ("maybe_on", "possible debit")):
+        if request[key]:
+            return f"{words} {request[key]:%-d %b}"
+    return "pending at bank" if request["pending"] else "no debit"
+
+
+def _next_step(
+    request: Mapping[str, Any], due: date | None, silent_since: int, rules: Rules
+) -> str:
+    match request["state"]:
+        case "PAY":
+            return f"Pay by {due:%-d %b} with this reference"
+        case "RETURNED":
+            reason = f" {request['return_reason']}" if request["return_reason"] else ""
+            return f"RETURNED{reason}; fix, then pay again"
+        case "CHECK BANK":
+            return _check_bank(request)
+        case "SENT" if silent_since:
+            days = f"{silent_since} TARGET day{'s' if silent_since > 1 else ''}"
+            return f"Service silent for {days}; ask the provider, do not pay twice"
+        case "SENT":
+            by = add_target_days(request["sent_on"], rules.theirs_target_days)
+            return f"Wait: the service reacts by {by:%-d %b}"
+        case "SENT WRONG":
+            return _sent_wrong(request)
+        case "PAID BEFORE APPROVAL":
+            return "Paid before it was approved; have it approved, or recall the payment"
+        case "SEND CRYPTO":
+            return "Send it, then submit the transaction hash"
+        case _:
+            return "Wait: the service confirms the transaction"
+
+
+def _check_bank(request: Mapping[str, Any]) -> str:
+    if request["maybe_on"]:
+        return f"A debit of {request['maybe_on']:%-d %b} may be this one; decide it first"
+    if request["pending"]:
+        return "Pending at bank; wait for the booked statement, do not pay twice"
+    account = short_account(request["evidence_account"])
+    if request["evidence_to"] is None:
+        which = f" of {account}" if account else " of the paying account"
+        return f"Add the statements{which}; do not pay twice"
+    return f"Add the statement of {account} after {request['evidence_to']:%-d %b}; do not pay twice"
+
+
+def _sent_wrong(request: Mapping[str, Any]) -> str:
+    currency = request["fiat_currency"]
+    if request["received_state"] == "partly_received":
+        short = format_amount(request["remaining"], currency)
+        return f"Short by {short}; ask the provider before you send the rest"
+    if request["received_state"] == "over_received":
+        over = format_amount(request["received"] - request["fiat_gross"], currency)
+        return f"Over by {over}; ask the provider for it back"
+    return f"Contradicted ({request['contradiction']}); contact the provider, do not pay twice"

@@ -1,0 +1,199 @@
+"""Tables handed to the matching function, brought to one typed form or refused by name.
+
+Pandas, Arrow, a DuckDB relation or a Parquet path go in; an Arrow table of exactly the declared
+columns comes out. A missing optional column becomes nulls; an amount that is a float is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from treasury.errors import TableError
+from treasury.lake.declare import AMOUNT, DATE, INSTANT, TEXT
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+
+    TableLike: TypeAlias = pa.Table | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
+
+__all__ = ["DECISIONS", "EXPECTATIONS", "LINES", "Field", "exact_pandas", "read_table"]
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column of an input table: its type, and whether a table without it is refused."""
+
+    name: str
+    type: pa.DataType
+    required: bool = False
+    values: tuple[str, ...] = ()
+
+
+LINES = (
+    Field("entry_id", TEXT, required=True),
+    Field("account", TEXT, required=True),
+    Field("amount", AMOUNT, required=True),
+    Field("currency", TEXT, required=True),
+    Field("direction", TEXT, required=True, values=("CRDT", "DBIT")),
+    Field("booking_date", DATE, required=True),
+    Field("end_to_end_id", TEXT),
+    Field("creditor_reference", TEXT),
+    Field("remittance", TEXT),
+    Field("counterparty_name", TEXT),
+    Field("counterparty_account", TEXT),
+    Field("entry_status", TEXT),
+    Field("is_reversal", pa.bool_()),
+    Field("return_reason", TEXT),
+    Field("original_reference", TEXT),
+    Field(
+        "line_class",
+        TEXT,
+        values=("bank_charge", "own_transfer", "other_business", "conversion_sweep"),
+    ),
+)
+EXPECTATIONS = (
+    Field("expectation_id", TEXT, required=True),
+    Field("kind", TEXT, required=True),
+    Field("code", TEXT, required=True),
+    Field("amount", AMOUNT, required=True),
+    Field("currency", TEXT, required=True),
+    Field("direction", TEXT, required=True, values=("CRDT", "DBIT")),
+    Field("account", TEXT),
+    Field("counterparty_account", TEXT),
+    Field("opened_at", INSTANT),
+    Field("closed_at", INSTANT),
+    Field("status", TEXT),
+)
+DECISIONS = (
+    Field("entry_id", TEXT, required=True),
+    Field("expectation_id", TEXT),
+    Field("verdict", TEXT, required=True, values=("accept", "reject", "ignore")),
+    Field("reason", TEXT),
+)
+
+NULLABLE = {"amount": "expectations", "code": "expectations"}
+
+
+def read_table(source: TableLike | None, fields: tuple[Field, ...], *, what: str) -> pa.Table:
+    """`source` as an Arrow table of exactly `fields`; TableError names the table and the column."""
+    table = _arrow(source, what) if source is not None else pa.table({})
+    if source is None or (table.num_rows == 0 and table.num_columns == 0):
+        return pa.schema([(field.name, field.type) for field in fields]).empty_table()
+    columns = {field.name: _column(table, field, what) for field in fields}
+    return pa.table(columns)
+
+
+def exact_pandas(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table as pandas: Decimals stay Decimals, and an integer beside a null an integer."""
+    import pandas as pd
+
+    integers = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
+    return table.to_pandas(types_mapper=integers.get)
+
+
+def _arrow(source: TableLike, what: str) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, str | Path):
+        try:
+            return pq.read_table(source)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise TableError(
+                f"{what}: {source} does not read as Parquet", do="give the path of a Parquet file"
+            ) from error
+    convert: Callable[[], Any] | None = getattr(source, "to_arrow_table", None)
+    if convert is not None:  # a DuckDB relation
+        return convert()
+    try:
+        return pa.Table.from_pandas(source, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, AttributeError, TypeError) as error:
+        raise TableError(
+            f"{what}: not a table of one type a column ({str(error)[:120]})",
+            do="give pandas, Arrow, a DuckDB relation or a Parquet path",
+        ) from error
+
+
+def _column(table: pa.Table, field: Field, what: str) -> pa.ChunkedArray:
+    if field.name not in table.column_names:
+        if field.required:
+            raise TableError(
+                f"{what}: there is no column {field.name!r}",
+                do=f"add it as {field.type}; the columns are: {', '.join(table.column_names)}",
+            )
+        return pa.chunked_array([pa.nulls(table.num_rows, field.type)])
+    column = _cast(table.column(field.name), field, what)
+    if field.required and column.null_count and NULLABLE.get(field.name) != what:
+        row = pc.index(pc.is_null(column), pa.scalar(value=True)).as_py()
+        raise TableError(
+            f"{what}: {field.name} is missing in row {row}", do="fill or drop that row"
+        )
+    if field.values:
+        strange = pc.unique(column.filter(pc.invert(pc.is_in(column, pa.array(field.values)))))
+        strange = strange.drop_null()
+        if len(strange):
+            raise TableError(
+                f"{what}: {field.name} has the value {strange[0].as_py()!r:.60}",
+                do=f"use one of {', '.join(field.values)}",
+            )
+    return column
+
+
+def _cast(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
+    kind = column.type
+    if kind == field.type:
+        return column
+    if pa.types.is_dictionary(kind):
+        return _cast(column.cast(kind.value_type), field, what)
+    if pa.types.is_null(kind):
+        return pa.chunked_array([pa.nulls(len(column), field.type)])
+    if not _convertible(kind, field.type):
+        raise TableError(
+            f"{what}: column {field.name!r} is {kind}, not {_NAMES[field.type]}",
+            do="convert it first; an amount is never taken from a float"
+            if field.type == AMOUNT
+            else "convert it first",
+        )
+    if _is_list(kind):
+        texts = column.cast(pa.list_(TEXT))
+        return pa.chunked_array([pc.binary_join(chunk, "\n") for chunk in texts.chunks], type=TEXT)
+    if field.type == INSTANT and pa.types.is_timestamp(kind) and kind.tz is None:
+        column = pc.assume_timezone(column.cast(pa.timestamp("us")), "UTC")
+    try:
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise TableError(
+            f"{what}: column {field.name!r} does not fit {_NAMES[field.type]} ({str(error)[:120]})",
+            do="correct the value; nothing was rounded",
+        ) from error
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
+
+
+def _convertible(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Whether a column of `kind` may become `target` without losing or inventing anything."""
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+    if target == TEXT:
+        return is_text or _is_list(kind)
+    if target == AMOUNT:
+        return pa.types.is_decimal(kind) or pa.types.is_integer(kind)
+    if target == pa.bool_():
+        return False
+    return is_text or pa.types.is_temporal(kind)
+
+
+_NAMES = {
+    TEXT: "text",
+    AMOUNT: "an exact decimal",
+    DATE: "a date",
+    INSTANT: "an instant",
+    pa.bool_(): "true or false",
+}

@@ -1,0 +1,4 @@
+-- Every share of a line that counts towards an expectation.
+SELECT entry_id, expectation_id, matched_amount AS amount
+FROM received
+WHERE NOT is_duplicate AND matched_amount > 0

@@ -1,0 +1,10 @@
+-- The reference fields of each line, one row a field, in upper case and with one kind of dash.
+SELECT entry_id, field, translate(upper(text), '‐‑‒–—−', '------') AS text
+FROM (
+    SELECT entry_id, 'end_to_end_id' AS field, end_to_end_id AS text FROM texts
+    UNION ALL
+    SELECT entry_id, 'creditor_reference' AS field, creditor_reference AS text FROM texts
+    UNION ALL
+    SELECT entry_id, 'remittance' AS field, remittance AS text FROM texts
+) AS every_field
+WHERE text IS NOT NULL

@@ -1,0 +1,10 @@
+-- Tier 1: which expectations each line names in full, pairs that a person rejected left out.
+SELECT DISTINCT r.entry_id, r.expectation_id, r.code
+FROM (
+    SELECT entry_id, expectation_id, code FROM whole_tokens
+    UNION ALL
+    SELECT entry_id, expectation_id, code FROM segments
+) AS r
+LEFT JOIN decisions AS d
+    ON d.entry_id = r.entry_id AND d.expectation_id = r.expectation_id AND d.verdict = 'reject'
+WHERE d.entry_id IS NULL

@@ -1,0 +1,203 @@
+"""The matching function: bank lines and expectations in, one outcome a line out.
+
+The steps are SQL over four tables (lines, expectations, decisions, rules) and know no clock, no
+workspace and no network. Steps that later ones share are kept as temporary tables.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.errors import TableError
+from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, exact_pandas, read_table
+from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
+from treasury.reconcile.rules import Rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from treasury.reconcile.inputs import TableLike
+
+__all__ = ["OUTCOMES", "STEPS", "Matches", "match_references"]
+
+
+OUTCOMES = (
+    "ignored",
+    "returned",
+    "duplicate",
+    "conflict",
+    "matched",
+    "suggested",
+    "unreferenced",
+)
+
+REFERENCE_STEPS = (
+    "fields",
+    "tokens",
+    "codes",
+    "whole_tokens",
+    "segments",
+    "whole_references",
+)
+"""From the lines' texts and the codes to whole references; knows neither amounts nor classes."""
+
+OUTCOME_STEPS = (
+    "returns",
+    "pairs",
+    "named",
+    "assigned",
+    "received",
+    "expectation_states",
+    "known_counterparties",
+    "unplaced",
+    "rejoined",
+    "damaged",
+    "unreferenced_amounts",
+    "candidates",
+    "outcomes",
+    "allocations",
+)
+"""From whole references to one outcome a line."""
+
+PACKAGE = "treasury.reconcile.match"
+STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS))
+
+
+class Matches(msgspec.Struct, frozen=True, eq=False):
+    """What became of every line and every expectation, as Arrow tables sorted by id.
+
+    `lines`: entry_id, outcome, expectation_id, tier, reason, matched_amount, runner_up_id, margin,
+    line_class; amounts are in the line's currency. `expectations`: expectation_id, state, received,
+    remaining, last_entry_id. `allocations`: entry_id, expectation_id, amount. `candidates`:
+    entry_id, expectation_id, tier, score, reason, rank. `sql` is the composed query of the
+    outcomes, `rules_hash` the hash of the rules that were used.
+    """
+
+    lines: pa.Table
+    expectations: pa.Table
+    allocations: pa.Table
+    candidates: pa.Table
+    sql: str
+    rules_hash: str
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The lines as a DataFrame with exact Decimals."""
+        return exact_pandas(self.lines)
+
+    def counts(self) -> dict[str, int]:
+        """How many lines ended in each outcome, every outcome named."""
+        found = dict.fromkeys(OUTCOMES, 0)
+        for row in pc.value_counts(self.lines["outcome"]).to_pylist():
+            found[row["values"]] = row["counts"]
+        return found
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{count} {name}" for name, count in self.counts().items() if count)
+        return f"<Matches of {self.lines.num_rows} lines: {shown or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th scope='row'>{html.escape(name)}</th><td>{count}</td></tr>"
+            for name, count in self.counts().items()
+        )
+        caption = f"{self.lines.num_rows} bank lines, rules {self.rules_hash[:12]}"
+        return f"<table><caption>{html.escape(caption)}</caption>{rows}</table>"
+
+
+def match_references(
+    lines: TableLike,
+    expectations: TableLike,
+    *,
+    decisions: TableLike | None = None,
+    rules: Rules | None = None,
+) -> Matches:
+    """Match bank lines to expectations by reference; what is not proved is suggested only.
+
+    Tables are pandas, Arrow, a DuckDB relation or a Parquet path; their columns are those of
+    `treasury.reconcile.inputs`. Raises TableError for a missing or mistyped column, a repeated
+    `entry_id` or `expectation_id`, or an amount that is not positive. Rows may come in any order:
+    the result is the same.
+    """
+    rules = rules or Rules()
+    tables = {
+        "lines": _filled(_unique(read_table(lines, LINES, what="lines"), "entry_id", "lines")),
+        "expectations": _unique(
+            read_table(expectations, EXPECTATIONS, what="expectations"),
+            "expectation_id",
+            "expectations",
+        ),
+        "decisions": read_decisions(decisions),
+        **rule_tables(rules),
+    }
+    _require_positive(tables["lines"])
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        load(connection, tables)
+        run(connection, STEPS)
+        return read_matches(connection, STEPS, rules)
+
+
+def read_decisions(decisions: TableLike | None) -> pa.Table:
+    """People's decisions, checked: a line is accepted or ignored at most once."""
+    table = read_table(decisions, DECISIONS, what="decisions")
+    _unique(table.filter(pc.not_equal(table["verdict"], "reject")), "entry_id", "decisions")
+    return table
+
+
+def read_matches(
+    connection: duckdb.DuckDBPyConnection, steps: tuple[Step, ...], rules: Rules
+) -> Matches:
+    """The result, from a connection on which `steps` have run."""
+
+    def rows(name: str, order: str) -> pa.Table:
+        return connection.table(name).order(order).to_arrow_table()
+
+    return Matches(
+        lines=rows("outcomes", "entry_id"),
+        expectations=rows("expectation_states", "expectation_id"),
+        allocations=rows("allocations", "entry_id, expectation_id"),
+        candidates=rows("candidates", "entry_id, rank"),
+        sql=compose(steps, "outcomes"),
+        rules_hash=rules.hash,
+    )
+
+
+def rule_tables(rules: Rules) -> dict[str, pa.Table]:
+    """The rules as the tables that the steps read."""
+    numbers = ("min_segment", "min_damaged", "window_days", "max_candidates")
+    row: dict[str, Any] = {name: [getattr(rules, name)] for name in numbers}
+    statuses = pa.array(rules.contradicting_statuses, pa.string())
+    return {"rules": pa.table(row), "contradicting_statuses": pa.table({"status": statuses})}
+
+
+def _filled(lines: pa.Table) -> pa.Table:
+    """Marks that a bank leaves out are marks that are not set."""
+    index = lines.schema.get_field_index("is_reversal")
+    marks = pc.fill_null(lines["is_reversal"], fill_value=False)
+    return lines.set_column(index, "is_reversal", marks)
+
+
+def _unique(table: pa.Table, key: str, what: str) -> pa.Table:
+    counts = pc.value_counts(table[key])
+    repeated = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(repeated):
+        raise TableError(
+            f"{what}: {key} {repeated[0]['values'].as_py()!r:.80} is there more than once",
+            do="give each row an id of its own",
+        )
+    return table
+
+
+def _require_positive(lines: pa.Table) -> None:
+    wrong = lines.filter(pc.less_equal(lines["amount"], pa.scalar(0, lines["amount"].type)))
+    if wrong.num_rows:
+        raise TableError(
+            f"lines: the amount of {wrong['entry_id'][0].as_py()!r:.80} is not positive",
+            do="give the amount without a sign and say CRDT or DBIT in `direction`",
+        )

@@ -1,0 +1,38 @@
+-- Every entry of a declared account, as matching reads it. A credit on the provider's account belongs to
+-- the virtual IBAN that it reached; a debit there, to the one it left.
+SELECT
+    e.entry_id,
+    e.statement_id,
+    e.account AS statement_account,
+    d.source,
+    coalesce(v.iban, upper(replace(e.account, ' ', ''))) AS account,
+    e.amount,
+    e.currency,
+    e.direction,
+    e.entry_status,
+    e.booking_date,
+    e.value_date,
+    e.end_to_end_id,
+    array_to_string(e.structured_references, chr(10)) AS creditor_reference,
+    CASE
+        WHEN coalesce(len(e.remittance), 0) > 0 THEN array_to_string(e.remittance, chr(10))
+        ELSE e.additional_information
+    END AS remittance,
+    e.counterparty_name,
+    upper(replace(e.counterparty_account, ' ', '')) AS counterparty_account,
+    coalesce(e.is_reversal, FALSE) AS is_reversal,
+    e.return_reason,
+    CASE WHEN e.is_reversal OR e.return_reason IS NOT NULL
+        THEN coalesce(e.original_end_to_end_id, e.end_to_end_id)
+    END AS original_reference,
+    e.bank_transaction_code,
+    s.proved,
+    e.file_name,
+    e.position
+FROM statement_entries AS e
+JOIN statements AS s ON s.statement_id = e.statement_id
+JOIN declared_accounts AS d ON d.account = upper(replace(e.account, ' ', ''))
+LEFT JOIN (
+    SELECT DISTINCT upper(replace(iban, ' ', '')) AS iban FROM virtual_bank_accounts WHERE iban IS NOT NULL
+) AS v
+    ON v.iban = upper(replace(CASE e.direction WHEN 'CRDT' THEN e.creditor_account ELSE e.debtor_account END, ' ', ''))

@@ -1,0 +1,19 @@
+-- Up to when the statements of every own account in a currency reach without a gap, and from when.
+-- No date where one of the accounts has no proved statement at all; `account` is the one that reaches least.
+SELECT
+    d.currency,
+    CASE WHEN count(*) = count(c.covered_to) THEN max(c.covered_from) END AS covered_from,
+    CASE WHEN count(*) = count(c.covered_to) THEN min(c.covered_to) END AS covered_to,
+    coalesce(
+        min(d.account) FILTER (WHERE c.covered_to IS NULL),
+        min(d.account) FILTER (WHERE c.covered_to = m.least)
+    ) AS account
+FROM declared_accounts AS d
+LEFT JOIN covered AS c ON c.account = d.account
+LEFT JOIN (
+    SELECT o.currency, min(k.covered_to) AS least
+    FROM declared_accounts AS o JOIN covered AS k ON k.account = o.account
+    WHERE o.source = 'own_bank' GROUP BY o.currency
+) AS m ON m.currency = d.currency
+WHERE d.source = 'own_bank'
+GROUP BY d.currency

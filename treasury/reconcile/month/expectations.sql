@@ -1,0 +1,24 @@
+-- What a bank line may belong to: each virtual account's code, and each ramp request whose amounts are
+-- known. An on-ramp expects the debit of its gross amount, an off-ramp the credit of its net amount.
+SELECT
+    id AS expectation_id, 'virtual_bank_account' AS kind, reference_code AS code,
+    upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
+    CAST(NULL AS DECIMAL(38, 18)) AS amount, currency, 'CRDT' AS direction,
+    created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
+FROM virtual_bank_accounts
+UNION ALL
+SELECT
+    id AS expectation_id, 'on_ramp' AS kind, payment_reference AS code,
+    CAST(NULL AS VARCHAR) AS account, upper(replace(deposit_iban, ' ', '')) AS counterparty_account,
+    fiat_amount AS amount, fiat_currency AS currency, 'DBIT' AS direction,
+    created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
+FROM ramp_requests
+WHERE ramp_type = 'ON_RAMP' AND fiat_amount IS NOT NULL
+UNION ALL
+SELECT
+    id AS expectation_id, 'off_ramp' AS kind, payment_reference AS code,
+    upper(replace(company_bank_account_iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
+    fiat_net_amount AS amount, fiat_currency AS currency, 'CRDT' AS direction,
+    created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
+FROM ramp_requests
+WHERE ramp_type = 'OFF_RAMP' AND fiat_net_amount IS NOT NULL

@@ -1,0 +1,27 @@
+-- The fee of each request completed in the month (SUCCEEDED, by its COMPLETED event in the reporting time
+-- zone), with the one tier of today's fee table that has its direction and percentage, where one has.
+SELECT
+    r.id AS request_id,
+    r.payment_reference AS reference,
+    r.ramp_type,
+    CAST(r.completed_at AT TIME ZONE a.zone AS DATE) AS completed_on,
+    r.fiat_currency,
+    r.crypto_currency,
+    r.crypto_chain,
+    r.fiat_amount AS fiat_gross,
+    r.fiat_fee_amount AS fee,
+    r.fiat_net_amount AS fiat_net,
+    r.crypto_amount AS crypto,
+    r.exchange_rate,
+    r.fee_percentage,
+    CASE WHEN t.tiers = 1 THEN t.tier ELSE 'tier not determinable' END AS tier,
+    r.has_detail
+FROM ramp_requests AS r
+CROSS JOIN asked AS a
+LEFT JOIN (
+    SELECT type, percentage, count(*) AS tiers, min(name) AS tier
+    FROM fees GROUP BY type, percentage
+) AS t ON t.type = r.ramp_type AND t.percentage = r.fee_percentage
+WHERE r.status = 'SUCCEEDED'
+    AND r.completed_at >= a.month_start AND r.completed_at < a.month_end
+ORDER BY completed_on, reference

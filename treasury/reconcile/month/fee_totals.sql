@@ -1,0 +1,11 @@
+-- Fees by direction, pair and tier; amounts are in the fiat currency of the row.
+SELECT
+    ramp_type, fiat_currency, crypto_currency, tier, fee_percentage,
+    count(*) AS requests,
+    CAST(sum(fiat_gross) AS DECIMAL(38, 18)) AS fiat_gross,
+    CAST(sum(fee) AS DECIMAL(38, 18)) AS fee,
+    CAST(sum(fiat_net) AS DECIMAL(38, 18)) AS fiat_net,
+    count(*) FILTER (WHERE fee IS NULL) AS without_fee
+FROM fee_requests
+GROUP BY ramp_type, fiat_currency, crypto_currency, tier, fee_percentage
+ORDER BY fiat_currency, ramp_type, crypto_currency, fee_percentage

@@ -1,0 +1,54 @@
+-- Each request that waits for its funds, and each one paid before it was approved: what to do next.
+-- PAY is said only where the statements of every own account in the currency reach, without a gap, from
+-- the approval to the last finished TARGET day; otherwise the bank has to be looked at first.
+SELECT
+    CASE
+        WHEN r.status = 'AWAITING_APPROVAL' THEN 'PAID BEFORE APPROVAL'
+        WHEN r.ramp_type = 'OFF_RAMP' AND coalesce(r.blockchain_transaction_hash, '') = '' THEN 'SEND CRYPTO'
+        WHEN r.ramp_type = 'OFF_RAMP' THEN 'HASH GIVEN'
+        WHEN s.state = 'received' THEN 'SENT'
+        WHEN s.state IN ('partly_received', 'over_received') OR f.contradiction IS NOT NULL THEN 'SENT WRONG'
+        WHEN s.state = 'reopened' AND r.covers THEN 'RETURNED'
+        WHEN f.pending > 0 OR f.maybe_on IS NOT NULL THEN 'CHECK BANK'
+        WHEN r.covers THEN 'PAY'
+        ELSE 'CHECK BANK'
+    END AS state,
+    r.*,
+    s.received,
+    s.remaining,
+    s.state AS received_state,
+    f.sent_on, f.contradiction, f.wrong_on, f.pending, f.maybe_on, f.returned_on, f.return_reason
+FROM (
+    SELECT
+        r.id AS request_id,
+        r.ramp_type,
+        r.status,
+        r.payment_reference,
+        r.fiat_amount AS fiat_gross,
+        r.fiat_net_amount AS fiat_net,
+        r.fiat_currency,
+        r.crypto_amount AS crypto,
+        r.crypto_currency,
+        r.deposit_beneficiary,
+        r.deposit_iban,
+        r.deposit_bic,
+        r.deposit_wallet_address,
+        r.deposit_wallet_chain,
+        r.blockchain_transaction_hash,
+        r.approved_at,
+        CAST(coalesce(r.approved_at, r.created_at) AT TIME ZONE a.zone AS DATE) AS approved_on,
+        e.covered_to AS evidence_to,
+        e.account AS evidence_account,
+        coalesce(
+            e.covered_from <= CAST(coalesce(r.approved_at, r.created_at) AT TIME ZONE a.zone AS DATE)
+            AND e.covered_to >= a.last_finished_day, FALSE
+        ) AS covers
+    FROM ramp_requests AS r
+    CROSS JOIN asked AS a
+    LEFT JOIN evidence AS e ON e.currency = r.fiat_currency
+    WHERE r.status IN ('AWAITING_FUNDS', 'AWAITING_APPROVAL')
+) AS r
+LEFT JOIN expectation_states AS s ON s.expectation_id = r.request_id
+LEFT JOIN funding_lines AS f ON f.request_id = r.request_id
+WHERE r.status = 'AWAITING_FUNDS'
+    OR (r.ramp_type = 'ON_RAMP' AND s.state IN ('received', 'partly_received', 'over_received'))

@@ -1,0 +1,47 @@
+-- Money that had left one side and not reached the other when the month ended.
+SELECT
+    'on-ramp, debited and not delivered' AS what,
+    r.payment_reference AS reference,
+    l.left_on,
+    r.fiat_amount AS amount,
+    r.fiat_currency AS currency,
+    CASE r.status WHEN 'AWAITING_FUNDS' THEN 'bank or service: funds not seen yet' ELSE 'service: ' || r.status END AS where_now,
+    CAST(r.completed_at AT TIME ZONE a.zone AS DATE) AS arrived_on,
+    r.id AS request_id
+FROM ramp_requests AS r
+CROSS JOIN asked AS a
+JOIN (
+    SELECT o.expectation_id, min(b.booking_date) AS left_on
+    FROM outcomes AS o JOIN bank_lines AS b ON b.entry_id = o.entry_id
+    CROSS JOIN asked AS a
+    WHERE o.outcome = 'matched' AND b.booking_date <= a.month_last
+    GROUP BY o.expectation_id
+) AS l ON l.expectation_id = r.id
+WHERE r.ramp_type = 'ON_RAMP'
+    AND (r.completed_at IS NULL OR r.completed_at >= a.month_end)
+    AND r.status IN ('AWAITING_APPROVAL', 'AWAITING_FUNDS', 'PROCESSING', 'SUCCEEDED')
+UNION ALL
+SELECT
+    'off-ramp, crypto sent and money not received' AS what,
+    r.payment_reference AS reference,
+    CAST(h.sent_at AT TIME ZONE a.zone AS DATE) AS left_on,
+    r.crypto_amount AS amount,
+    r.crypto_currency AS currency,
+    'service: ' || r.status AS where_now,
+    p.arrived_on,
+    r.id AS request_id
+FROM ramp_requests AS r
+CROSS JOIN asked AS a
+JOIN (
+    SELECT ramp_request_id, min(created_at) AS sent_at
+    FROM ramp_request_events WHERE event_type = 'TX_HASH_ADDED' GROUP BY ramp_request_id
+) AS h ON h.ramp_request_id = r.id
+LEFT JOIN (
+    SELECT o.expectation_id, min(b.booking_date) AS arrived_on
+    FROM outcomes AS o JOIN bank_lines AS b ON b.entry_id = o.entry_id
+    WHERE o.outcome = 'matched' GROUP BY o.expectation_id
+) AS p ON p.expectation_id = r.id
+WHERE r.ramp_type = 'OFF_RAMP' AND h.sent_at < a.month_end
+    AND (p.arrived_on IS NULL OR p.arrived_on > a.month_last)
+    AND r.status IN ('AWAITING_FUNDS', 'PROCESSING', 'SUCCEEDED')
+ORDER BY currency, left_on, reference

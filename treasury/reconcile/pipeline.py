@@ -1,0 +1,57 @@
+"""Named SQL steps, each a short SELECT in a file of its own, composed into one query.
+
+A step may name the steps before it and the input tables; nothing is formatted into its text. The
+composed text is what runs and what a person sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+__all__ = ["Step", "compose", "load", "load_steps", "run"]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One SELECT and the name that later steps know it by."""
+
+    name: str
+    sql: str
+
+
+@cache
+def load_steps(package: str, names: tuple[str, ...]) -> tuple[Step, ...]:
+    """The steps `names` of `package`, each from the file `<name>.sql`, in that order."""
+    folder = resources.files(package)
+    return tuple(Step(name, (folder / f"{name}.sql").read_text("utf-8").strip()) for name in names)
+
+
+def compose(steps: Iterable[Step], final: str) -> str:
+    """One query: every step as a common table expression, then all rows of `final`."""
+    parts = ",\n".join(f"{_quoted(step.name)} AS (\n{_indent(step.sql)}\n)" for step in steps)
+    return f"WITH {parts}\nSELECT * FROM {_quoted(final)}"
+
+
+def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
+    """Give the connection each Arrow table under its name."""
+    for name, table in tables.items():
+        connection.from_arrow(table).create(name)
+
+
+def run(connection: duckdb.DuckDBPyConnection, steps: Iterable[Step]) -> None:
+    """Run each step once and keep its rows for the steps after it."""
+    for step in steps:
+        connection.sql(step.sql).create(step.name)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -1,0 +1,115 @@
+"""The rules of matching and ageing as data: a frozen struct, loadable from TOML, with its own hash.
+
+The hash travels with every result, so that an answer can be traced to the rules it was given under.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from treasury.errors import SettingsError
+
+__all__ = ["ClassRule", "LineClass", "Rules", "load_rules"]
+
+LineClass = Literal["bank_charge", "own_transfer", "other_business", "conversion_sweep"]
+
+
+class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Lines that are other business: every condition given must hold; texts are RE2 patterns.
+
+    `bank_transaction_code` matches from the start of the ISO 20022 code (`PMNT/ICDT/SALA`);
+    `remittance` and `counterparty_name` are searched without regard to case; `account` and
+    `counterparty_account` are whole accounts; `source` and `direction` are the statement's words.
+    """
+
+    name: str
+    line_class: LineClass
+    source: Literal["own_bank", "provider_report"] | None = None
+    account: str | None = None
+    direction: Literal["CRDT", "DBIT"] | None = None
+    bank_transaction_code: str | None = None
+    counterparty_account: str | None = None
+    counterparty_name: str | None = None
+    remittance: str | None = None
+
+
+DEFAULT_CLASSES = (
+    ClassRule(
+        name="conversion sweep",
+        line_class="conversion_sweep",
+        source="provider_report",
+        direction="DBIT",
+        remittance=r"\b(conversion|sweep)\b",
+    ),
+    ClassRule(
+        name="bank charge",
+        line_class="bank_charge",
+        source="own_bank",
+        bank_transaction_code=r"[A-Z]{4}/[A-Z]{4}/(CHRG|COMM|FEES|COME)",
+    ),
+    ClassRule(
+        name="interest",
+        line_class="bank_charge",
+        source="own_bank",
+        bank_transaction_code=r"[A-Z]{4}/[A-Z]{4}/INTR",
+    ),
+    ClassRule(
+        name="payroll",
+        line_class="other_business",
+        source="own_bank",
+        bank_transaction_code=r"PMNT/[A-Z]{4}/SALA",
+    ),
+    ClassRule(
+        name="tax",
+        line_class="other_business",
+        source="own_bank",
+        bank_transaction_code=r"(PMNT/[A-Z]{4}/TAXE|[A-Z]{4}/[A-Z]{4}/TAXE)",
+    ),
+)
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every choice that matching and ageing make; the defaults are those of the contract."""
+
+    min_segment: int = 8
+    """A code between slashes or dots inside a token counts from this many letters and digits on."""
+    min_damaged: int = 8
+    """A damaged reference is looked for in tokens of at least this many letters and digits."""
+    window_days: int = 30
+    """Without a reference, a line is suggested up to this many days after the request was made."""
+    max_candidates: int = 5
+    """Candidates kept for each line."""
+    contradicting_statuses: tuple[str, ...] = (
+        "CANCELLED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
+    )  # fmt: skip
+    """Statuses of the service that contradict a match."""
+    ours_target_days: int = 1
+    """Our clock: an approved request is due at the end of so many TARGET days later (policy)."""
+    theirs_target_days: int = 1
+    """Their clock: the service reacts to a standard SEPA payment within this many TARGET days."""
+    unreferenced_hours: int = 48
+    """Their clock for a virtual-account credit without its reference: clock hours."""
+    late_target_days: int = 2
+    """From due, a payment is late for this many TARGET days, then missing."""
+    classes: tuple[ClassRule, ...] = DEFAULT_CLASSES
+    """What is other business, classed before matching."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the rules' content, in hexadecimal."""
+        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
+
+
+def load_rules(path: Path) -> Rules:
+    """Read rules from a TOML file; SettingsError names the file and the key that is wrong."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Rules)
+    except FileNotFoundError:
+        raise SettingsError(f"{path} does not exist", do="write it, or name another file") from None
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise SettingsError(f"{path}: {error}", do="correct that key") from None
