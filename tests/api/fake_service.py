@@ -1,0 +1,74 @@
+"""A service that is a function of the test, and one clock that tests move by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import httpx
+
+from treasury.api import Client, Clock
+from treasury.settings import Service, Services
+
+SECRET = "canary-secret-8c1f"
+TOKEN = "canary-token-77aa"
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+class HandClock:
+    """Time that passes only where something sleeps."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.seconds += seconds
+
+    def clock(self) -> Clock:
+        start = datetime(2026, 11, 2, 8, tzinfo=UTC)
+        return Clock(
+            monotonic=lambda: self.seconds,
+            sleep=self.sleep,
+            now=lambda: start + timedelta(seconds=self.seconds - 1000),
+            jitter=lambda _low, high: high,
+        )
+
+
+class FakeService:
+    """Answers tokens by itself and hands everything else to `handler`."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        self.token_requests = 0
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/oauth/token":
+            self.token_requests += 1
+            body = {"access_token": f"{TOKEN}-{self.token_requests}", "expires_in": 300}
+            return httpx.Response(200, json=body | {"token_type": "Bearer"})
+        self.requests.append(request)
+        return self.handler(request)
+
+
+def services_at(base: str) -> Services:
+    return Services(
+        token_url=f"{base}/oauth/token",
+        finance=Service(f"{base}/finance/v1"),
+        ramp=Service(f"{base}/ramp/v1"),
+    )
+
+
+Connect = Callable[[Handler], tuple[Client, FakeService]]
+
+
+def answer(result: object, **beside: object) -> httpx.Response:
+    return httpx.Response(200, json={"success": True, "result": result, **beside})
+
+
+def refusal(status: int, code: str | None = None, **headers: str) -> httpx.Response:
+    body = {"success": False, "errors": [{"code": code, "message": "No."}] if code else []}
+    return httpx.Response(status, content=json.dumps(body), headers=headers)

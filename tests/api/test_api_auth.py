@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+from fake_service import SECRET, TOKEN, Connect, HandClock, answer, refusal
+
+from treasury.api import Client
+from treasury.errors import BadCredentials, SettingsError, Unauthorized, UnexpectedResponse
+from treasury.settings import Credential, Services
+
+
+def test_token_is_fetched_once_and_carried(connect: Connect) -> None:
+    client, service = connect(lambda _: answer({"id": "c"}))
+    for _ in range(5):
+        client.ramp.company.get()
+    assert service.token_requests == 1
+    assert service.requests[0].headers["Authorization"] == f"Bearer {TOKEN}-1"
+
+
+def test_token_is_renewed_thirty_seconds_before_it_expires(
+    connect: Connect, hand_clock: HandClock
+) -> None:
+    client, service = connect(lambda _: answer({"id": "c"}))
+    client.ramp.company.get()
+    hand_clock.seconds += 269
+    client.ramp.company.get()
+    assert service.token_requests == 1
+    hand_clock.seconds += 1
+    client.ramp.company.get()
+    assert service.token_requests == 2
+
+
+def test_one_replay_after_401(connect: Connect) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        fresh = request.headers["Authorization"].endswith("-2")
+        return answer({"id": "r1", "status": "REJECTED"}) if fresh else refusal(401)
+
+    client, service = connect(handler)
+    assert client.ramp.requests.reject("r1", version=3).value.status == "REJECTED"
+    assert [request.content for request in service.requests] == [b'{"version":3}'] * 2
+
+
+def test_401_with_a_fresh_token_is_final(connect: Connect) -> None:
+    client, service = connect(lambda _: refusal(401, "unauthenticated"))
+    with pytest.raises(Unauthorized) as caught:
+        client.ramp.company.get()
+    assert caught.value.code == "UNAUTHENTICATED"
+    assert len(service.requests) == 2
+
+
+def connect_to(services: Services, credential: Credential, clock: HandClock, handler) -> Client:
+    return Client(services, credential, clock=clock.clock(), inner=httpx.MockTransport(handler))
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+def test_refused_credential_says_so_and_is_not_tried_again(
+    services: Services, credential: Credential, hand_clock: HandClock, status: int
+) -> None:
+    asked = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(status, json={"error": "invalid_client"})
+
+    with connect_to(services, credential, hand_clock, handler) as client:
+        for _ in range(3):
+            with pytest.raises(BadCredentials, match=r"harbour-maker .*INVALID_CLIENT"):
+                client.ramp.company.get()
+    assert len(asked) == 1
+    assert asked[0].headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert SECRET.encode() in asked[0].content
+
+
+@pytest.mark.parametrize(
+    "token_answer",
+    [
+        httpx.Response(404),
+        httpx.Response(200, content=b"<html>"),
+        httpx.Response(200, json={"access_token": "two\nlines"}),
+        httpx.Response(200, json={"access_token": ""}),
+    ],
+)
+def test_token_address_that_is_none_is_named(
+    services: Services,
+    credential: Credential,
+    hand_clock: HandClock,
+    token_answer: httpx.Response,
+) -> None:
+    with (
+        connect_to(services, credential, hand_clock, lambda _: token_answer) as client,
+        pytest.raises(UnexpectedResponse, match=r"token_url in treasury\.toml"),
+    ):
+        client.ramp.company.get()
+
+
+def test_token_request_is_repeated_after_a_passing_failure(
+    services: Services, credential: Credential, hand_clock: HandClock
+) -> None:
+    answers = [
+        refusal(503),
+        httpx.Response(200, json={"access_token": "t", "expires_in": 300}),
+        answer({"id": "r", "status": "REJECTED"}),
+    ]
+    with connect_to(services, credential, hand_clock, lambda _: answers.pop(0)) as client:
+        assert client.ramp.requests.reject("r", version=1).value.id == "r"
+
+
+def test_missing_secret_is_a_settings_error(services: Services, hand_clock: HandClock) -> None:
+    nowhere = Credential("harbour-maker", "env:TEST_NO_SUCH_SECRET")
+    with (
+        connect_to(services, nowhere, hand_clock, lambda _: refusal(500)) as client,
+        pytest.raises(SettingsError, match="TEST_NO_SUCH_SECRET"),
+    ):
+        client.ramp.company.get()
+
+
+def test_nothing_shown_holds_secret_or_token(connect: Connect) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        echoed = f"bad header {request.headers['Authorization']}"
+        return httpx.Response(400, json={"errors": [{"code": "X", "message": echoed}]})
+
+    client, service = connect(handler)
+    with pytest.raises(Exception, match="bad header") as caught:
+        client.ramp.company.get()
+    shown = [repr(client), repr(caught.value), str(caught.value), repr(service.requests[0])]
+    shown += [repr(client._auth), repr(vars(client._auth)), repr(client.ramp.requests)]
+    assert not [text for text in shown if SECRET in text or TOKEN in text]

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+from fake_service import Connect, refusal
+
+from treasury import errors
+from treasury.api.errors import error_for, read_refusal
+
+CASES = [
+    (400, "VALIDATION_ERROR", errors.InvalidRequest),
+    (400, "invalid-request", errors.InvalidRequest),
+    (400, "kyc-not-verified", errors.NotReady),
+    (400, "account-not-active", errors.NotReady),
+    (400, "account-wallet-not-active", errors.NotReady),
+    (401, "UNAUTHORIZED", errors.Unauthorized),
+    (402, "insufficient-funds", errors.InsufficientFunds),
+    (403, "FORBIDDEN", errors.Forbidden),
+    (403, "KYB_NOT_VERIFIED", errors.NotReady),
+    (404, "account-not-found", errors.NotFound),
+    (405, "METHOD_NOT_SUPPORTED", errors.NotOffered),
+    (409, "concurrent-modification", errors.VersionConflict),
+    (409, "CONFLICT", errors.VersionConflict),
+    (409, "idempotency-conflict", errors.KeySpent),
+    (415, "INVALID_MEDIA_TYPE", errors.InvalidRequest),
+    (422, "insufficient-funds", errors.InsufficientFunds),
+    (422, "idempotency-conflict", errors.KeySpent),
+    (422, "kyc-required", errors.NotReady),
+    (422, "something-new", errors.InvalidRequest),
+    (418, "TEAPOT", errors.InvalidRequest),
+    (429, "RATE_LIMITED", errors.RateLimited),
+    (500, "internal-error", errors.ServiceFault),
+    (302, None, errors.UnexpectedResponse),
+]
+
+
+@pytest.mark.parametrize(("status", "code", "kind"), CASES)
+def test_status_then_code_decide(status: int, code: str | None, kind: type) -> None:
+    error = error_for(refusal(status, code), "GET /accounts/{id}")
+    assert type(error) is kind
+    assert error.status == status
+    assert error.code == (code and code.upper().replace("-", "_"))
+    assert error.do
+    assert str(error).startswith(f"GET /accounts/{{id}}: {status}")
+
+
+def test_404_without_an_id_means_not_offered(connect: Connect) -> None:
+    client, _ = connect(lambda _: refusal(404, "NOT_FOUND"))
+    with pytest.raises(errors.NotOffered):
+        client.ramp.company.get()
+    with pytest.raises(errors.NotFound):
+        client.ramp.requests.get("r1")
+
+
+def test_404_of_something_else_than_the_service_means_not_offered(connect: Connect) -> None:
+    client, _ = connect(lambda _: httpx.Response(404, content=b"<h1>nginx</h1>"))
+    with pytest.raises(errors.NotOffered):
+        client.ramp.requests.get("r1")
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "expected"),
+    [
+        ({"errors": [{"code": "a-b"}], "traceCode": "t1"}, {}, ("A_B", None, "t1")),
+        ({"failures": [{"code": "X", "message": "m"}]}, {"X-Trace-Id": "t2"}, ("X", "m", "t2")),
+        ({"error": "invalid_client", "error_description": "d"}, {}, ("INVALID_CLIENT", "d", None)),
+        ({"errors": [], "failures": None}, {}, (None, None, None)),
+        ({"errors": "odd", "message": 7}, {}, (None, None, None)),
+        ([1, 2], {"X-Request-Id": "t3"}, (None, None, "t3")),
+    ],
+)
+def test_refusals_of_every_shape_are_read(body: object, headers: dict, expected: tuple) -> None:
+    found = read_refusal(httpx.Response(400, json=body, headers=headers))
+    assert (found.code, found.message, found.trace) == expected
+
+
+def test_a_message_is_one_bounded_line_without_controls() -> None:
+    hostile = "first\r\nsecond\x1b[31m\u202eevil" + "x" * 1000
+    found = read_refusal(httpx.Response(400, json={"errors": [{"code": "A", "message": hostile}]}))
+    assert found.message is not None
+    assert found.message.startswith("first second [31m evil")
+    assert len(found.message) == 300
+    assert found.message.isprintable()
+
+
+def test_a_message_that_repeats_a_token_is_cut(connect: Connect) -> None:
+    said = "token: eyJhbGciOi.eyJzdWIi.x was rejected; client_secret=hunter2hunter2"
+    found = read_refusal(httpx.Response(401, json={"errors": [{"code": "A", "message": said}]}))
+    assert found.message == "token: … was rejected; client_secret=…"

@@ -1,0 +1,100 @@
+"""The bodies of `examples.json` against the models: what the two sides of the house agree on."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from fake_service import Connect
+
+from treasury import errors
+from treasury.api.codec import Record
+from treasury.api.errors import error_for
+
+EXAMPLES = Path(__file__).parents[3] / "shared" / "spec" / "examples.json"
+pytestmark = pytest.mark.skipif(
+    not EXAMPLES.exists(), reason="the specification's examples are not beside the project"
+)
+
+READS = {
+    "GET /parties": lambda c: c.finance.parties.list().items,
+    "GET /parties/{id}": lambda c: [c.finance.parties.get("x")],
+    "GET /accounts": lambda c: c.finance.accounts.list().items,
+    "GET /accounts/{id}": lambda c: [c.finance.accounts.get("x")],
+    "GET /accounts/{accountId}/party-roles": lambda c: c.finance.party_roles.all("x"),
+    "GET /accounts/{accountId}/wallets": lambda c: c.finance.wallets.list("x").items,
+    "GET /accounts/{accountId}/virtual-bank-accounts": lambda c: (
+        c.finance.virtual_bank_accounts.list("x").items
+    ),
+    "GET /accounts/{accountId}/virtual-bank-accounts/{virtualBankAccountId}": lambda c: [
+        c.finance.virtual_bank_accounts.get("x", "y")
+    ],
+    "GET /accounts/{accountId}/transfers": lambda c: c.finance.transfers.list("x").items,
+    "GET /accounts/{accountId}/transfers/{transferId}": lambda c: [
+        c.finance.transfers.get("x", "y")
+    ],
+    "GET /ramp-requests": lambda c: c.ramp.requests.list().items,
+    "GET /ramp-requests/{id}": lambda c: [c.ramp.requests.get("x")],
+    "POST /ramp-requests/{id}/approve": lambda c: [c.ramp.requests.approve("x", version=1)],
+    "POST /ramp-requests/{id}/reject": lambda c: [c.ramp.requests.reject("x", version=1)],
+    "POST /ramp-requests/{id}/cancel": lambda c: [c.ramp.requests.cancel("x", version=1)],
+    "GET /ramp-requests/on-ramp/pairs": lambda c: c.ramp.on_ramp_pairs.all(),
+    "GET /ramp-requests/off-ramp/pairs": lambda c: c.ramp.off_ramp_pairs.all(),
+    "GET /fees": lambda c: c.ramp.fees.all(),
+    "GET /fiat-currencies": lambda c: c.ramp.fiat_currencies.all(),
+    "GET /crypto-currencies": lambda c: c.ramp.crypto_currencies.all(),
+    "GET /company": lambda c: [c.ramp.company.get()],
+    "GET /company-bank-accounts": lambda c: c.ramp.bank_accounts.list().items,
+    "GET /company-bank-accounts/{id}": lambda c: [c.ramp.bank_accounts.get("x")],
+    "GET /company-wallets": lambda c: c.ramp.wallets.list().items,
+    "GET /company-wallets/{id}": lambda c: [c.ramp.wallets.get("x")],
+}
+
+
+def examples() -> dict[str, object]:
+    found: dict[str, object] = json.loads(EXAMPLES.read_text("utf-8")) if EXAMPLES.exists() else {}
+    return found
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+@pytest.mark.parametrize("operation", READS)
+def test_example_reads_whole(connect: Connect, operation: str) -> None:
+    body = json.dumps(examples()[f"{operation} 200"]).encode()
+    client, _ = connect(lambda _: httpx.Response(200, content=body))
+    records: list[Record] = list(READS[operation](client))
+    result = json.loads(body)["result"]
+    assert len(records) == (len(result) if isinstance(result, list) else 1)
+    for record in records:
+        received = json.loads(record.raw)
+        named = {snake(key) for key in received} & set(record.value.__struct_fields__)
+        assert {key for key in named if getattr(record.value, key) is None} == set()
+
+
+def test_bank_configuration_reads_as_one_list(connect: Connect) -> None:
+    body = json.dumps(examples()["GET /bank-accounts/config 200"])
+    client, _ = connect(lambda _: httpx.Response(200, content=body))
+    entries = [(e.value.kind, e.value.code, e.value.name) for e in client.ramp.bank_config.all()]
+    assert entries == [
+        ("account_type", "EUR_SEPA", "SEPA credit transfer"),
+        ("country", "BE", "Belgium"),
+        ("currency", "EUR", "Euro"),
+    ]
+
+
+REFUSED = {key: body for key, body in examples().items() if key[-3:] >= "400"}
+
+
+@pytest.mark.parametrize("key", sorted(REFUSED))
+def test_example_of_a_refusal_is_an_error_of_the_tree(key: str) -> None:
+    operation, _, status = key.rpartition(" ")
+    error = error_for(httpx.Response(int(status), json=REFUSED[key]), operation)
+    first = REFUSED[key]["errors"][0]
+    assert error.code == first["code"].upper().replace("-", "_")
+    assert first.get("message", "") in str(error)
+    assert type(error) is not errors.ServiceError

@@ -1,0 +1,8 @@
+"""The typed client of both services. It knows HTTP and nothing of storage."""
+
+from treasury.api.client import Client, Reply
+from treasury.api.codec import Record
+from treasury.api.paging import Page
+from treasury.api.transport import Clock, Limits
+
+__all__ = ["Client", "Clock", "Limits", "Page", "Record", "Reply"]

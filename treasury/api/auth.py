@@ -1,0 +1,137 @@
+"""The access token of one credential: fetched once, shared by all threads, renewed in time.
+
+An `httpx.Auth` flow (finance service, "Authentication"): a request carries the cached token; after
+a 401 the token is renewed and the request is sent once more. One thread fetches while the others
+wait for the same token. The clock is monotonic, so a change of the machine's time does no harm.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Generator
+from urllib.parse import urlencode
+
+import httpx
+import msgspec
+
+from treasury.api.transport import Call, Transport
+from treasury.errors import (
+    BadCredentials,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    NotOffered,
+    Unauthorized,
+    UnexpectedResponse,
+)
+from treasury.settings import Credential, Secret
+
+__all__ = ["TokenAuth"]
+
+OPERATION = "POST {token_url}"
+
+EARLY = 30.0
+"""Seconds before its expiry at which a token is replaced."""
+
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_REFUSALS = (InvalidRequest, Unauthorized, Forbidden)
+
+
+class _Grant(msgspec.Struct, frozen=True):
+    access_token: str
+    expires_in: float = 300.0
+
+
+class _Token(msgspec.Struct, frozen=True):
+    bearer: Secret
+    fresh_until: float
+
+
+class TokenAuth(httpx.Auth):
+    """Bearer tokens by client credentials; `repr` shows the client id and no secret."""
+
+    def __init__(self, token_url: str, credential: Credential, transport: Transport) -> None:
+        self._url = token_url
+        self._credential = credential
+        self._transport = transport
+        self._lock = threading.Lock()
+        self._token: _Token | None = None
+        self._refused: str | None = None
+
+    def __repr__(self) -> str:
+        return f"TokenAuth({self._credential.client_id!r})"
+
+    def sync_auth_flow(
+        self, request: httpx.Request
+    ) -> Generator[httpx.Request, httpx.Response, None]:
+        """Send with the cached token; after a 401 once more with a new one."""
+        token = self._current()
+        request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
+        response = yield request
+        if response.status_code == 401:
+            token = self._current(instead_of=token)
+            request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
+            yield request
+
+    def _current(self, instead_of: _Token | None = None) -> _Token:
+        with self._lock:
+            token = self._token
+            if token is None or token is instead_of or self._now() >= token.fresh_until:
+                token = self._token = self._fetch()
+            return token
+
+    def _now(self) -> float:
+        return self._transport.clock.monotonic()
+
+    def _fetch(self) -> _Token:
+        """A new token. What was refused once is not asked again: guesses may lock a client out."""
+        if self._refused is not None:
+            raise self._bad_credentials(self._refused)
+        asked_at = self._now()
+        try:
+            grant = self._ask()
+        except _REFUSALS as error:
+            self._refused = f"{error.status}" + (f" {error.code}" if error.code else "")
+            raise self._bad_credentials(self._refused) from None
+        except (NotFound, NotOffered) as error:
+            raise _no_token(f"{error.status}") from None
+        early = min(EARLY, grant.expires_in / 2)
+        return _Token(Secret(grant.access_token), asked_at + grant.expires_in - early)
+
+    def _ask(self) -> _Grant:
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": self._credential.client_id,
+            "client_secret": self._credential.secret().reveal(),
+        }
+        call = Call(
+            method="POST",
+            route=OPERATION.partition(" ")[2],
+            url=self._url,
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+            content=urlencode(form).encode(),
+        )
+        response = self._transport.send(call)
+        try:
+            grant = msgspec.json.decode(response.content, type=_Grant)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            grant = _Grant("")
+        if not _VISIBLE.fullmatch(grant.access_token):
+            raise _no_token("without a token")
+        return grant
+
+    def _bad_credentials(self, answer: str) -> BadCredentials:
+        return BadCredentials(
+            f"the token address refused {self._credential.client_id} ({answer})",
+            do="check client_id, the secret, and that both belong to this environment",
+            operation=OPERATION,
+        )
+
+
+def _no_token(answer: str) -> UnexpectedResponse:
+    return UnexpectedResponse(
+        f"the token address answered {answer}",
+        do="check token_url in treasury.toml",
+        operation=OPERATION,
+    )

@@ -1,0 +1,145 @@
+"""A service's refusal as one of the errors of `treasury.errors`: the status decides, then the code.
+
+Codes are compared in upper case with underscores, whatever the generation of the service writes.
+What is shown of a body is its code, its message cut to one line, and its trace id; never a header,
+and never the body itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import msgspec
+
+from treasury import errors as tree
+
+__all__ = ["Refusal", "error_for", "read_refusal"]
+
+_TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+_BEARER = re.compile(r"(?i)(bearer\s+|(?:token|secret|password)\W{1,3})[\w.~+/=-]{6,}")
+
+_BY_STATUS: dict[int, type[tree.ServiceError]] = {
+    400: tree.InvalidRequest,
+    401: tree.Unauthorized,
+    402: tree.InsufficientFunds,
+    403: tree.Forbidden,
+    404: tree.NotFound,
+    405: tree.NotOffered,
+    409: tree.VersionConflict,
+    415: tree.InvalidRequest,
+    422: tree.InvalidRequest,
+    429: tree.RateLimited,
+}
+
+_NOT_READY = {
+    "KYC_NOT_VERIFIED", "KYC_REQUIRED", "KYB_NOT_VERIFIED", "ACCOUNT_NOT_ACTIVE",
+    "ACCOUNT_WALLET_NOT_ACTIVE", "BANK_ACCOUNT_NOT_VERIFIED", "WALLET_NOT_VERIFIED",
+}  # fmt: skip
+_BY_CODE: dict[str, type[tree.ServiceError]] = {
+    **dict.fromkeys(_NOT_READY, tree.NotReady),
+    "INSUFFICIENT_FUNDS": tree.InsufficientFunds,
+    "INSUFFICIENT_BALANCE": tree.InsufficientFunds,
+    "IDEMPOTENCY_CONFLICT": tree.KeySpent,
+    "IDEMPOTENCY_KEY_CONFLICT": tree.KeySpent,
+    "OPTIMISTIC_LOCK_EXCEPTION": tree.VersionConflict,
+    "CONCURRENT_MODIFICATION": tree.VersionConflict,
+    "VERSION_CONFLICT": tree.VersionConflict,
+}
+_REFINED = frozenset({400, 402, 403, 409, 422})
+"""Statuses under which services file several things: here the code is asked as well."""
+
+_DO: dict[type[tree.ServiceError], str] = {
+    tree.InvalidRequest: "nothing was executed; correct the request",
+    tree.Unauthorized: "check that the credential belongs to this environment",
+    tree.InsufficientFunds: "fund the account, or send less; nothing was executed",
+    tree.Forbidden: "use a credential whose role allows it; nothing was executed",
+    tree.NotFound: "check the id, and that the credential belongs to the same company",
+    tree.NotOffered: "this service does not have the operation; do without it",
+    tree.NotReady: "wait for the verification, or ask the provider; nothing was executed",
+    tree.VersionConflict: "read the record again and decide on what it says now",
+    tree.KeySpent: "look up what the key was used for; do not send with a new key before that",
+    tree.RateLimited: "wait a little, then run it again",
+    tree.ServiceFault: "run it again later; if it stays, give the provider the trace id",
+    tree.UnexpectedResponse: "check the address in treasury.toml",
+}
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """What a failed response says: the normalised code, one line of text, the trace id."""
+
+    code: str | None = None
+    message: str | None = None
+    trace: str | None = None
+    is_ours: bool = False
+    """Whether the body has the services' own shape; a proxy's page has not."""
+
+
+def error_for(response: httpx.Response, operation: str) -> tree.ServiceError:
+    """The error that a response without success means."""
+    refusal = read_refusal(response)
+    kind = _kind(response.status_code, refusal, operation)
+    said = ": ".join(part for part in (refusal.code, refusal.message) if part)
+    what = f"{operation}: {response.status_code}" + (f" {said}" if said else "")
+    return kind(
+        what + (f" (trace {refusal.trace})" if refusal.trace else ""),
+        do=_DO[kind],
+        operation=operation,
+        status=response.status_code,
+        code=refusal.code,
+        trace=refusal.trace,
+    )
+
+
+def _kind(status: int, refusal: Refusal, operation: str) -> type[tree.ServiceError]:
+    if status in _REFINED and refusal.code in _BY_CODE:
+        return _BY_CODE[refusal.code]
+    if status == 404 and ("{" not in operation or not refusal.is_ours):
+        return tree.NotOffered
+    if status >= 500:
+        return tree.ServiceFault
+    if 300 <= status < 400:
+        return tree.UnexpectedResponse
+    return _BY_STATUS.get(status, tree.InvalidRequest)
+
+
+def read_refusal(response: httpx.Response) -> Refusal:
+    """Code, message and trace id of a failed response, in any documented shape."""
+    header = next(
+        (response.headers[name] for name in _TRACE_HEADERS if name in response.headers), ""
+    )
+    try:
+        body = msgspec.json.decode(response.content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        body = None
+    if not isinstance(body, dict):
+        return Refusal(trace=_line(header, 80))
+    listed = next((body[key] for key in ("errors", "failures") if _first(body.get(key))), None)
+    first = _first(listed) or body
+    return Refusal(
+        code=_code(first.get("code") or first.get("error")),
+        message=_line(first.get("message") or first.get("error_description")),
+        trace=_line(body.get("traceCode") or header, 80),
+        is_ours=listed is not None or "success" in body,
+    )
+
+
+def _first(listed: Any) -> dict[str, Any] | None:
+    found = isinstance(listed, list) and listed and isinstance(listed[0], dict)
+    return listed[0] if found else None
+
+
+def _code(value: Any) -> str | None:
+    """`invalid-request` and `INVALID_REQUEST` are the same code."""
+    line = _line(value, 80)
+    return line and line.upper().replace("-", "_")
+
+
+def _line(value: Any, length: int = 300) -> str | None:
+    """One line of a service's text, without control characters and without what looks secret."""
+    if not isinstance(value, str):
+        return None
+    text = _BEARER.sub(r"\1…", _CONTROLS.sub(" ", value)).strip()
+    return text[:length] or None
