@@ -1,0 +1,92 @@
+"""A small lake for the tests: records that settle, records that do not, and observations."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from treasury.lake import AMOUNT, BOOL, INSTANT, TEXT, TEXTS, Column, Lake, Table
+
+REQUESTS = Table(
+    "requests",
+    (
+        Column("id", TEXT, "the request"),
+        Column("status", TEXT, "the service's word"),
+        Column("is_open", BOOL, "whether it may still change"),
+        Column("amount", AMOUNT, "what it is about"),
+        Column("created_at", INSTANT, "when"),
+    ),
+    settles=True,
+)
+WALLETS = Table(
+    "wallets",
+    (Column("id", TEXT, "the wallet"), Column("notes", TEXTS, "free text")),
+    volatile=("balances",),
+)
+BALANCES = Table(
+    "balances",
+    (Column("wallet_id", TEXT, "the wallet"), Column("total", AMOUNT, "seen")),
+    key=(),
+    kind="observations",
+)
+CATALOGUE = (REQUESTS, WALLETS, BALANCES)
+START = datetime(2026, 11, 2, 8, tzinfo=UTC)
+EXACT = Decimal("12345678901234567890.123456789012345678")
+
+
+def day(number: int) -> datetime:
+    return START + timedelta(days=number)
+
+
+def requests(**statuses: str) -> pa.Table:
+    """One request per keyword: `a="OPEN"`; DONE is no longer open."""
+    return pa.table(
+        {
+            "id": list(statuses),
+            "status": list(statuses.values()),
+            "is_open": [status != "DONE" for status in statuses.values()],
+            "amount": pa.array([EXACT] * len(statuses), AMOUNT),
+            "created_at": pa.array([START] * len(statuses), INSTANT),
+            "raw": [json.dumps({"id": i, "status": s}) for i, s in statuses.items()],
+        },
+        schema=REQUESTS.row_schema,
+    )
+
+
+def wallets(**raws: Any) -> pa.Table:
+    """One wallet per keyword, with that raw record."""
+    rows = [{"id": i, "notes": ["a", None], "raw": json.dumps(r)} for i, r in raws.items()]
+    return pa.Table.from_pylist(rows, schema=WALLETS.row_schema)
+
+
+def balances(*totals: str) -> pa.Table:
+    return pa.table(
+        {"wallet_id": ["w"] * len(totals), "total": pa.array(map(Decimal, totals), AMOUNT)}
+    )
+
+
+def small_lake(folder: Path) -> Lake:
+    return Lake(folder, CATALOGUE)
+
+
+def put(lake: Lake, number: int, rows: pa.Table, **options: Any) -> Any:
+    """Upsert requests in a commit of their own, on that day."""
+    with lake.writer("sync", day(number)) as writer:
+        return writer.upsert(REQUESTS, rows, **options)
+
+
+def statuses(snapshot: Any) -> dict[str, str]:
+    rows = snapshot.sql("SELECT id, status FROM requests ORDER BY id").to_pylist()
+    return {row["id"]: row["status"] for row in rows}
+
+
+def content(lake: Lake) -> dict[str, Any]:
+    """Everything a reader can see."""
+    snapshot = lake.snapshot()
+    names = [n for t in CATALOGUE for n in ([t.name, t.history] if t.records else [t.name])]
+    return {n: snapshot.sql(f"SELECT * FROM {n} ORDER BY ALL").to_pylist() for n in names}

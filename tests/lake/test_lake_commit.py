@@ -1,0 +1,208 @@
+"""One commit at a time, whole or not at all, whatever happens to the process that makes it."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import lake_crash_child as child
+import pytest
+from lake_samples import BALANCES, REQUESTS, balances, content, day, put, requests, small_lake
+from lake_samples import statuses as statuses_of
+
+from treasury.errors import StorageError, WorkspaceLocked
+from treasury.lake import Lake
+
+SCRIPT = Path(child.__file__)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = small_lake(tmp_path / "desk")
+    with lake.writer("sync", day(0)) as writer:
+        writer.upsert(REQUESTS, requests(a="OPEN", b="OPEN", c="DONE"))
+        writer.append(BALANCES, balances("1"))
+    return lake
+
+
+@pytest.fixture
+def undisturbed(lake: Lake, tmp_path: Path) -> object:
+    """What a run that nobody stops ends in, and how many write points it has."""
+    shutil.copytree(tmp_path / "desk", tmp_path / "copy")
+    other = small_lake(tmp_path / "copy")
+    with child.stopping(-1, child.killed) as count:
+        child.write(other)
+    return content(other), count[0]
+
+
+def raise_stopped() -> None:
+    raise child.Stopped
+
+
+def test_a_run_stopped_at_any_write_point_changes_nothing_and_can_be_repeated(
+    lake: Lake, undisturbed: tuple[dict[str, object], int], tmp_path: Path
+) -> None:
+    before = content(lake)
+    expected, points = undisturbed
+    assert points >= 14
+    for point in range(points):
+        folder = tmp_path / f"stopped-{point}"
+        shutil.copytree(tmp_path / "desk", folder)
+        stopped = small_lake(folder)
+        with child.stopping(point, raise_stopped), pytest.raises(child.Stopped):
+            child.write(stopped)
+        made = point == points - 1  # after the commit's own row
+        assert content(small_lake(folder)) == (expected if made else before), point
+        if not made:
+            child.write(small_lake(folder))
+            assert content(small_lake(folder)) == expected, point
+            assert small_lake(folder).commits()["number"].to_pylist() == [1, 2]
+
+
+def test_recovery_itself_may_be_stopped(
+    lake: Lake, undisturbed: tuple[dict[str, object], int], tmp_path: Path
+) -> None:
+    expected, points = undisturbed
+    for point in range(8):
+        folder = tmp_path / f"stopped-{point}"
+        shutil.copytree(tmp_path / "desk", folder)
+        for stop in (points - 3, point):
+            with child.stopping(stop, raise_stopped), pytest.raises(child.Stopped):
+                child.write(small_lake(folder))
+        child.write(small_lake(folder))
+        assert content(small_lake(folder)) == expected, point
+
+
+@pytest.mark.parametrize("point", [1, 6, 11])
+def test_a_killed_process_leaves_the_lake_free_and_as_it_was(
+    lake: Lake, undisturbed: tuple[dict[str, object], int], tmp_path: Path, point: int
+) -> None:
+    before = content(lake)
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(tmp_path / "desk"), str(point)], check=False, timeout=60
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert content(small_lake(tmp_path / "desk")) == before
+    child.write(lake)
+    assert content(lake) == undisturbed[0]
+
+
+def test_an_exception_commits_nothing(lake: Lake) -> None:
+    before = content(lake)
+
+    def failing() -> None:
+        with lake.writer("sync", day(1)) as writer:
+            writer.upsert(REQUESTS, requests(a="DONE", z="OPEN"))
+            raise child.Stopped
+
+    with pytest.raises(child.Stopped):
+        failing()
+    assert content(lake) == before
+    assert lake.commits().num_rows == 1
+
+
+def test_a_second_writer_is_told_who_holds_the_workspace(lake: Lake, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT), str(tmp_path / "desk"), "hold"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "holding\n"
+            message = rf"holding \(lake_crash_child.py\), process {process.pid} on "
+            with pytest.raises(WorkspaceLocked, match=message):
+                put(lake, 1, requests(a="DONE"))
+            assert statuses_of(lake.snapshot())["a"] == "OPEN"
+        finally:
+            process.kill()
+    put(lake, 1, requests(a="DONE"))
+    assert statuses_of(lake.snapshot())["a"] == "DONE"
+
+
+def test_threads_of_one_process_exclude_each_other(lake: Lake) -> None:
+    refused: list[bool] = []
+
+    def second() -> None:
+        try:
+            put(lake, 1, requests(a="DONE"))
+        except WorkspaceLocked:
+            refused.append(True)
+
+    with lake.writer("sync", day(1)):
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(30)
+    assert refused == [True]
+
+
+def test_a_reader_sees_one_commit_and_never_waits(lake: Lake) -> None:
+    early = lake.snapshot()
+    with lake.writer("sync", day(1)) as writer:
+        writer.upsert(REQUESTS, requests(a="DONE"))
+        writer.append(BALANCES, balances("2"))
+        during = lake.snapshot()
+        assert statuses_of(during)["a"] == "OPEN"
+        assert during.sql("SELECT * FROM balances").num_rows == 1
+    assert statuses_of(early)["a"] == "OPEN"
+    assert early.sql("SELECT * FROM balances").num_rows == 1
+    assert early.sql("SELECT number FROM commits").num_rows == 1
+    after = lake.snapshot()
+    assert statuses_of(after)["a"] == "DONE"
+    assert after.sql("SELECT * FROM balances").num_rows == 2
+
+
+def test_many_commits_keep_their_order(lake: Lake) -> None:
+    for number in range(2, 26):
+        put(lake, number, requests(a="OPEN" if number % 2 else "HELD"))
+    commit = lake.snapshot().commit
+    assert commit is not None
+    assert commit.number == 25
+    assert commit.at == day(25)
+    assert lake.commits()["number"].to_pylist() == list(range(1, 26))
+    assert statuses_of(lake.snapshot(at=day(6)))["a"] == "HELD"
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(lake: Lake) -> None:
+    (lake.folder / "notes").mkdir()
+    (lake.folder / "notes" / "mine.txt").write_text("keep")
+    put(lake, 1, requests(a="DONE"))
+    assert (lake.folder / "notes" / "mine.txt").read_text() == "keep"
+
+
+def test_a_workspace_that_cannot_be_made_is_a_storage_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match="cannot be locked"):
+        put(small_lake(tmp_path / "file" / "desk"), 0, requests(a="OPEN"))
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "lake").write_text("in the way")
+    with pytest.raises(StorageError, match="cannot be written"):
+        put(small_lake(tmp_path / "desk"), 0, requests(a="OPEN"))
+
+
+def test_a_full_disk_is_a_storage_error_and_changes_nothing(lake: Lake, tmp_path: Path) -> None:
+    before = content(lake)
+    script = (
+        "import resource, signal, sys; from pathlib import Path\n"
+        f"sys.path.insert(0, {str(SCRIPT.parent)!r})\n"
+        "import lake_crash_child as child; from treasury.errors import StorageError\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))\n"
+        "try: child.write(child.small_lake(Path(sys.argv[1])))\n"
+        "except StorageError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "desk")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert "cannot be written" in done.stdout, done
+    assert content(small_lake(tmp_path / "desk")) == before

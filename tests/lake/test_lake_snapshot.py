@@ -1,0 +1,160 @@
+"""What SQL over a snapshot may do, and what it says when a stored file is not what was written."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from lake_samples import EXACT, REQUESTS, START, put, requests, small_lake, statuses
+
+from treasury.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
+from treasury.lake import Lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = small_lake(tmp_path / "desk's")
+    put(lake, 0, requests(a="OPEN", b="DONE"))
+    return lake
+
+
+def test_values_are_bound_by_name_and_by_place(lake: Lake) -> None:
+    snapshot = lake.snapshot()
+    hostile = "'; DROP VIEW requests; --"
+    assert snapshot.sql("SELECT $x AS x", {"x": hostile})["x"].to_pylist() == [hostile]
+    assert snapshot.sql("SELECT id FROM requests WHERE status = ?", ["DONE"]).to_pylist() == [
+        {"id": "b"}
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1;",
+        "WITH a AS (SELECT 1 AS n) SELECT n FROM a ORDER BY n -- why not",
+        "DESCRIBE requests",
+        "SHOW TABLES",
+        "SUMMARIZE requests",
+        "PIVOT requests ON status USING count(*)",
+        "FROM requests SELECT raw->>'$.status' AS s",
+    ],
+)
+def test_queries_that_read_are_run(lake: Lake, query: str) -> None:
+    assert lake.snapshot().sql(query).num_rows > 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "COPY (SELECT 1) TO '{file}' (FORMAT parquet, USE_TMP_FILE false)",
+        "WITH a AS MATERIALIZED (COPY (SELECT 1) TO '{file}' (USE_TMP_FILE false)) FROM a",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO '{file}' (FORMAT parquet, USE_TMP_FILE false)",
+        "SELECT 1; COPY (SELECT 1) TO '{file}' (FORMAT parquet, USE_TMP_FILE false)",
+        "FROM query('WITH a AS (COPY (SELECT 1) TO ''{file}'' (USE_TMP_FILE false)) FROM a')",
+        "COPY (SELECT 1) TO '{other}'",
+        "WITH a AS (DELETE FROM commits RETURNING *) SELECT * FROM a",
+        "DELETE FROM commits",
+        "DROP VIEW requests",
+        "CREATE TABLE mine AS SELECT 1",
+        "ATTACH '{other}'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET TimeZone = 'Asia/Tokyo'",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM '/etc/passwd'",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT getenv('HOME')",
+        "SELECT * FROM lake",
+        "SELECT nothing FROM requests",
+        "SELECT 'x'::INTEGER",
+        "SELEC 1",
+        "",
+    ],
+)
+def test_everything_else_is_refused_and_writes_nothing(
+    lake: Lake, tmp_path: Path, query: str
+) -> None:
+    snapshot = lake.snapshot()
+    file = Path(snapshot.files("requests")[0])
+    before = file.read_bytes()
+    text = query.format(file=str(file).replace("'", "''"), other=tmp_path / "other")
+    with pytest.raises(QueryError) as caught:
+        snapshot.sql(text)
+    assert caught.value.do
+    assert file.read_bytes() == before
+    assert not (tmp_path / "other").exists()
+    assert snapshot.sql("SELECT number FROM commits").num_rows == 1
+
+
+def test_instants_are_utc_on_every_thread(lake: Lake) -> None:
+    snapshot = lake.snapshot()
+    seen: list[object] = []
+
+    def read() -> None:
+        row = snapshot.sql("SELECT created_at::VARCHAR AS t, amount FROM requests LIMIT 1")
+        seen.extend(row.to_pylist())
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert seen == [{"t": "2026-11-02 08:00:00+00", "amount": EXACT}] * 4
+
+
+def test_a_connection_of_ones_own_has_the_views_and_no_other_file(lake: Lake) -> None:
+    with lake.snapshot().connection() as connection:
+        connection.execute("CREATE TEMP TABLE step AS SELECT max(amount) AS s FROM requests")
+        assert connection.execute("SELECT s FROM step").fetchall() == [(EXACT,)]
+        with pytest.raises(Exception, match="disabled by configuration"):
+            connection.execute("SELECT * FROM read_text('/etc/passwd')")
+
+
+def test_files_are_those_of_the_pinned_version(lake: Lake) -> None:
+    snapshot = lake.snapshot()
+    before = snapshot.files(REQUESTS)
+    put(lake, 1, requests(a="DONE"))
+    assert snapshot.files("requests") == before
+    assert set(lake.snapshot().files("requests")) != set(before)
+    assert all(Path(file).suffix == ".parquet" for file in before)
+
+
+def test_an_instant_without_a_time_zone_is_refused(lake: Lake) -> None:
+    with pytest.raises(InputError, match="time zone"):
+        lake.snapshot(at=START.replace(tzinfo=None))
+
+
+def test_a_missing_file_is_named(lake: Lake) -> None:
+    file = Path(lake.snapshot().files("requests")[-1])
+    file.unlink()
+    with pytest.raises(WorkspaceDamaged, match=f"{file.name} is missing"):
+        small_lake(lake.folder.parent).snapshot().sql("SELECT sum(amount) FROM requests")
+    with pytest.raises(WorkspaceDamaged, match=file.name):
+        put(lake, 1, requests(a="DONE", b="OPEN"))
+
+
+@pytest.mark.parametrize("damage", ["short", "zeros"])
+def test_a_corrupt_file_is_named(lake: Lake, damage: str) -> None:
+    for name in lake.snapshot().files("requests"):
+        size = Path(name).stat().st_size
+        Path(name).write_bytes(b"\0" * (size if damage == "zeros" else size // 2))
+    with pytest.raises(WorkspaceDamaged, match=r"\.parquet"):
+        small_lake(lake.folder.parent).snapshot().sql("SELECT sum(amount) FROM requests")
+
+
+def test_a_lost_log_is_named(lake: Lake) -> None:
+    for entry in (lake.folder / "requests" / "_delta_log").iterdir():
+        entry.unlink()
+    with pytest.raises(WorkspaceDamaged, match="requests"):
+        statuses(small_lake(lake.folder.parent).snapshot())
+    with pytest.raises(TreasuryError, match="requests"):
+        put(small_lake(lake.folder.parent), 1, requests(a="DONE"))
+
+
+def test_a_lost_commit_file_is_named(lake: Lake) -> None:
+    for file in (lake.folder / "commits").glob("*.parquet"):
+        file.unlink()
+    with pytest.raises(WorkspaceDamaged, match="commits"):
+        lake.snapshot()

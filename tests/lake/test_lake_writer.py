@@ -1,0 +1,220 @@
+"""What an upsert and an append store, and what a reader sees of it then and later."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lake_samples import (
+    BALANCES,
+    CATALOGUE,
+    EXACT,
+    REQUESTS,
+    START,
+    WALLETS,
+    balances,
+    content,
+    day,
+    put,
+    requests,
+    small_lake,
+    statuses,
+    wallets,
+)
+
+from treasury.errors import InputError, StorageError, TableError
+from treasury.lake import TEXT, Changes, Column, Lake, Table
+
+
+def test_new_changed_and_unchanged_rows_are_counted(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    assert put(lake, 0, requests(a="OPEN", b="OPEN")) == Changes(new=2)
+    assert put(lake, 1, requests(a="DONE", b="OPEN", c="OPEN")) == Changes(
+        new=1, changed=1, unchanged=1
+    )
+    assert statuses(lake.snapshot()) == {"a": "DONE", "b": "OPEN", "c": "OPEN"}
+
+
+def test_unchanged_rows_write_no_table(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN", b="DONE"))
+    before = lake.snapshot().commit
+    put(lake, 1, requests(a="OPEN", b="DONE"))
+    after = lake.snapshot().commit
+    assert before is not None
+    assert after is not None
+    assert after.versions == before.versions
+    assert (before.number, after.number) == (1, 2)
+
+
+def test_a_superseded_version_is_kept_with_when_we_saw_it(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN"))
+    put(lake, 1, requests(a="DONE"))
+    query = "SELECT status, valid_from, valid_to, raw FROM requests_history"
+    assert lake.snapshot().sql(query).to_pylist() == [
+        {
+            "status": "OPEN",
+            "valid_from": day(0),
+            "valid_to": day(1),
+            "raw": '{"id": "a", "status": "OPEN"}',
+        }
+    ]
+
+
+def test_records_read_as_they_were_known_at_an_instant(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN"))
+    put(lake, 1, requests(a="HELD", b="OPEN"))
+    put(lake, 2, requests(a="DONE"))
+    moment = timedelta(microseconds=1)
+    assert statuses(lake.snapshot(at=day(0) - moment)) == {}
+    assert statuses(lake.snapshot(at=day(0))) == {"a": "OPEN"}
+    assert statuses(lake.snapshot(at=day(1) - moment)) == {"a": "OPEN"}
+    assert statuses(lake.snapshot(at=day(1))) == {"a": "HELD", "b": "OPEN"}
+    assert statuses(lake.snapshot(at=day(9))) == statuses(lake.snapshot())
+    then = lake.snapshot(at=day(1)).sql("SELECT status FROM requests_history").to_pylist()
+    assert then == [{"status": "OPEN"}]
+    assert lake.snapshot(at=day(1)).sql("SELECT number FROM commits").num_rows == 2
+
+
+def test_a_settled_record_that_changes_again_is_found(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="DONE", b="DONE"))
+    assert put(lake, 1, requests(a="OPEN")) == Changes(changed=1)
+    assert statuses(lake.snapshot()) == {"a": "OPEN", "b": "DONE"}
+    assert lake.snapshot().sql("SELECT id FROM requests WHERE is_open").to_pylist() == [{"id": "a"}]
+
+
+def test_a_record_missing_from_a_complete_listing_is_marked_and_kept(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN", b="DONE"))
+    assert put(lake, 1, requests(a="OPEN"), complete=True) == Changes(unchanged=1, vanished=1)
+    assert put(lake, 2, requests(a="OPEN"), complete=True) == Changes(unchanged=1)
+    query = "SELECT id, vanished_at FROM requests ORDER BY id"
+    assert lake.snapshot().sql(query).to_pylist() == [
+        {"id": "a", "vanished_at": None},
+        {"id": "b", "vanished_at": day(1)},
+    ]
+    assert lake.snapshot(at=day(0)).sql(query)["vanished_at"].null_count == 2
+    assert put(lake, 3, requests(a="OPEN", b="DONE"), complete=True).changed == 1
+    assert lake.snapshot().sql(query)["vanished_at"].null_count == 2
+
+
+def test_two_upserts_in_one_commit_leave_one_version(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN"))
+    with lake.writer("sync", day(1)) as writer:
+        writer.upsert(REQUESTS, requests(a="HELD", b="OPEN"))
+        writer.upsert(REQUESTS, requests(a="DONE", b="DONE"))
+    snapshot = lake.snapshot()
+    assert statuses(snapshot) == {"a": "DONE", "b": "DONE"}
+    assert snapshot.sql("SELECT status FROM requests_history").to_pylist() == [{"status": "OPEN"}]
+
+
+def test_observations_are_added_each_time(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    for number in range(2):
+        with lake.writer("sync", day(number)) as writer:
+            assert writer.append(BALANCES, balances("1.5", "2")) == 2
+    query = "SELECT count(*) AS n FROM balances"
+    assert lake.snapshot().sql(query)["n"][0].as_py() == 4
+    assert lake.snapshot(at=day(0)).sql(query)["n"][0].as_py() == 2
+
+
+def test_records_and_observations_are_not_mixed_up(tmp_path: Path) -> None:
+    with small_lake(tmp_path).writer("sync", START) as writer:
+        with pytest.raises(TableError, match="upsert"):
+            writer.append(REQUESTS, requests(a="OPEN"))
+        with pytest.raises(TableError, match="append"):
+            writer.upsert(BALANCES, balances("1"))
+
+
+def test_amounts_and_raw_come_back_digit_for_digit(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    raw = '{"amount":1.10,"name":"Ünïcode \\u0000 \\"quoted\\"",\n "big":123456789012345678901.5}'
+    rows = requests(a="OPEN")
+    put(lake, 0, rows.set_column(rows.column_names.index("raw"), "raw", pa.array([raw])))
+    back = lake.snapshot().sql("SELECT amount, raw, created_at FROM requests").to_pylist()
+    assert back == [{"amount": EXACT, "raw": raw, "created_at": START}]
+
+
+def test_a_writer_reads_what_was_committed_before_it(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN", b="DONE"))
+    with lake.writer("sync", day(1)) as writer:
+        writer.upsert(REQUESTS, requests(a="DONE"))
+        rows = writer.read(REQUESTS, ["id", "status"], where="is_open")
+        assert rows.to_pylist() == [{"id": "a", "status": "OPEN"}]
+        assert writer.read(WALLETS).num_rows == 0
+
+
+def test_instants_of_commits_only_go_forward(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    for _ in range(3):
+        with lake.writer("sync", START) as writer:
+            assert writer.now >= START
+    instants = lake.commits()["at"].to_pylist()
+    assert instants == [START + timedelta(microseconds=n) for n in range(3)]
+    with pytest.raises(InputError, match="time zone"), lake.writer("x", START.replace(tzinfo=None)):
+        pass
+
+
+def test_a_column_declared_later_reads_as_null_and_then_fills(tmp_path: Path) -> None:
+    put(small_lake(tmp_path), 0, requests(a="OPEN", b="DONE"))
+    wider = Table("requests", (*REQUESTS.columns, Column("late", TEXT, "new")), settles=True)
+    lake = Lake(tmp_path, [wider, WALLETS, BALANCES])
+    query = "SELECT id, late, valid_from FROM requests ORDER BY id"
+    assert lake.snapshot().sql(query)["late"].null_count == 2
+    with lake.writer("sync", day(1)) as writer:
+        rows = requests(a="OPEN").append_column("late", pa.array(["x"]))
+        assert writer.upsert(wider, rows) == Changes(changed=1)
+    assert lake.snapshot().sql(query).to_pylist() == [
+        {"id": "a", "late": "x", "valid_from": day(1)},
+        {"id": "b", "late": None, "valid_from": day(0)},
+    ]
+    with pytest.raises(StorageError, match="late"):
+        put(small_lake(tmp_path), 2, requests(a="DONE"))
+
+
+def test_a_wallet_whose_balance_moved_has_no_new_version(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    for number in range(2):
+        with lake.writer("sync", day(number)) as writer:
+            writer.upsert(WALLETS, wallets(w={"id": "w", "balances": [number]}))
+    assert lake.snapshot().sql("SELECT valid_from FROM wallets").to_pylist() == [
+        {"valid_from": day(0)}
+    ]
+
+
+words = st.sampled_from(["OPEN", "HELD", "DONE"])
+batches = st.lists(st.dictionaries(st.sampled_from("abcd"), words, max_size=4), max_size=4)
+
+
+@given(batches=batches)
+@settings(max_examples=12, deadline=None)
+def test_every_moment_reads_as_a_replay_up_to_it(
+    batches: list[dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    lake = small_lake(tmp_path_factory.mktemp("lake"))
+    known: dict[str, str] = {}
+    for number, batch in enumerate(batches):
+        put(lake, number, requests(**batch))
+    for number, batch in enumerate(batches):
+        known |= batch
+        assert statuses(lake.snapshot(at=day(number))) == dict(sorted(known.items()))
+
+
+def test_an_empty_lake_has_every_table_typed_and_empty(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, CATALOGUE)
+    snapshot = lake.snapshot()
+    assert snapshot.commit is None
+    assert all(rows == [] for rows in content(lake).values())
+    assert snapshot.sql("SELECT * FROM requests").schema == REQUESTS.schema
+    assert snapshot.sql("SELECT * FROM wallets_history").schema == WALLETS.history_schema
+    assert snapshot.sql("SELECT sum(amount) AS s FROM requests")["s"].to_pylist() == [None]
+    assert lake.commits().num_rows == 0

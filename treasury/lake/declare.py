@@ -1,0 +1,122 @@
+"""What a table is: its columns, its key, how it changes. One declaration makes one table.
+
+The declaration is the only place that knows a table's columns; the writer, the views, the content
+hash and the data dictionary are all loops over it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+import msgspec
+import pyarrow as pa
+
+__all__ = [
+    "AMOUNT",
+    "BOOL",
+    "DATE",
+    "INSTANT",
+    "INTEGER",
+    "TEXT",
+    "TEXTS",
+    "Column",
+    "Table",
+]
+
+AMOUNT: Final = pa.decimal128(38, 18)
+INSTANT: Final = pa.timestamp("us", tz="UTC")
+TEXT: Final = pa.string()
+TEXTS: Final = pa.list_(pa.string())
+DATE: Final = pa.date32()
+INTEGER: Final = pa.int64()
+BOOL: Final = pa.bool_()
+
+_TYPES: Final = (AMOUNT, INSTANT, TEXT, TEXTS, DATE, INTEGER, BOOL)
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+
+RAW: Final = pa.field("raw", TEXT)
+VANISHED: Final = pa.field("vanished_at", INSTANT)
+HASH: Final = pa.field("content_hash", TEXT)
+VALID_FROM: Final = pa.field("valid_from", INSTANT)
+VALID_TO: Final = pa.field("valid_to", INSTANT)
+HISTORY: Final = "_history"
+OPEN: Final = "is_open"
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column: its name, its type, what it means and the service's own field it comes from."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _check(_NAME.fullmatch(self.name) is not None, f"{self.name!r} is not snake_case")
+        _check(self.type in _TYPES, f"{self.name}: {self.type} is not a type of the lake")
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A table of the lake.
+
+    `records` have a key, a current version and a history; `observations` are only ever added.
+    `settles`: most records end up unchanging, and the column `is_open` says which may still change;
+    the table is partitioned by it. `volatile` names columns, and top-level fields of `raw`, whose
+    change alone makes no new version (a wallet's balances, which are observations of their own).
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...] = ("id",)
+    settles: bool = False
+    kind: Literal["records", "observations"] = "records"
+    title: str = ""
+    volatile: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        reserved = {RAW.name, VANISHED.name, HASH.name, VALID_FROM.name, VALID_TO.name}
+        _check(_NAME.fullmatch(self.name) is not None, f"table {self.name!r} is not snake_case")
+        _check(not self.name.endswith(HISTORY), f"{self.name}: the lake adds {HISTORY} itself")
+        _check(len(set(names)) == len(names), f"{self.name}: a column is declared twice")
+        _check(not reserved & set(names), f"{self.name}: declares a column that the lake adds")
+        if self.records:
+            _check(bool(self.key), f"{self.name}: records need a key")
+            _check(set(self.key) <= set(names), f"{self.name}: a key column is not declared")
+        if self.settles:
+            _check(self.records, f"{self.name}: observations do not settle")
+            types = {column.name: column.type for column in self.columns}
+            _check(types.get(OPEN) == BOOL, f"{self.name}: settles, and has no {OPEN} column")
+
+    @property
+    def records(self) -> bool:
+        """Whether its rows are records, with a key and a history."""
+        return self.kind == "records"
+
+    @property
+    def history(self) -> str:
+        """The name of the table of its superseded versions."""
+        return self.name + HISTORY
+
+    @property
+    def row_schema(self) -> pa.Schema:
+        """The columns that a writer hands over: the declared ones, and the record as received."""
+        return pa.schema([*((c.name, c.type) for c in self.columns), RAW])
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as stored and read: the row's own, then what the lake keeps about it."""
+        kept = [VANISHED, HASH, VALID_FROM] if self.records else [VALID_FROM]
+        return pa.schema([*self.row_schema, *kept])
+
+    @property
+    def history_schema(self) -> pa.Schema:
+        """The columns of its superseded versions."""
+        return self.schema.append(VALID_TO)
+
+
+def _check(holds: bool, problem: str) -> None:
+    """A wrong declaration is a mistake in the program, found when the module is imported."""
+    if not holds:
+        raise ValueError(problem)

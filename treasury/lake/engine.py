@@ -1,0 +1,178 @@
+"""DuckDB over the lake's Parquet files: views that read, and settings that let nothing else happen.
+
+A connection lives in memory and sees the files of one snapshot. It can reach no other file, no
+network and no extension, and its settings are locked.
+"""
+
+# ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from treasury.errors import QueryError, WorkspaceDamaged
+from treasury.lake.declare import (
+    AMOUNT,
+    BOOL,
+    DATE,
+    INSTANT,
+    INTEGER,
+    OPEN,
+    TEXT,
+    TEXTS,
+    VALID_FROM,
+    VALID_TO,
+)
+from treasury.lake.delta import StoredFile
+
+__all__ = [
+    "Params",
+    "check_reads",
+    "connect",
+    "damage",
+    "known_at",
+    "literal",
+    "lock_down",
+    "quoted",
+    "rows",
+    "scan",
+]
+
+Params = Mapping[str, Any] | Sequence[Any] | None
+
+_SQL_TYPES: Final = {
+    AMOUNT: "DECIMAL(38,18)",
+    INSTANT: "TIMESTAMP WITH TIME ZONE",
+    TEXT: "VARCHAR",
+    TEXTS: "VARCHAR[]",
+    DATE: "DATE",
+    INTEGER: "BIGINT",
+    BOOL: "BOOLEAN",
+}
+
+_READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """An empty database in memory, in UTC, that loads no extension and no stored secret."""
+    connection = duckdb.connect(
+        config={
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "allow_persistent_secrets": "false",
+            "python_enable_replacements": "false",
+        }
+    )
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
+
+
+def lock_down(connection: duckdb.DuckDBPyConnection, readable: Iterable[str]) -> None:
+    """Allow these files and nothing else from here on."""
+    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, readable))}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def quoted(name: str) -> str:
+    """The name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """The text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sql_type(kind: pa.DataType) -> str:
+    """DuckDB's name of a type of the lake."""
+    return _SQL_TYPES[kind]
+
+
+def scan(files: Sequence[StoredFile], wanted: pa.Schema, stored: pa.Schema | None) -> str:
+    """SQL that reads the files of one version with the wanted columns, typed even where empty.
+
+    A column that the stored version does not have yet reads as null.
+    """
+    has = set() if stored is None else set(stored.names)
+    columns = ", ".join(
+        f"{quoted(field.name)}::{sql_type(field.type)} AS {quoted(field.name)}"
+        if field.name in has
+        else f"NULL::{sql_type(field.type)} AS {quoted(field.name)}"
+        for field in wanted
+    )
+    if not files:
+        empty = ", ".join(f"NULL::{sql_type(f.type)} AS {quoted(f.name)}" for f in wanted)
+        return f"SELECT {empty} WHERE false"
+    paths = ", ".join(literal(file.path) for file in files)
+    options = "hive_partitioning = false"
+    if any(file.is_open is not None for file in files):
+        options = f"hive_partitioning = true, hive_types = {{{quoted(OPEN)}: BOOLEAN}}"
+    return f"SELECT {columns} FROM read_parquet([{paths}], {options})"
+
+
+def known_at(current: str, history: str, wanted: pa.Schema, instant: datetime) -> str:
+    """SQL for the rows as known at `instant`, from the scans of a table and of its history."""
+    columns = ", ".join(quoted(name) for name in wanted.names)
+    moment = f"TIMESTAMPTZ {literal(instant.isoformat())}"
+    versions = (
+        f"SELECT *, NULL::{sql_type(INSTANT)} AS {VALID_TO.name} FROM ({current})"
+        f" UNION ALL BY NAME {history}"
+    )
+    return (
+        f"SELECT {columns} FROM ({versions}) WHERE {VALID_FROM.name} <= {moment}"
+        f" AND ({VALID_TO.name} IS NULL OR {VALID_TO.name} > {moment})"
+    )
+
+
+def damage(error: Exception, files: Iterable[StoredFile]) -> WorkspaceDamaged | None:
+    """The stored file that an error comes from; None where all of them are as they were written."""
+    for file in files:
+        problem = _problem(file, str(error))
+        if problem:
+            return WorkspaceDamaged(
+                f"the stored file {file.path} {problem}",
+                do="restore the workspace from a copy, or start a new one and sync",
+            )
+    return None
+
+
+def _problem(file: StoredFile, error: str) -> str:
+    path = Path(file.path)
+    if not path.is_file():
+        return "is missing"
+    size = path.stat().st_size
+    if size != file.size:
+        return f"has {size} bytes, not the {file.size} that were written"
+    return f"does not read ({error})" if file.path in error else ""
+
+
+def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:
+    """The rows of a query as Arrow: decimals stay exact."""
+    relation = connection.sql(query, params=params)
+    if relation is None:
+        raise QueryError("the statement gives no rows", do="write a query that reads")
+    return relation.to_arrow_table()
+
+
+def check_reads(connection: duckdb.DuckDBPyConnection, query: str, params: Params) -> None:
+    """Refuse anything but one statement that only reads.
+
+    DuckDB lets a WITH clause hold a COPY, but only at the top level: planning the query as a
+    subquery makes its own binder refuse every clause that writes.
+    """
+    statements = connection.extract_statements(query)
+    if len(statements) != 1 or statements[0].type not in _READS:
+        raise QueryError(
+            "only one SELECT at a time can be run over the lake",
+            do="write a single query that reads",
+        )
+    text = statements[0].query.rstrip().rstrip(";")
+    connection.execute(f"EXPLAIN SELECT * FROM (\n{text}\n)", params)

@@ -1,0 +1,86 @@
+"""One writer at a time: a lock on the workspace, and a note beside it saying who holds it.
+
+The operating system frees the lock when its holder dies, so a killed run never locks the workspace;
+the note is only for people and may outlive its writer.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import filelock
+import msgspec
+
+from treasury.errors import StorageError, WorkspaceLocked
+
+__all__ = ["Holder", "workspace_lock"]
+
+FILE_NAME = "treasury.lock"
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """The process that is writing to the workspace."""
+
+    pid: int
+    host: str
+    command: str
+    since: datetime
+
+
+@contextmanager
+def workspace_lock(folder: Path, command: str) -> Iterator[Holder]:
+    """Hold the workspace in `folder` for writing; WorkspaceLocked names the present holder."""
+    path = folder / FILE_NAME
+    lock = filelock.FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except filelock.Timeout:
+        raise WorkspaceLocked(
+            f"another process is writing to {folder}: {_described(_note(path))}",
+            do="wait until it has finished, then run this again",
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        raise StorageError(
+            f"{folder} cannot be locked for writing: {error}",
+            do="use a local folder that you may write to",
+        ) from error
+    try:
+        holder = Holder(os.getpid(), socket.gethostname(), command, datetime.now(UTC))
+        _write(_note(path), holder)
+        yield holder
+    finally:
+        _note(path).unlink(missing_ok=True)
+        lock.release()
+
+
+def command_line(kind: str) -> str:
+    """What is running, as a person would recognise it."""
+    return f"{kind} ({Path(sys.argv[0]).name or 'python'})"
+
+
+def _note(path: Path) -> Path:
+    return path.with_name(path.name + ".json")
+
+
+def _write(note: Path, holder: Holder) -> None:
+    try:
+        note.write_bytes(msgspec.json.encode(holder))
+    except OSError as error:
+        raise StorageError(
+            f"{note} cannot be written: {error}", do="free disk space, or choose another folder"
+        ) from error
+
+
+def _described(note: Path) -> str:
+    try:
+        holder = msgspec.json.decode(note.read_bytes(), type=Holder)
+    except (OSError, msgspec.DecodeError):
+        return "it has only just begun"
+    return f"{holder.command}, process {holder.pid} on {holder.host}, since {holder.since:%F %TZ}"

@@ -1,0 +1,148 @@
+"""One consistent view of every table: the last commit, or the records as known at an instant.
+
+A snapshot pins the versions that one commit names, so what it reads never changes and never waits,
+whatever a writer does meanwhile.
+"""
+
+# ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+
+import duckdb
+import pyarrow as pa
+
+from treasury.errors import InputError, QueryError
+from treasury.lake import delta, engine
+from treasury.lake.commits import COMMITS, Commit
+from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
+from treasury.lake.declare import Table
+
+__all__ = ["Snapshot"]
+
+_OF_THE_QUERY = (
+    # What a query can do wrong by itself; anything else is first held against the stored files.
+    duckdb.ParserException,
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.PermissionException,
+)
+
+
+class Snapshot:
+    """Every table of the catalogue at one commit, for SQL."""
+
+    def __init__(
+        self,
+        catalogue: Mapping[str, Table],
+        commit: Commit | None,
+        at: datetime | None,
+        opened: Callable[[str, int], delta.StoredTable],
+        commits: Callable[[], pa.Table],
+    ) -> None:
+        if at is not None and at.tzinfo is None:
+            raise InputError(f"{at} has no time zone", do="write it as 2026-11-01T09:00Z")
+        self.at = at
+        self.commit = commit
+        self._catalogue = catalogue
+        self._opened = opened
+        self._commits = commits
+        self._lock = threading.Lock()
+        self._shared: duckdb.DuckDBPyConnection | None = None
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A fresh connection with a view per table, per history, and the table `commits`.
+
+        For SQL of our own: it can read the snapshot's files and no other, but it does not stop a
+        COPY onto one of them. SQL that a person wrote goes through `sql`.
+        """
+        connection = engine.connect()
+        files: list[str] = []
+        with self._errors():
+            for table in self._catalogue.values():
+                for view, select in self._views(table).items():
+                    connection.execute(f"CREATE VIEW {engine.quoted(view)} AS {select}")
+                files += self.files(table)
+            self._add_commits(connection)
+            engine.lock_down(connection, files)
+        return connection
+
+    def sql(self, query: str, params: engine.Params = None) -> pa.Table:
+        """The rows of one SELECT, decimals exact; QueryError for anything else."""
+        with self._lock:
+            if self._shared is None:
+                self._shared = self.connection()
+            cursor = self._shared.cursor()
+        with self._errors(), cursor:
+            engine.check_reads(cursor, query, params)
+            return engine.rows(cursor, query, params)
+
+    def files(self, table: Table | str) -> list[str]:
+        """The Parquet files of a table and of its history in this snapshot."""
+        declared = self._catalogue[table] if isinstance(table, str) else table
+        stored = (self._stored(declared.name), self._stored(declared.history))
+        return [file.path for one in stored if one is not None for file in one.files]
+
+    def _views(self, table: Table) -> dict[str, str]:
+        current = self._scan(table.name, table.schema)
+        if not table.records:
+            return {table.name: current if self.at is None else _until(current, self.at)}
+        history = self._scan(table.history, table.history_schema)
+        if self.at is not None:
+            known = engine.known_at(current, history, table.schema, self.at)
+            return {table.name: known, table.history: _until(history, self.at, "valid_to")}
+        return {table.name: current, table.history: history}
+
+    def _scan(self, name: str, wanted: pa.Schema) -> str:
+        stored = self._stored(name)
+        if stored is None:
+            return engine.scan((), wanted, None)
+        return engine.scan(stored.files, wanted, stored.schema)
+
+    def _stored(self, name: str) -> delta.StoredTable | None:
+        if self.commit is None or name not in self.commit.versions:
+            return None
+        return self._opened(name, self.commit.versions[name])
+
+    def _add_commits(self, connection: duckdb.DuckDBPyConnection) -> None:
+        last = 0 if self.commit is None else self.commit.number
+        rows = self._commits() if last else COMMITS_SCHEMA.empty_table()
+        connection.register("known_commits", rows)
+        until = f' AND "at" <= {_moment(self.at)}' if self.at is not None else ""
+        connection.execute(
+            f"CREATE TABLE {COMMITS} AS FROM known_commits WHERE number <= {last}{until}"
+        )
+        connection.unregister("known_commits")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.Error as error:
+            if not isinstance(error, _OF_THE_QUERY):
+                self._check_files(error)
+            text = str(error).partition("\n\nLINE")[0]
+            raise QueryError(text, do="correct the query") from error
+        except pa.ArrowException as error:
+            self._check_files(error)
+            raise QueryError(str(error), do="correct the query") from error
+
+    def _check_files(self, error: Exception) -> None:
+        """Tell damage on disk from a query's own mistake."""
+        names = [n for t in self._catalogue.values() for n in (t.name, t.history)]
+        stored = [one for one in map(self._stored, names) if one is not None]
+        damage = engine.damage(error, (file for one in stored for file in one.files))
+        if damage is not None:
+            raise damage from error
+
+
+def _until(select: str, instant: datetime, column: str = "valid_from") -> str:
+    return f"SELECT * FROM ({select}) WHERE {column} <= {_moment(instant)}"
+
+
+def _moment(instant: datetime) -> str:
+    return f"TIMESTAMPTZ {engine.literal(instant.isoformat())}"

@@ -1,0 +1,266 @@
+"""The writing side: compare what came with what is stored, keep what was superseded, add the rest.
+
+A row is written only when its content changed. The version it replaces goes to the history with the
+instant at which we saw the change, which is the same for everything that one commit writes.
+"""
+
+# ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.errors import StorageError, TableError
+from treasury.lake import delta, engine
+from treasury.lake.declare import HASH, OPEN, VALID_FROM, VALID_TO, VANISHED, Table
+from treasury.lake.rows import conform, with_hash
+from treasury.lake.snapshot import Snapshot
+
+__all__ = ["Changes", "Writer"]
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What an upsert did, in rows."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    vanished: int = 0
+
+
+class Writer:
+    """Writes tables under the workspace lock; nothing shows before the commit that ends it."""
+
+    def __init__(
+        self, folder: Path, now: datetime, base: Snapshot, versions: Mapping[str, int]
+    ) -> None:
+        self.now = now
+        """The commit's instant, later than every earlier one; all rows written here carry it."""
+        self.versions = dict(versions)
+        """The version of every table so far; the commit's, once it is made."""
+        self._folder = folder
+        self._base = base
+        self._engine = engine.connect()
+
+    def close(self) -> None:
+        """Give back what the comparing took."""
+        self._engine.close()
+
+    def read(
+        self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
+    ) -> pa.Table:
+        """The last committed rows, not what this writer added; `where` is SQL of our own."""
+        wanted = "*" if columns is None else ", ".join(map(engine.quoted, columns))
+        condition = "" if where is None else f" WHERE {where}"
+        return self._base.sql(f"SELECT {wanted} FROM {engine.quoted(table.name)}{condition}")
+
+    def append(self, table: Table, rows: pa.Table) -> int:
+        """Add observations; the number added."""
+        if table.records:
+            raise TableError(f"{table.name} holds records", do="upsert them")
+        conformed = conform(table, rows)
+        self._add(table.name, self._stamped(conformed, table.schema), table.schema)
+        return int(conformed.num_rows)
+
+    def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
+        """Add the records that are new and supersede those whose content changed.
+
+        `complete` says that `rows` are all there are: a stored record that is not among them is
+        marked with `vanished_at`, and kept.
+        """
+        if not table.records:
+            raise TableError(f"{table.name} holds observations", do="append them")
+        incoming = with_hash(conform(table, rows), table.volatile, self._engine)
+        stored = self._stored(table)
+        if stored is None:
+            self._add_records(table, incoming)
+            return Changes(new=int(incoming.num_rows))
+        found = self._found(table, incoming, stored)
+        fresh, changed = self._compared(table, incoming, found)
+        gone = self._gone(table, incoming, stored) if complete else None
+        self._supersede(table, changed, gone, stored)
+        self._add_records(table, fresh)
+        news, changes = int(fresh.num_rows), int(changed.num_rows)
+        return Changes(
+            new=news,
+            changed=changes,
+            unchanged=int(incoming.num_rows) - news - changes,
+            vanished=0 if gone is None else int(gone.num_rows),
+        )
+
+    def _found(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
+        """What is stored for the incoming keys, looked for among the open records first.
+
+        The closed ones are by far the most, and seldom asked for: they are read only for keys that
+        no open record has.
+        """
+        slim = pa.schema([table.schema.field(name) for name in _slim(table)])
+        key = _key(table)
+        found: list[pa.Table] = []
+        left = incoming.select(list(table.key))
+        for files in _by_openness(stored):
+            if left.num_rows and files:
+                scan = engine.scan(files, slim, stored.schema)
+                here = self._run(f"FROM ({scan}) SEMI JOIN left_over USING ({key})", left_over=left)
+                found.append(here)
+                left = self._run(f"FROM lost ANTI JOIN here USING ({key})", lost=left, here=here)
+        return pa.concat_tables([slim.empty_table(), *found])
+
+    def _compared(
+        self, table: Table, incoming: pa.Table, found: pa.Table
+    ) -> tuple[pa.Table, pa.Table]:
+        """The incoming rows that are new, and those that differ, with the partition they are in."""
+        key = _key(table)
+        fresh = self._run(f"FROM came ANTI JOIN found USING ({key})", came=incoming, found=found)
+        was_open = f"f.{OPEN}" if table.settles else "NULL::BOOLEAN"
+        changed = self._run(
+            f"SELECT c.*, {was_open} AS was_open FROM came c JOIN found f USING ({key})"
+            f" WHERE c.{HASH.name} <> f.{HASH.name} OR f.{VANISHED.name} IS NOT NULL",
+            came=incoming,
+            found=found,
+        )
+        return fresh, changed
+
+    def _gone(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
+        """The stored records that a complete listing no longer has, as first marked now."""
+        scan = engine.scan(stored.files, table.schema, stored.schema)
+        keys = incoming.select(list(table.key))
+        was_open = OPEN if table.settles else "NULL::BOOLEAN"
+        return self._run(
+            f"SELECT *, {was_open} AS was_open FROM ({scan}) ANTI JOIN came USING ({_key(table)})"
+            f" WHERE {VANISHED.name} IS NULL",
+            came=keys,
+        )
+
+    def _supersede(
+        self, table: Table, changed: pa.Table, gone: pa.Table | None, stored: delta.StoredTable
+    ) -> None:
+        """Move the present versions to the history and put the new ones in their place."""
+        after = self._stamped(changed, table.schema.append(_WAS_OPEN))
+        if gone is not None:
+            vanished = _filled(gone.drop_columns([VANISHED.name]), VANISHED, self.now)
+            after = pa.concat_tables([after, self._stamped(vanished, after.schema)])
+        if not after.num_rows:
+            return
+        for was_open, files in _partitions(stored):
+            here = after if was_open is None else after.filter(_equals(after, was_open))
+            if here.num_rows:
+                scan = engine.scan(files, table.schema, stored.schema)
+                before = self._run(
+                    f"FROM ({scan}) SEMI JOIN here USING ({_key(table)})"
+                    # A version written by this very commit was never known to anyone.
+                    f" WHERE {VALID_FROM.name} < TIMESTAMPTZ '{self.now.isoformat()}'",
+                    here=here,
+                )
+                self._add(table.history, _filled(before, VALID_TO, self.now), table.history_schema)
+                self.versions[table.name] = delta.update(
+                    self._folder / table.name,
+                    here.select(table.schema.names),
+                    table.key,
+                    is_open=was_open,
+                )
+
+    def _add_records(self, table: Table, rows: pa.Table) -> None:
+        stamped = self._stamped(rows, table.schema)
+        self._add(table.name, stamped, table.schema, partitioned=table.settles)
+
+    def _add(
+        self, name: str, rows: pa.Table, schema: pa.Schema, *, partitioned: bool = False
+    ) -> None:
+        if rows.num_rows:
+            self._widen(name, schema, partitioned=partitioned)
+            self.versions[name] = delta.append(
+                self._folder / name, rows.select(schema.names), partitioned=partitioned
+            )
+
+    def _stored(self, table: Table) -> delta.StoredTable | None:
+        """The table as it is now, with what this writer has added."""
+        if table.name not in self.versions:
+            return None
+        self._widen(table.name, table.schema, partitioned=table.settles)
+        return delta.load(self._folder / table.name, self.versions[table.name])
+
+    def _widen(self, name: str, schema: pa.Schema, *, partitioned: bool) -> None:
+        """Give a stored table the columns that were declared since: every file has all columns."""
+        if name not in self.versions:
+            return
+        stored = delta.load(self._folder / name, self.versions[name])
+        unknown = [column for column in stored.schema.names if column not in schema.names]
+        if unknown:
+            raise StorageError(
+                f"the stored table {name} has a column {unknown[0]} that is not declared here",
+                do="use the newer version of treasury that wrote it",
+            )
+        if len(stored.schema.names) < len(schema.names):
+            rows = self._run(engine.scan(stored.files, schema, stored.schema))
+            self.versions[name] = delta.replace(
+                self._folder / name, rows.select(schema.names), partitioned=partitioned
+            )
+
+    def _stamped(self, rows: pa.Table, schema: pa.Schema) -> pa.Table:
+        """The rows as versions that begin now, in the schema's order."""
+        if VALID_FROM.name in rows.column_names:
+            rows = rows.drop_columns([VALID_FROM.name])
+        stamped = _filled(rows, VALID_FROM, self.now)
+        if VANISHED.name in schema.names and VANISHED.name not in stamped.column_names:
+            stamped = _filled(stamped, VANISHED, None)
+        return stamped.select(schema.names).cast(schema)
+
+    def _run(self, query: str, **tables: pa.Table) -> pa.Table:
+        """The rows of a query of our own over stored files and the named tables."""
+        with self._engine.cursor() as cursor:
+            for name, rows in tables.items():
+                cursor.register(name, rows)
+            try:
+                return engine.rows(cursor, query)
+            except duckdb.Error as error:
+                raise engine.damage(error, self._all_files()) or StorageError(
+                    f"what is stored cannot be compared: {error}",
+                    do="run this again; what was stored is unchanged",
+                ) from error
+
+    def _all_files(self) -> list[delta.StoredFile]:
+        return [
+            file
+            for name, version in self.versions.items()
+            for file in delta.load(self._folder / name, version).files
+        ]
+
+
+_WAS_OPEN = pa.field("was_open", pa.bool_())
+
+
+def _slim(table: Table) -> list[str]:
+    """The columns that a comparison needs."""
+    names = [*table.key, HASH.name, VANISHED.name]
+    return [*names, OPEN] if table.settles and OPEN not in names else names
+
+
+def _key(table: Table) -> str:
+    return ", ".join(map(engine.quoted, table.key))
+
+
+def _by_openness(stored: delta.StoredTable) -> list[Sequence[delta.StoredFile]]:
+    return [files for _, files in _partitions(stored)]
+
+
+def _partitions(stored: delta.StoredTable) -> list[tuple[bool | None, Sequence[delta.StoredFile]]]:
+    """The files by what `is_open` they hold, the open ones first; all together where undivided."""
+    order: tuple[bool | None, ...] = (True, False, None)
+    parts = [(which, [f for f in stored.files if f.is_open is which]) for which in order]
+    return [(which, files) for which, files in parts if files]
+
+
+def _equals(rows: pa.Table, was_open: bool) -> pa.Array:
+    return pc.equal(rows[_WAS_OPEN.name], was_open)
+
+
+def _filled(rows: pa.Table, field: pa.Field, value: datetime | None) -> pa.Table:
+    return rows.append_column(field, pa.array([value] * rows.num_rows, field.type))
