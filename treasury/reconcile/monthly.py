@@ -1,13 +1,14 @@
 """A month's reconciliation: a snapshot of the lake, people's decisions and rules in; answers out.
 
 Everything the lake and the journal hold takes part in matching, so that a payment of an earlier
-month is known to be one; the month then selects what is shown. No clock is read: `known_at` is an
-argument.
+month is known to be one; the month then selects what is shown. No clock is read: the instant that
+the question is asked at is part of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from treasury.reconcile.inputs import TableLike
 
-__all__ = ["Reconciliation", "reconcile_month"]
+__all__ = ["Question", "Reconciliation", "awaiting_funds", "reconcile_month"]
 
 MONTH_PACKAGE = "treasury.reconcile.month"
 STEPS: tuple[Step, ...] = (
@@ -77,6 +78,23 @@ ANSWERS = (
 )
 
 
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked: a month of a company's desk, at the instant `as_of`, under these rules."""
+
+    month: Month
+    as_of: datetime
+    company: str
+    environment: str
+    zone: ZoneInfo
+    accounts: tuple[BankAccount, ...]
+    rules: Rules = Rules()
+
+    @property
+    def today(self) -> date:
+        """The day it is in the reporting time zone."""
+        return self.as_of.astimezone(self.zone).date()
+
+
 class Total(msgspec.Struct, frozen=True):
     """How many lines, and their amount in one currency."""
 
@@ -89,15 +107,18 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the bank's month amounts to; every table is Arrow, every amount exact.
 
     `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT
-    or DBIT). `awaiting_funds`: requests to fund, in the words of the desk. `virtual_accounts`: credits
-    proved for each virtual account, or NOT PROVABLE. `in_transit`, `statements`, `fee_requests`,
-    `fee_accruals`, `fee_totals`: as their names say. `matches` holds every line ever stored.
+    or DBIT). `awaiting_funds`: requests to fund, in the words of the desk. `virtual_accounts`:
+    credits proved for each virtual account, or NOT PROVABLE. `in_transit`, `statements`,
+    `fee_requests`, `fee_accruals`, `fee_totals`: as their names say. `matches` holds every line ever stored.
     """
 
     month: Month
     company: str
     environment: str
+    as_of: datetime
+    """The instant that the question was asked at: dues and overdues count to here."""
     known_at: datetime
+    """The instant of the last commit that the answer rests on."""
     lines: pa.Table
     awaiting_funds: pa.Table
     virtual_accounts: pa.Table
@@ -145,67 +166,70 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def reconcile_month(
-    snapshot: Snapshot,
-    month: Month,
-    *,
-    company: str,
-    environment: str,
-    accounts: Iterable[BankAccount],
-    zone: ZoneInfo,
-    known_at: datetime,
-    decisions: TableLike | None = None,
-    rules: Rules | None = None,
+    snapshot: Snapshot, question: Question, decisions: TableLike | None = None
 ) -> Reconciliation:
-    """Reconcile `month` from one snapshot of the lake, as it was known at `known_at`.
+    """Reconcile a month from one snapshot of the lake and people's decisions.
 
-    Raises NothingStored for a month after `known_at`, or one of which neither a bank line nor a
-    request is stored.
+    Raises NothingStored for a month that has not begun, or of which neither a bank line nor a
+    completed request is stored.
     """
-    rules = rules or Rules()
-    accounts = tuple(accounts)
-    if month.start(zone) > known_at:
-        raise NothingStored(f"{month} has not begun", do=f"known at {known_at:%Y-%m-%d}")
-    asked = _asked(month, zone, known_at)
+    if question.month.start(question.zone) > question.as_of:
+        raise NothingStored(
+            f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
+        )
+    with _answered(snapshot, question, decisions) as connection:
+        answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
+        _require_month(connection, answers, question.month)
+        return Reconciliation(
+            month=question.month,
+            company=question.company,
+            environment=question.environment,
+            as_of=question.as_of,
+            known_at=snapshot.commit.at if snapshot.commit else question.as_of,
+            lines=answers["month_lines"],
+            awaiting_funds=_funding_table(connection, question),
+            virtual_accounts=answers["virtual_account_credits"],
+            in_transit=answers["in_transit"],
+            statements=answers["statement_proofs"],
+            fee_requests=answers["fee_requests"],
+            fee_accruals=answers["fee_accruals"],
+            fee_totals=answers["fee_totals"],
+            matches=read_matches(connection, STEPS, question.rules),
+        )
+
+
+def awaiting_funds(
+    snapshot: Snapshot, question: Question, decisions: TableLike | None = None
+) -> pa.Table:
+    """Requests that wait for their funds, whatever the month; columns as in `funding.FUNDING`."""
+    with _answered(snapshot, question, decisions) as connection:
+        return _funding_table(connection, question)
+
+
+@contextmanager
+def _answered(
+    snapshot: Snapshot, question: Question, decisions: TableLike | None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which every step has run."""
     with snapshot.connection() as connection:
         load(
             connection,
             {
-                "declared_accounts": _accounts(accounts),
-                "class_rules": _class_rules(rules, accounts),
+                "declared_accounts": _accounts(question.accounts),
+                "class_rules": _class_rules(question.rules, question.accounts),
                 "decisions": read_decisions(decisions),
-                "asked": asked,
-                **rule_tables(rules),
+                "asked": _asked(question),
+                **rule_tables(question.rules),
             },
         )
         run(connection, STEPS)
-        answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
-        _require_month(connection, answers, month)
-        funding = connection.table("funding").to_arrow_table()
-        matches = read_matches(connection, STEPS, rules)
-    return Reconciliation(
-        month=month,
-        company=company,
-        environment=environment,
-        known_at=known_at,
-        lines=answers["month_lines"],
-        awaiting_funds=_funding_table(funding, rules, known_at.astimezone(zone).date()),
-        virtual_accounts=answers["virtual_account_credits"],
-        in_transit=answers["in_transit"],
-        statements=answers["statement_proofs"].sort_by(
-            [("source", "ascending"), ("account", "ascending")]
-        ),
-        fee_requests=answers["fee_requests"],
-        fee_accruals=answers["fee_accruals"],
-        fee_totals=answers["fee_totals"],
-        matches=matches,
-    )
+        yield connection
 
 
-def _funding_table(funding: pa.Table, rules: Rules, today: date) -> pa.Table:
-    return pa.Table.from_pylist(
-        [msgspec.structs.asdict(row) for row in funding_rows(funding.to_pylist(), rules, today)],
-        schema=FUNDING,
-    )
+def _funding_table(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
+    requests = connection.table("funding").to_arrow_table().to_pylist()
+    rows = funding_rows(requests, question.rules, question.today)
+    return pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
 
 
 def _require_month(
@@ -225,9 +249,10 @@ def _require_month(
     )
 
 
-def _asked(month: Month, zone: ZoneInfo, known_at: datetime) -> pa.Table:
+def _asked(question: Question) -> pa.Table:
     """The question as a table of one row, which the steps read."""
-    finished = known_at.astimezone(zone).date() - timedelta(days=1)
+    month, zone = question.month, question.zone
+    finished = question.today - timedelta(days=1)
     while not is_target_day(finished):
         finished -= timedelta(days=1)
     row: dict[str, Any] = {

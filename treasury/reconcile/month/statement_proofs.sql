@@ -19,3 +19,4 @@ LEFT JOIN statements AS s
     AND s.closing_date >= a.month_first AND s.opening_date <= a.month_last
 LEFT JOIN covered AS c ON c.account = d.account
 GROUP BY d.account, d.name, d.currency, d.source
+ORDER BY d.source, d.account
