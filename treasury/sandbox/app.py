@@ -1,0 +1,121 @@
+"""Both services and the token address as one web application, made from the tables of routes."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.routing import Route as WebRoute
+from starlette.types import ExceptionHandler
+
+from treasury.sandbox import finance, ramp
+from treasury.sandbox.http import Call, Refusal, Reply, Route
+from treasury.sandbox.tokens import Tokens
+from treasury.sandbox.world import World
+
+__all__ = ["FINANCE", "RAMP", "TOKEN", "make_app"]
+
+FINANCE = "/finance/v1"
+RAMP = "/ramp/v1"
+TOKEN = "/oauth/token"  # noqa: S105 - an address, not a secret
+
+_Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def make_app(world: World, tokens: Tokens, lock: threading.RLock) -> Starlette:
+    """The application; `lock` is held while a call reads or changes the world."""
+
+    async def token(request: Request) -> Response:
+        form = await request.body()
+        with lock:
+            return _response(tokens.exchange(form))
+
+    def endpoint(routes: dict[str, Route]) -> _Endpoint:
+        async def serve(request: Request) -> Response:
+            body = await request.body()
+            with lock:
+                route = routes["GET" if request.method == "HEAD" else request.method]
+                return _response(_serve(world, tokens, route, request, body))
+
+        return serve
+
+    def web(routes: Iterable[Route]) -> list[WebRoute]:
+        by_path: dict[str, dict[str, Route]] = defaultdict(dict)
+        for route in routes:
+            by_path[route.path][route.method] = route
+        return [
+            WebRoute(path, endpoint(methods), methods=list(methods))
+            for path, methods in by_path.items()
+        ]
+
+    app = Starlette(
+        routes=[
+            WebRoute(TOKEN, token, methods=["POST"]),
+            Mount(FINANCE, routes=web(finance.ROUTES)),
+            Mount(RAMP, routes=web(ramp.ROUTES)),
+        ],
+        exception_handlers=_HANDLERS,
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _serve(world: World, tokens: Tokens, route: Route, request: Request, body: bytes) -> Reply:
+    user = tokens.user(request.headers.get("authorization", ""))
+    if user is None:
+        raise Refusal(401, "UNAUTHORIZED", "The token is missing or expired.")
+    if user.role not in route.roles:
+        raise Refusal(403, "FORBIDDEN", f"{user.role} may not do this.")
+    query = parse_qs(request.url.query)
+    call = Call(user, dict(request.path_params), query, _object(request, body))
+    return route.handler(world, call)
+
+
+def _object(request: Request, body: bytes) -> dict[str, Any]:
+    """The JSON object that a write carries; numbers are read exactly where a shape says so."""
+    if request.method in {"GET", "HEAD", "DELETE"} or not body:
+        return {}
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise Refusal(415, "INVALID_MEDIA_TYPE", "Send application/json.")
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        raise Refusal(400, "VALIDATION_ERROR", "The body is not a JSON object.") from None
+
+
+def _response(reply: Reply) -> Response:
+    return Response(reply.body, reply.status, media_type="application/json")
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return _response(error.reply())
+
+
+async def _not_routed(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = set((error.headers or {}).get("Allow", "").split(", ")) - {"HEAD"}
+        message = f"Supported methods: {', '.join(sorted(allowed))}."
+        return _response(Refusal(405, "METHOD_NOT_SUPPORTED", message).reply())
+    return _response(Refusal(error.status_code, "NOT_FOUND", "No such address.").reply())
+
+
+async def _broken(_: Request, __: Exception) -> Response:
+    return _response(Refusal(500, "INTERNAL_SERVER_ERROR", "Try later.").reply())
+
+
+_HANDLERS: dict[Any, ExceptionHandler] = {
+    Refusal: _refused,
+    HTTPException: _not_routed,
+    Exception: _broken,
+}

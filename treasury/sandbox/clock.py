@@ -1,0 +1,33 @@
+"""The company's clock: it stands still until somebody writes, then moves on by a second."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+__all__ = ["FIRST_DAY", "LAST_DAY", "START", "CompanyClock", "at"]
+
+_BRUSSELS: Final = ZoneInfo("Europe/Brussels")
+FIRST_DAY: Final = date(2026, 5, 1)
+LAST_DAY: Final = date(2026, 10, 31)
+"""The last day of which there are statements."""
+START: Final = datetime(2026, 11, 2, 8, 0, tzinfo=UTC)
+"""2 November 2026, 09:00 in Brussels: the morning on which the sandbox opens."""
+
+
+def at(day: date, clock: str) -> datetime:
+    """An instant by the company's wall clock: `at(day, "09:20")`."""
+    return datetime.combine(day, time.fromisoformat(clock), _BRUSSELS).astimezone(UTC)
+
+
+class CompanyClock:
+    """What time it is at the services."""
+
+    def __init__(self, now: datetime = START) -> None:
+        self.now = now
+
+    def tick(self) -> datetime:
+        """Move on by a second, so that no two writes share an instant."""
+        self.now += timedelta(seconds=1)
+        return self.now

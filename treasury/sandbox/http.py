@@ -1,0 +1,91 @@
+"""What a handler is given and what it gives back, and the one shape in which a service refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from treasury.sandbox.shapes import User, encode
+from treasury.sandbox.world import World
+
+__all__ = [
+    "ADMIN",
+    "EVERYONE",
+    "MANAGERS",
+    "Call",
+    "Handler",
+    "Refusal",
+    "Reply",
+    "Route",
+    "invalid",
+    "missing",
+    "result",
+]
+
+EVERYONE: Final = frozenset({"COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"})
+MANAGERS: Final = frozenset({"COMPANY_ADMIN", "COMPANY_MANAGER"})
+ADMIN: Final = frozenset({"COMPANY_ADMIN"})
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One authenticated call."""
+
+    user: User
+    path: dict[str, str]
+    query: dict[str, list[str]]
+    body: dict[str, Any]
+
+    def one(self, name: str) -> str | None:
+        """The value of a query parameter; the last one where it is repeated."""
+        return self.query[name][-1] if name in self.query else None
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A status and the JSON text that goes with it."""
+
+    body: str
+    status: int = 200
+
+
+Handler = Callable[[World, Call], Reply]
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One operation of a service, and the roles that may call it."""
+
+    method: str
+    path: str
+    handler: Handler
+    roles: frozenset[str] = EVERYONE
+
+
+class Refusal(Exception):
+    """A call that the service does not carry out."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+
+    def reply(self) -> Reply:
+        """`success` false and the errors."""
+        errors = [{"code": self.code, "message": self.message}]
+        return Reply(encode({"success": False, "errors": errors}), self.status)
+
+
+def invalid(message: str) -> Refusal:
+    """400, with the code that the specification shows."""
+    return Refusal(400, "VALIDATION_ERROR", message)
+
+
+def missing(what: str) -> Refusal:
+    """404 for a record."""
+    return Refusal(404, "NOT_FOUND", f"No such {what}.")
+
+
+def result(text: str, status: int = 200) -> Reply:
+    """A successful answer around JSON text."""
+    return Reply(f'{{"success":true,"result":{text}}}', status)

@@ -1,0 +1,92 @@
+"""Identifiers that the seed decides: uuids, addresses, hashes, account numbers, codes.
+
+Every subject draws from a stream of its own (`streams.of("credits")`), so that telling one story at
+greater length leaves the others as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+from uuid import UUID
+
+__all__ = ["Ids", "Streams", "iban", "is_iban"]
+
+_ALPHABET: Final = (
+    "ACDEFGHJKLMNPQRTUVWXY346789"  # a code people copy by hand: no O/0, I/1, S/5, B/8
+)
+
+
+class Streams:
+    """Independent random streams under one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def of(self, subject: str) -> Random:
+        """The stream of one subject; the same one anew at each call."""
+        return Random(f"{self._seed}/{subject}")  # noqa: S311 - a story is told, nothing is secured
+
+
+class Ids:
+    """Makes identifiers from one stream."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    def uuid(self) -> str:
+        """A version 4 UUID."""
+        return str(UUID(int=self._random.getrandbits(128), version=4))
+
+    def address(self) -> str:
+        """A wallet's address on an EVM chain."""
+        return f"0x{self._random.getrandbits(160):040x}"
+
+    def hash(self) -> str:
+        """A transaction's hash."""
+        return f"0x{self._random.getrandbits(256):064x}"
+
+    def token(self) -> str:
+        """An opaque access token."""
+        return f"{self._random.getrandbits(256):064x}"
+
+    def reference_code(self) -> str:
+        """A virtual account's code, XXX-XXXX-NNN."""
+        middle = "".join(self._random.choices(_ALPHABET, k=4))
+        return f"VFY-{middle}-{self._random.randrange(100, 1000)}"
+
+    def iban(self, country: str) -> str:
+        """An account number of a bank that does not exist."""
+        return iban(country, _BBAN[country](self._random))
+
+
+def iban(country: str, bban: str) -> str:
+    """The IBAN of a national account number (ISO 13616: mod 97-10)."""
+    return f"{country}{98 - _digits(bban + country + '00') % 97:02d}{bban}"
+
+
+def is_iban(text: str) -> bool:
+    """Whether the check digits hold."""
+    return len(text) > 4 and text.isalnum() and _digits(text[4:] + text[:4]) % 97 == 1
+
+
+def _digits(text: str) -> int:
+    return int("".join(str(int(character, 36)) for character in text))
+
+
+def _belgian(random: Random) -> str:
+    stem = f"539{random.randrange(10**7):07d}"
+    return f"{stem}{int(stem) % 97 or 97:02d}"
+
+
+def _after(bank: str, digits: int) -> Callable[[Random], str]:
+    return lambda random: f"{bank}{random.randrange(10**digits):0{digits}d}"
+
+
+_BBAN: Final[dict[str, Callable[[Random], str]]] = {
+    "BE": _belgian,
+    "NL": _after("TEST", 10),
+    "DE": _after("99999999", 10),
+    "LT": _after("32500", 11),
+}

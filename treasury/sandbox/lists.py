@@ -1,0 +1,151 @@
+"""The list conventions that both services share: pages, sorting, filters.
+
+A `Listing` says what a list is of and which query parameter filters which column; one handler
+serves them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Final
+
+import msgspec
+
+from treasury.sandbox.http import Call, Handler, Reply, invalid, missing, result
+from treasury.sandbox.shapes import encode
+from treasury.sandbox.store import Page
+from treasury.sandbox.world import World
+
+__all__ = ["Listing", "all_of", "detail_of", "listing"]
+
+_LARGEST: Final = 1000
+_DEFAULT_SIZE: Final = 100
+_SORTABLE: Final = {
+    "createdAt": "created_at",
+    "updatedAt": "updated_at",
+    "id": "id",
+    "status": "status",
+    "verificationStatus": "status",
+    "externalId": "reference",
+    "paymentReference": "reference",
+}
+_ORDERS: Final = ("ASC", "DESC")
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """A collection: its kind, its filters (query parameter to column), how it is sorted."""
+
+    kind: str
+    filters: dict[str, str] = {}
+    owner: str = ""
+    """The path parameter that names the account it is of."""
+    members: Callable[[Call], dict[str, str]] | None = None
+    """Columns of which one has to have its value: for a list seen from two sides."""
+    sort: str = "createdAt"
+    """What it is sorted by unless the caller says; empty for the order of entry."""
+    shows_sort: bool = False
+    dated: bool = False
+    """Whether it takes fromDate and toDate, both inclusive, on the creation in UTC."""
+
+
+def listing(spec: Listing) -> Handler:
+    """The handler of a paged list."""
+
+    def serve(world: World, call: Call) -> Reply:
+        number, size = _positive(call, "page", 1), _positive(call, "size", _DEFAULT_SIZE)
+        size = min(size, _LARGEST)
+        sort, order = call.one("sortOn") or spec.sort, call.one("sortOrder") or "ASC"
+        if order not in _ORDERS:
+            raise invalid(f"sortOrder must be one of {', '.join(_ORDERS)}.")
+        if sort and sort not in _SORTABLE:
+            raise invalid(f"sortOn must be one of {', '.join(_SORTABLE)}.")
+        where = {
+            column: call.query[name] for name, column in spec.filters.items() if name in call.query
+        }
+        if spec.owner:
+            where["owner"] = [_account(world, call.path[spec.owner])]
+        page = world.store.page(
+            spec.kind,
+            where,
+            members=spec.members(call) if spec.members else None,
+            between=_dates(call) if spec.dated else ("", "~"),
+            sort=[_SORTABLE[sort]] if sort else [],
+            descending=order == "DESC",
+            offset=(number - 1) * size,
+            limit=size,
+        )
+        return Reply(_page_body(page, number, size, order if spec.shows_sort else ""))
+
+    return serve
+
+
+def all_of(kind: str, owner: str = "") -> Handler:
+    """The handler of a list that is not paged."""
+
+    def serve(world: World, call: Call) -> Reply:
+        where = {"owner": [_account(world, call.path[owner])]} if owner else {}
+        return result(f"[{','.join(world.store.page(kind, where).items)}]")
+
+    return serve
+
+
+def detail_of(kind: str, name: str, parameter: str = "id", owner: str = "") -> Handler:
+    """The handler of one record's own address."""
+
+    def serve(world: World, call: Call) -> Reply:
+        within = call.path[owner] if owner else None
+        text = world.store.detail(kind, call.path[parameter], within)
+        if text is None:
+            raise missing(name)
+        return result(text)
+
+    return serve
+
+
+def _account(world: World, account: str) -> str:
+    if world.store.detail("account", account) is None:
+        raise missing("account")
+    return account
+
+
+def _page_body(page: Page, number: int, size: int, order: str) -> str:
+    pages = -(-page.total // size)
+    pagination = {
+        "pageNumber": number,
+        "pageSize": size,
+        "numberOfElements": page.total,
+        "numberOfPages": pages,
+        "hasNextPage": number < pages,
+        "hasPreviousPage": number > 1,
+    }
+    sort = f',"sort":{encode({"orders": [order]})}' if order else ""
+    items = ",".join(page.items)
+    return f'{{"success":true,"result":[{items}],"pagination":{encode(pagination)}{sort}}}'
+
+
+def _positive(call: Call, name: str, default: int) -> int:
+    text = call.one(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
+        raise invalid(f"{name} must be a positive integer.")
+    return int(text)
+
+
+def _dates(call: Call) -> tuple[str, str]:
+    start, end = _date(call, "fromDate"), _date(call, "toDate")
+    return (
+        start.isoformat() if start else "",
+        (end + timedelta(days=1)).isoformat() if end else "~",
+    )
+
+
+def _date(call: Call, name: str) -> date | None:
+    text = call.one(name)
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise invalid(f"{name} must be a date, YYYY-MM-DD.") from None

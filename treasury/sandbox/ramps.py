@@ -1,0 +1,186 @@
+"""A ramp request's life at the service: each step takes the request and returns the next one.
+
+The same steps tell the company's past and answer a live call. A step adds its events, raises the
+version and never looks at who may take it: that is the route's business.
+
+Amounts (fiat per crypto rates): on-ramp, the fee is taken from the fiat gross and the rest is
+divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee is taken from that.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.money import convert, fee_of, net_crypto
+from treasury.sandbox.cast import COMPANY, FEES, PLATFORM, Cast
+from treasury.sandbox.ids import Ids
+from treasury.sandbox.shapes import Event, RampItem, RampRequest, User, brief, encode, number, zulu
+from treasury.sandbox.store import Record
+
+__all__ = ["Life", "record_of"]
+
+_ASSETS: Final = {"USDC": 0, "EURC": 1}  # their places in the cast's cryptocurrencies
+
+
+class Life:
+    """Takes ramp requests from step to step; event ids come from one stream."""
+
+    def __init__(self, cast: Cast, ids: Ids) -> None:
+        self._cast = cast
+        self._ids = ids
+
+    def create(
+        self,
+        ramp_type: str,
+        amount: Decimal,
+        rate: Decimal,
+        asset: str,
+        *,
+        reference: str,
+        user: User,
+        at: datetime,
+        id: str = "",  # noqa: A002 - the services' word
+    ) -> RampRequest:
+        """A new request, awaiting approval."""
+        cast = self._cast
+        crypto = cast.crypto[_ASSETS[asset]]
+        on_ramp = ramp_type == "ON_RAMP"
+        fiat = amount if on_ramp else convert(amount, rate, "EUR")
+        percentage = _percentage(ramp_type, fiat)
+        fee = fee_of(fiat, percentage, "EUR")
+        coins = net_crypto(fiat, fee, rate, asset) if on_ramp else amount
+        wallet = next(w for w in cast.wallets if w.chain == crypto.chain) if on_ramp else None
+        bank = None if on_ramp else cast.bank_accounts[0]
+        return RampRequest(
+            id=id or self._ids.uuid(),
+            company_id=COMPANY.id,
+            company_name=COMPANY.name,
+            ramp_type=ramp_type,
+            status="AWAITING_APPROVAL",
+            amount=number(amount),
+            net_amount=number(fiat - fee),
+            fiat_amount=number(fiat),
+            fiat_net_amount=number(fiat - fee),
+            crypto_amount=number(coins),
+            fiat_fee_amount=number(fee),
+            exchange_rate=number(rate),
+            fee_percentage=number(percentage),
+            payment_reference=reference,
+            payment_received=False,
+            created_at=zulu(at),
+            fiat_currency_id=cast.fiat[0].id,
+            crypto_currency_id=crypto.id,
+            company_wallet_id=wallet.id if wallet else None,
+            company_wallet=wallet,
+            company_bank_account_id=bank.id if bank else None,
+            company_bank_account=bank,
+            fiat_currency=cast.fiat[0],
+            crypto_currency=crypto,
+            events=[self._event("CREATED", user, at, 1)],
+            version=1,
+        )
+
+    def approve(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
+        """Approved: the deposit details are given and the service waits for the funds."""
+        if request.ramp_type == "ON_RAMP":
+            request = msgspec.structs.replace(request, deposit_bank_account=self._cast.deposit_bank)
+        else:
+            wallet = self._cast.deposit_wallets[request.crypto_currency.chain]
+            request = msgspec.structs.replace(request, deposit_wallet=wallet)
+        return self._step(
+            request, ("APPROVED", "STATUS_CHANGED"), user, at, status="AWAITING_FUNDS"
+        )
+
+    def reject(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
+        """Turned down by a colleague."""
+        return self._step(request, ("REJECTED",), user, at, status="REJECTED")
+
+    def cancel(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
+        """Withdrawn by the one who made it."""
+        return self._step(request, ("CANCELLED",), user, at, status="CANCELLED")
+
+    def deny(self, request: RampRequest, at: datetime) -> RampRequest:
+        """Turned down by the platform."""
+        return self._step(request, ("ADMIN_REJECTED",), PLATFORM, at, status="DENIED")
+
+    def block(self, request: RampRequest, at: datetime) -> RampRequest:
+        """Held by the platform."""
+        return self._step(request, ("STATUS_CHANGED",), PLATFORM, at, status="BLOCKED")
+
+    def add_hash(self, request: RampRequest, user: User, hash: str, at: datetime) -> RampRequest:  # noqa: A002 - the services' word
+        """The company says which transaction carries the crypto."""
+        return self._step(request, ("TX_HASH_ADDED",), user, at, blockchain_transaction_hash=hash)
+
+    def receive(self, request: RampRequest, amount: Decimal, at: datetime) -> RampRequest:
+        """The funds have arrived; the service goes to work."""
+        return self._step(
+            request, ("PAYMENT_RECEIVED",), PLATFORM, at,
+            status="PROCESSING", payment_received=True, amount_received=number(amount),
+        )  # fmt: skip
+
+    def complete(self, request: RampRequest, at: datetime) -> RampRequest:
+        """Crypto delivered, or fiat paid out."""
+        if request.ramp_type == "OFF_RAMP":
+            return self._step(
+                request, ("PAYMENT_SENT", "COMPLETED"), PLATFORM, at, status="SUCCEEDED"
+            )
+        return self._step(
+            request, ("COMPLETED",), PLATFORM, at,
+            status="SUCCEEDED", blockchain_transaction_hash=self._ids.hash(),
+        )  # fmt: skip
+
+    def _step(
+        self,
+        request: RampRequest,
+        kinds: tuple[str, ...],
+        user: User,
+        at: datetime,
+        **changes: object,
+    ) -> RampRequest:
+        version = request.version + 1
+        events = [*request.events, *(self._event(kind, user, at, version) for kind in kinds)]
+        return msgspec.structs.replace(request, events=events, version=version, **changes)
+
+    def _event(self, kind: str, user: User, at: datetime, version: int) -> Event:
+        return Event(
+            id=self._ids.uuid(),
+            event_type=kind,
+            user_id=user.id,
+            username=user.username,
+            email=user.email,
+            role=user.role,
+            created_at=zulu(at),
+            version=version,
+        )
+
+
+def _percentage(ramp_type: str, fiat: Decimal) -> Decimal:
+    tiers = [fee for fee in FEES if fee.type == ramp_type]
+    return next((t.percentage for t in tiers if fiat < t.max_volume), tiers[-1].percentage)
+
+
+def record_of(request: RampRequest) -> Record:
+    """The request as the store keeps it."""
+    item = brief(
+        request,
+        RampItem,
+        fiat_currency=request.fiat_currency.currency,
+        crypto_currency=request.crypto_currency.currency,
+        created_by=request.creator.email,
+    )
+    return Record(
+        kind="ramp_request",
+        id=request.id,
+        item=encode(item),
+        detail=encode(request),
+        created_at=request.created_at,
+        updated_at=request.events[-1].created_at,
+        status=request.status,
+        type=request.ramp_type,
+        chain=request.crypto_currency.chain,
+        reference=request.payment_reference,
+    )

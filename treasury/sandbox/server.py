@@ -1,0 +1,191 @@
+"""The sandbox as others hold it: a world, served over a real socket on loopback.
+
+`with Sandbox(seed=7).serve() as served:` runs the services in a background thread and ends them
+cleanly; `serve_forever` runs them until the process is told to stop.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from treasury.errors import InputError
+from treasury.sandbox.app import FINANCE, RAMP, TOKEN, make_app
+from treasury.sandbox.camt import write_statements
+from treasury.sandbox.cast import COMPANY
+from treasury.sandbox.faults import FaultGate, Faults
+from treasury.sandbox.ids import Ids, Streams
+from treasury.sandbox.lines import Source
+from treasury.sandbox.tokens import CREDENTIALS, Tokens
+from treasury.sandbox.world import World
+
+__all__ = ["PROFILES", "Sandbox", "Served", "serve_forever"]
+
+PROFILES: Final = ("spec",)
+_HOST: Final = "127.0.0.1"
+
+
+class Served:
+    """Where a running sandbox is, and what it has been asked."""
+
+    def __init__(self, port: int) -> None:
+        self.base_url = f"http://{_HOST}:{port}"
+        self.token_url = self.base_url + TOKEN
+        self.finance_url = self.base_url + FINANCE
+        self.ramp_url = self.base_url + RAMP
+        self.requests: list[tuple[str, str, str]] = []
+        """Method, path and query of every call, in order of arrival."""
+
+
+class Sandbox:
+    """A practice company with both services, its banks' files and the truth about them."""
+
+    def __init__(self, seed: int = 7, *, scenario: str = "full", profile: str = "spec") -> None:
+        if profile not in PROFILES:
+            raise InputError(
+                f"there is no profile {profile!r}", do=f"use one of: {', '.join(PROFILES)}"
+            )
+        self.faults = Faults()
+        self._world = World(seed, scenario)
+        self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
+        self._lock = threading.RLock()
+
+    @property
+    def now(self) -> datetime:
+        """The instant that it is at the company, in UTC; each write moves it on by a second."""
+        return self._world.clock.now
+
+    @property
+    def company_name(self) -> str:
+        """Whose desk it is."""
+        return COMPANY.name
+
+    @property
+    def credentials(self) -> dict[str, tuple[str, str]]:
+        """Client id and secret of the maker, the checker and the viewer."""
+        return dict(CREDENTIALS)
+
+    @property
+    def bank_accounts(self) -> list[tuple[str, str, str, Source]]:
+        """Account, name, currency and source of every account that has statements."""
+        return [(a.iban, a.name, "EUR", a.source) for a in self._world.accounts]
+
+    def expire_tokens(self) -> None:
+        """Let every access token run out now."""
+        with self._lock:
+            self._tokens.expire()
+
+    def write_bank_files(self, folder: Path) -> list[Path]:
+        """Write the camt.053 files, one an account and month, and nothing else."""
+        world = self._world
+        return write_statements(folder, world.accounts, world.lines, world.months)
+
+    def truth(self) -> list[dict[str, Any]]:
+        """What each bank line really is; for tests and benchmarks only."""
+        return [line.truth() for line in self._world.lines]
+
+    def truth_requests(self) -> list[dict[str, Any]]:
+        """The funding state of each ramp request that awaits funds on 2 November."""
+        return [msgspec.structs.asdict(funding) for funding in self._world.fundings]
+
+    def write_truth(self, path: Path) -> None:
+        """Write both truths as one JSON object: `lines` and `requests`."""
+        told = {"lines": self.truth(), "requests": self.truth_requests()}
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
+
+    @contextmanager
+    def serve(self, port: int = 0) -> Iterator[Served]:
+        """Serve on loopback in a background thread; port 0 takes a free one."""
+        bound, ready = _bind(port), threading.Event()
+        served = Served(bound.getsockname()[1])
+        server = self._server(served, ready.set)
+        thread = threading.Thread(target=server.run, args=([bound],), name="sandbox")
+        thread.start()
+        try:
+            ready.wait()
+            yield served
+        finally:
+            server.should_exit = True
+            thread.join()
+
+    def _server(self, served: Served, ready: Callable[[], None]) -> _Server:
+        server = _Server(ready)
+        app = make_app(self._world, self._tokens, self._lock)
+        gate = FaultGate(app, self.faults, server.cut)
+        server.serve_app(_Recorder(gate, served))
+        return server
+
+
+def serve_forever(
+    sandbox: Sandbox, port: int = 8000, *, ready: Callable[[Served], None] | None = None
+) -> None:
+    """Serve until interrupted; `ready` is called once calls are answered."""
+    bound = _bind(port)
+    served = Served(bound.getsockname()[1])
+
+    def announce() -> None:
+        if ready is not None:
+            ready(served)
+
+    sandbox._server(served, announce).run([bound])  # noqa: SLF001 - the class's other half
+
+
+class _Recorder:
+    """Notes each call before anything else sees it."""
+
+    def __init__(self, app: ASGIApp, served: Served) -> None:
+        self._app = app
+        self._served = served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        query = scope["query_string"].decode("latin-1")
+        self._served.requests.append((scope["method"], scope["path"], query))
+        await self._app(scope, receive, send)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, saying when it is ready and able to cut a connection."""
+
+    def __init__(self, ready: Callable[[], None]) -> None:
+        self._ready = ready
+
+    def serve_app(self, app: Any) -> None:
+        """Take the application to serve."""
+        super().__init__(
+            uvicorn.Config(
+                app, http="h11", ws="none", lifespan="off", loop="asyncio", log_level="warning",
+                access_log=False, timeout_graceful_shutdown=2,
+            )
+        )  # fmt: skip
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    def cut(self, scope: Scope) -> None:
+        """Close the connection that the call came on, without an answer."""
+        for connection in list(self.server_state.connections):
+            if getattr(connection, "client", None) == scope["client"]:
+                connection.transport.abort()
+
+
+def _bind(port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((_HOST, port))
+    except OSError as error:
+        bound.close()
+        raise InputError(
+            f"port {port} cannot be used: {error.strerror}", do="choose another with --port"
+        ) from None
+    return bound

@@ -1,0 +1,190 @@
+"""The wallets' past: stablecoin comes in by conversion and moves on by transfers of three kinds.
+
+A wallet's balance is what came in less what went out, day by day, so that the balances served today
+agree with every transfer that the services list.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import date, datetime, timedelta
+from decimal import ROUND_DOWN, Decimal
+from random import Random
+from typing import Final
+
+import msgspec
+
+from treasury.calendar import is_target_day
+from treasury.sandbox.cast import Cast
+from treasury.sandbox.clock import FIRST_DAY, LAST_DAY, at
+from treasury.sandbox.credits import Conversion
+from treasury.sandbox.ids import Ids
+from treasury.sandbox.shapes import (
+    AccountTransfer,
+    Amount,
+    Balance,
+    FiatOrigin,
+    Transfer,
+    Wallet,
+    number,
+    zulu,
+)
+
+__all__ = ["Wallets"]
+
+_KINDS: Final = ("crypto", "crypto", "fiat", "internal")
+_LAST: Final = ("COMPLETED", "PROCESSING", "PENDING")
+_FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")
+_SMALLEST: Final = Decimal(50)
+_FAILING: Final = 0.1
+
+
+class _Move(msgspec.Struct, frozen=True):
+    """Stablecoin on its way; without a receiver it leaves the service."""
+
+    sender: str
+    receiver: str
+    asset: str
+    amount: Decimal
+    status: str
+    at: datetime
+
+
+class Wallets:
+    """Moves stablecoin between the accounts' wallets and out of them."""
+
+    def __init__(self, cast: Cast, ids: Ids, random: Random) -> None:
+        self._cast = cast
+        self._ids = ids
+        self._random = random
+        self._held: dict[str, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+        self._reserved: dict[str, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+        self._chains = {account.id: account.chain for account in cast.accounts}
+        self.transfers: list[Transfer] = []
+        self.internal: list[AccountTransfer] = []
+
+    def tell(self, conversions: list[Conversion]) -> None:
+        """Live through six months of conversions and transfers."""
+        coming = defaultdict(list)
+        for conversion in conversions:
+            coming[conversion.day].append(conversion)
+        for day in (FIRST_DAY + timedelta(n) for n in range((LAST_DAY - FIRST_DAY).days + 2)):
+            for conversion in coming[day]:
+                self._held[conversion.account_id][conversion.asset] += conversion.amount
+            if is_target_day(day):
+                self._transfer(day, "COMPLETED")
+        for status in _LAST:
+            for kind in ("crypto", "fiat", "internal"):
+                self._transfer(date(2026, 10, 30), status, kind)
+
+    def wallets(self) -> list[Wallet]:
+        """Every wallet with the balances it has now."""
+        return [
+            Wallet(
+                id=wallet_id, account_id=account.id, chain=account.chain, type="CUSTODIAL",
+                address=address, status="ACTIVE", balances=self._balances(account.id),
+                aml_status="APPROVED",
+            )
+            for account in self._cast.accounts
+            for wallet_id, address in [self._cast.wallet_ids[account.id]]
+        ]  # fmt: skip
+
+    def _balances(self, account: str) -> list[Balance]:
+        return [
+            Balance(
+                asset=asset,
+                contract_address=self._cast.contracts[asset],
+                amount=Amount(
+                    total=f"{total:.6f}",
+                    available=f"{total - reserved:.6f}",
+                    reserved=f"{reserved:.6f}",
+                ),
+            )
+            for asset, total in sorted(self._held[account].items())
+            for reserved in [self._reserved[account][asset]]
+        ]
+
+    def _transfer(self, day: date, status: str, kind: str = "") -> None:
+        kind = kind or self._random.choice(_KINDS)
+        sender, asset = self._richest() if kind == "internal" else self._anyone()
+        free = self._held[sender][asset] - self._reserved[sender][asset]
+        share = Decimal(self._random.randrange(2, 15)) / 100
+        amount = (free * share).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
+        if amount < _SMALLEST:
+            return
+        if kind != "internal" and self._random.random() < _FAILING:
+            status = "FAILED"
+        clock = f"{self._random.randrange(9, 17):02d}:{self._random.randrange(60):02d}"
+        move = _Move(sender, self._receiver(kind, sender), asset, amount, status, at(day, clock))
+        self._settle(move)
+        if kind == "internal":
+            self.internal.append(self._internal(move))
+        else:
+            self.transfers.append(self._outward(kind, move))
+
+    def _anyone(self) -> tuple[str, str]:
+        virtual = self._random.choice(self._cast.virtual_accounts)
+        return virtual.account_id, virtual.target_cryptocurrency
+
+    def _richest(self) -> tuple[str, str]:
+        """Internal transfers are in USDC; the account that has most of it sends."""
+        usdc = [v for v in self._cast.virtual_accounts if v.target_cryptocurrency == "USDC"]
+        return max(usdc, key=lambda v: self._held[v.account_id]["USDC"]).account_id, "USDC"
+
+    def _receiver(self, kind: str, sender: str) -> str:
+        """The other own account on the chain; or none: the company's own wallet outside."""
+        if kind == "crypto" and self._chains[sender] == "BASE" and self._random.random() < 0.5:
+            return ""
+        own = [v.account_id for v in self._cast.virtual_accounts]
+        return next(a for a in own if a != sender and self._chains[a] == self._chains[sender])
+
+    def _settle(self, move: _Move) -> None:
+        if move.status == "COMPLETED":
+            self._held[move.sender][move.asset] -= move.amount
+            if move.receiver:
+                self._held[move.receiver][move.asset] += move.amount
+        elif move.status != "FAILED":
+            self._reserved[move.sender][move.asset] += move.amount
+
+    def _internal(self, move: _Move) -> AccountTransfer:
+        return AccountTransfer(
+            id=self._ids.uuid(),
+            source_account_id=move.sender,
+            destination_account_id=move.receiver,
+            amount=f"{move.amount:.6f}",
+            cryptocurrency=move.asset,
+            status=move.status,
+            created_at=zulu(move.at),
+            updated_at=zulu(move.at + timedelta(seconds=4)),
+        )
+
+    def _outward(self, kind: str, move: _Move) -> Transfer:
+        run = self._random.randrange(10, 60)
+        failed = move.status == "FAILED"
+        on_chain = move.status in {"COMPLETED", "PROCESSING"}
+        return Transfer(
+            id=self._ids.uuid(),
+            sender_account_id=move.sender,
+            receiver_account_id=move.receiver or None,
+            destination_address=None if move.receiver else self._cast.wallets[0].address,
+            chain=self._chains[move.sender],
+            asset=move.asset,
+            amount=number(move.amount),
+            description=f"Supplier run {run}" if move.receiver else "To the cold wallet",
+            merchant_reference=f"run-{run}",
+            idempotency_key=self._ids.uuid(),
+            status=move.status,
+            created_at=zulu(move.at),
+            updated_at=zulu(move.at + timedelta(seconds=12)),
+            fiat_origin=_origin(move) if kind == "fiat" else None,
+            transaction_hash=self._ids.hash() if on_chain else None,
+            error_message=_FAILURE[1] if failed else None,
+            failure_code=_FAILURE[0] if failed else None,
+            failure_reason=_FAILURE[1] if failed else None,
+        )
+
+
+def _origin(move: _Move) -> FiatOrigin:
+    rate = Decimal("0.99952") if move.asset == "EURC" else Decimal("0.92")
+    euros = (move.amount * rate).quantize(Decimal("0.01"))
+    return FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate)
