@@ -1,0 +1,120 @@
+"""A statement is trusted once its sum holds: opening balance + booked entries = closing balance.
+
+What does not hold is said with amounts and places, and stored with the statement as not proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Context, Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.money import format_amount
+
+__all__ = ["Balance", "Tally", "closing_balance", "opening_balance"]
+
+_EXACT: Final = Context(prec=80)  # Python's own 28 digits are fewer than an amount may have
+_MOST_FAILURES: Final = 20
+
+_INTERIM: Final = "ITBD"
+_OPENING: Final = ("OPBD", "PRCD", _INTERIM)
+_CLOSING: Final = ("CLBD", _INTERIM)
+
+
+class Balance(msgspec.Struct, frozen=True):
+    """A balance of a statement: ISO 20022's code, the amount with debit negative, its day."""
+
+    code: str
+    amount: Decimal
+    currency: str
+    day: date | None
+
+
+def opening_balance(balances: Sequence[Balance], currency: str | None) -> Balance | None:
+    """The booked balance that a statement starts from, in the account's currency if there is one.
+
+    An interim balance opens a later page; a statement that ends with one is not proved by it.
+    """
+    return _pick(balances, currency, _OPENING, last=False)
+
+
+def closing_balance(balances: Sequence[Balance], currency: str | None) -> Balance | None:
+    """The booked balance that a statement ends with."""
+    return _pick(balances, currency, _CLOSING, last=True)
+
+
+def _pick(
+    balances: Sequence[Balance], currency: str | None, codes: Sequence[str], *, last: bool
+) -> Balance | None:
+    for code in codes:
+        found = [balance for balance in balances if balance.code == code]
+        own = [balance for balance in found if balance.currency == currency] or found
+        if own:
+            return own[-1 if last else 0]
+    return None
+
+
+class Tally:
+    """The running sum of one statement, and what is wrong with it."""
+
+    def __init__(self, currency: str | None) -> None:
+        self.currency = currency
+        self.credits = Decimal(0)
+        self.debits = Decimal(0)
+        self._failures: list[str] = []
+        self._untold = 0
+
+    def add(self, amount: Decimal, currency: str, direction: str) -> None:
+        """A booked entry; one in another currency than the statement's fails the proof."""
+        if self.currency is None:
+            self.currency = currency
+        if currency != self.currency:
+            self.fail(f"{format_amount(amount, currency)} in a statement in {self.currency}")
+        elif direction == "CRDT":
+            self.credits = _EXACT.add(self.credits, amount)
+        else:
+            self.debits = _EXACT.add(self.debits, amount)
+
+    def fail(self, why: str) -> None:
+        """Note something that keeps the statement from being proved."""
+        if len(self._failures) < _MOST_FAILURES:
+            self._failures.append(why)
+        else:
+            self._untold += 1
+
+    def result(self, opening: Balance | None, closing: Balance | None) -> tuple[bool, str]:
+        """Whether the statement is proved, and the sum that holds or everything that fails."""
+        holds, said = self._sum(opening, closing)
+        failures = [*([] if holds else [said]), *self._failures]
+        if self._untold:
+            failures.append(f"and {self._untold} more")
+        return not failures, "; ".join(failures) or said
+
+    def _sum(self, opening: Balance | None, closing: Balance | None) -> tuple[bool, str]:
+        if opening is None or closing is None or (opening is closing):
+            missing = "closing" if opening and not closing else "opening"
+            both = opening is None and closing is None
+            return False, "no balances" if both else f"no {missing} balance"
+        currency = opening.currency
+        if closing.currency != currency or self.currency not in {None, currency}:
+            named = ", ".join(filter(None, (currency, self.currency, closing.currency)))
+            return False, f"opening, entries and closing are not in one currency ({named})"
+        reached = _EXACT.subtract(_EXACT.add(opening.amount, self.credits), self.debits)
+        sum_said = (
+            f"opening {format_amount(opening.amount, currency)}"
+            f" + credits {format_amount(self.credits, currency)}"
+            f" - debits {format_amount(self.debits, currency)}"
+        )
+        if reached == closing.amount:
+            reached_said = format_amount(reached, currency)
+            if closing.code == _INTERIM:
+                return False, f"{sum_said} = interim {reached_said}: more may be booked that day"
+            return True, f"{sum_said} = closing {reached_said}"
+        off = _EXACT.subtract(closing.amount, reached)
+        return False, (
+            f"{sum_said} = {format_amount(reached, currency)}, but closing is"
+            f" {format_amount(closing.amount, currency)} ({format_amount(off, currency)} off)"
+        )

@@ -1,0 +1,138 @@
+"""The rows that every reader fills, and the one way from them to Arrow.
+
+A reader of any format makes `StatementRow`s and `EntryRow`s; their fields are the columns declared
+in `tables`, in that order, and `raw`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from operator import attrgetter
+
+import msgspec
+import pyarrow as pa
+
+from treasury.lake import Table
+from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS
+
+__all__ = ["EntryRow", "Problem", "StatementRow", "entry_batch", "statement_table"]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something in a file that a person should know; `position` is empty for the whole file."""
+
+    file_name: str
+    position: str
+    what: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        at = f" line {self.line}" if self.line else ""
+        place = f" {self.position}" if self.position else ""
+        return f"{self.file_name}{at}{place}: {self.what}"
+
+
+class StatementRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement as read; `tables.STATEMENTS` says what each field means."""
+
+    statement_id: str
+    file_name: str
+    file_sha256: str
+    message_id: str | None = None
+    bank_statement_id: str | None = None
+    sequence_number: int | None = None
+    account: str | None = None
+    account_name: str | None = None
+    servicer_bic: str | None = None
+    currency: str | None = None
+    from_date: date | None = None
+    to_date: date | None = None
+    created_at: datetime | None = None
+    opening_balance: Decimal | None = None
+    opening_date: date | None = None
+    closing_balance: Decimal | None = None
+    closing_date: date | None = None
+    entry_count: int = 0
+    credit_total: Decimal = Decimal(0)
+    debit_total: Decimal = Decimal(0)
+    proved: bool = False
+    proof: str = ""
+    added_at: datetime | None = None
+    raw: str = ""
+
+
+class EntryRow(msgspec.Struct, kw_only=True, gc=False):
+    """A movement as read; `tables.STATEMENT_ENTRIES` says what each field means.
+
+    Not frozen: its ids are known once it is complete.
+    """
+
+    entry_id: str = ""
+    statement_id: str = ""
+    ordinal: int = 0
+    position: str = ""
+    account: str | None = None
+    entry_reference: str | None = None
+    account_servicer_reference: str | None = None
+    message_id: str | None = None
+    payment_information_id: str | None = None
+    instruction_id: str | None = None
+    end_to_end_id: str | None = None
+    transaction_id: str | None = None
+    uetr: str | None = None
+    mandate_id: str | None = None
+    amount: Decimal | None = None
+    currency: str | None = None
+    direction: str = ""
+    entry_status: str | None = None
+    is_reversal: bool = False
+    booking_date: date | None = None
+    value_date: date | None = None
+    remittance: Sequence[str] = ()
+    structured_references: Sequence[str] = ()
+    additional_information: str | None = None
+    counterparty_name: str | None = None
+    counterparty_account: str | None = None
+    counterparty_agent: str | None = None
+    debtor_name: str | None = None
+    debtor_account: str | None = None
+    debtor_agent: str | None = None
+    creditor_name: str | None = None
+    creditor_account: str | None = None
+    creditor_agent: str | None = None
+    ultimate_debtor_name: str | None = None
+    ultimate_creditor_name: str | None = None
+    bank_transaction_code: str | None = None
+    proprietary_code: str | None = None
+    return_reason: str | None = None
+    original_end_to_end_id: str | None = None
+    charges_amount: Decimal | None = None
+    charges_currency: str | None = None
+    instructed_amount: Decimal | None = None
+    instructed_currency: str | None = None
+    source_currency: str | None = None
+    target_currency: str | None = None
+    exchange_rate: Decimal | None = None
+    inferred: Sequence[str] = ()
+    file_name: str = ""
+    raw: str = ""
+
+
+def entry_batch(rows: Sequence[EntryRow]) -> pa.RecordBatch:
+    """The rows as Arrow, in the columns of `statement_entries` and `raw`."""
+    return _batch(STATEMENT_ENTRIES, rows)
+
+
+def statement_table(rows: Sequence[StatementRow]) -> pa.Table:
+    """The rows as Arrow, in the columns of `statements` and `raw`."""
+    return pa.Table.from_batches([_batch(STATEMENTS, rows)])
+
+
+def _batch(table: Table, rows: Sequence[msgspec.Struct]) -> pa.RecordBatch:
+    schema = table.row_schema
+    values = map(attrgetter(*schema.names), rows)
+    columns = zip(*values, strict=True) if rows else [()] * len(schema.names)
+    arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,71 @@
+"""Texts of a bank file as values: days, instants, account numbers, references that are none.
+
+A bank's day is the day as written, in the bank's own zone: it is never moved to another.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Final
+
+from treasury.errors import InputError
+
+__all__ = ["account_number", "day", "instant", "is_true", "reference"]
+
+# A date, or a date and a time, each with or without a zone: `Dt` may hold a `DtTm` and vice versa.
+_DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ][\d:.,]+)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
+_INSTANT: Final = re.compile(
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.:,](\d+))?(Z|[+-]\d\d:?\d\d)?", re.ASCII
+)
+# ISO 20022 makes some references mandatory; these are what banks write where there is none.
+_NO_REFERENCE: Final = frozenset(
+    {"NOTPROVIDED", "NOTPROVIDE", "NONREF", "NOREF", "NOTAVAILABLE", "NONE"}
+)
+_LETTERS: Final = re.compile(r"[^A-Z0-9]")
+
+
+@lru_cache(maxsize=4096)
+def day(text: str) -> date:
+    """The day in a date or a date-time, as written; InputError where there is none."""
+    matched = _DAY.fullmatch(text.strip())
+    try:
+        if matched is not None:
+            return date.fromisoformat(matched[1])
+    except ValueError:
+        pass  # 30 February: said below, like any other text that is no day
+    raise InputError(f"{text[:40]!r} is not a date", do="write it as 2026-10-31")
+
+
+def instant(text: str | None) -> datetime | None:
+    """A date-time in UTC, without a zone taken as UTC; None where it cannot be read as one.
+
+    Nothing is proved or matched by it, so an odd one costs nothing; `raw` keeps the text.
+    """
+    matched = _INSTANT.fullmatch((text or "").strip())
+    if matched is None:
+        return None
+    seconds, fraction, zone = matched.groups()
+    try:
+        parsed = datetime.fromisoformat(f"{seconds}.{(fraction or '0')[:6]:0<6}{zone or 'Z'}")
+        return parsed.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def account_number(text: str) -> str:
+    """An account number as banks agree on it: no spaces, upper case."""
+    return "".join(text.split()).upper()
+
+
+def reference(text: str | None) -> str | None:
+    """The reference, or None where the text only says that there is none (NOTPROVIDED)."""
+    if text is None or (len(text) < 16 and _LETTERS.sub("", text.upper()) in _NO_REFERENCE):
+        return None
+    return text
+
+
+def is_true(text: str | None) -> bool:
+    """An XML boolean; absent is false."""
+    return text is not None and text.strip().lower() in {"true", "1"}
