@@ -125,6 +125,11 @@ class Month(msgspec.Struct, frozen=True, order=True):
         """The month after it."""
         return Month(self.year + self.month // 12, self.month % 12 + 1)
 
+    @property
+    def previous(self) -> Month:
+        """The month before it."""
+        return Month.of(self.first - _DAY)
+
     def days(self) -> Iterator[date]:
         """Every day of it, in order."""
         return (self.first + n * _DAY for n in range((self.last - self.first).days + 1))

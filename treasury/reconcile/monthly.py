@@ -109,7 +109,8 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT
     or DBIT). `awaiting_funds`: requests to fund, in the words of the desk. `virtual_accounts`:
     credits proved for each virtual account, or NOT PROVABLE. `in_transit`, `statements`,
-    `fee_requests`, `fee_accruals`, `fee_totals`: as their names say. `matches` holds every line ever stored.
+    `fee_requests`, `fee_accruals`, `fee_totals`: as their names say. `matches` holds every line
+    ever stored.
     """
 
     month: Month
@@ -294,7 +295,7 @@ def _class_rules(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:
     return pa.Table.from_pylist(
         [
             {"turn": turn, **msgspec.structs.asdict(rule)}
-            for turn, rule in enumerate((*own, *rules.classes))
+            for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
         ],
         schema=schema,
     )

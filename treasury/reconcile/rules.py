@@ -38,7 +38,7 @@ class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     remittance: str | None = None
 
 
-DEFAULT_CLASSES = (
+STANDARD_CLASSES = (
     ClassRule(
         name="conversion sweep",
         line_class="conversion_sweep",
@@ -96,8 +96,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Their clock for a virtual-account credit without its reference: clock hours."""
     late_target_days: int = 2
     """From due, a payment is late for this many TARGET days, then missing."""
-    classes: tuple[ClassRule, ...] = DEFAULT_CLASSES
-    """What is other business, classed before matching."""
+    classes: tuple[ClassRule, ...] = ()
+    """The company's own rules for what is other business; the first that a line meets counts."""
+    standard_classes: tuple[ClassRule, ...] = STANDARD_CLASSES
+    """Rules that go by the bank's own codes, after those of the company."""
 
     @property
     def hash(self) -> str:

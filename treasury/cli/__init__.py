@@ -1,0 +1,69 @@
+"""The command line: the verbs of the workspace, in a shell.
+
+Every command that prints rows takes `--format table|json|csv|parquet`. An error is one line on
+standard error that says what to do next, and an exit code that is not 0.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from treasury import __version__
+from treasury.cli.desk import (
+    awaiting_funds,
+    close,
+    fees,
+    init,
+    reconcile,
+    sql,
+    statements,
+    status,
+    sync,
+)
+from treasury.cli.practice import demo, practice, sandbox
+from treasury.errors import TreasuryError
+
+__all__ = ["main", "treasury"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="treasury %(version)s")
+@click.option(
+    "--workspace",
+    "-w",
+    envvar="TREASURY_WORKSPACE",
+    type=click.Path(file_okay=False),
+    help="Folder of the workspace; the nearest one where not given.",
+)
+@click.pass_context
+def treasury(context: click.Context, workspace: str | None) -> None:
+    """Close the month: pull, read the bank, reconcile, report, act."""
+    context.obj = workspace
+
+
+for command in (
+    init,
+    demo,
+    practice,
+    sandbox,
+    sync,
+    statements,
+    reconcile,
+    awaiting_funds,
+    fees,
+    close,
+    status,
+    sql,
+):
+    treasury.add_command(command)
+
+
+def main() -> None:
+    """Run a command; a TreasuryError becomes one line and its exit code."""
+    try:
+        treasury(prog_name="treasury")
+    except TreasuryError as error:
+        click.echo(f"treasury: {' '.join(str(error).split())}", err=True)
+        sys.exit(error.exit_code)

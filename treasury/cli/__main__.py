@@ -1,0 +1,5 @@
+"""`python -m treasury.cli`."""
+
+from treasury.cli import main
+
+main()

@@ -1,0 +1,223 @@
+"""The commands of the desk: what an analyst does with a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.cli.output import format_option, print_rows
+from treasury.cli.progress import TerminalProgress
+from treasury.errors import InputError
+from treasury.settings import FILE_NAME
+from treasury.workspace import Workspace, find_workspace
+
+__all__ = [
+    "awaiting_funds",
+    "close",
+    "fees",
+    "init",
+    "reconcile",
+    "sql",
+    "statements",
+    "status",
+    "sync",
+]
+
+month_option = click.option("--month", required=True, metavar="YYYY-MM", help="The month.")
+as_of_option = click.option(
+    "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
+)
+
+TEMPLATE = """\
+[workspace]
+company = "{company}"
+environment = "staging"          # sandbox, staging or production
+time_zone = "Europe/Brussels"    # days and months are counted here
+
+[services]
+token_url = "https://…/oauth/token"
+finance.base_url = "https://…/v1"
+ramp.base_url = "https://…/v1"
+
+# A secret is never written here: env:NAME, file:PATH or keyring:SERVICE/USER says where it is.
+[credentials.maker]
+client_id = "…"
+client_secret = "env:TREASURY_MAKER_SECRET"
+
+# One block for each account whose statements you have. source: own_bank, or provider_report for
+# the provider's account on which credits to your virtual IBANs are booked.
+[[accounts]]
+account = "…"
+name = "…"
+currency = "EUR"
+source = "own_bank"
+"""
+
+
+def folder_of(context: click.Context) -> Path:
+    """The workspace's folder, as the options of this command line say."""
+    return Path(context.obj) if context.obj else find_workspace()
+
+
+def workspace_of(context: click.Context, as_of: str | None = None) -> Workspace:
+    """The workspace, or the view of it as known at an instant."""
+    workspace = Workspace(folder_of(context))
+    return workspace.at(as_of) if as_of else workspace
+
+
+@click.command()
+@click.option("--company", required=True, help="The company's name, as reports show it.")
+@click.pass_context
+def init(context: click.Context, company: str) -> None:
+    """Begin a workspace: write a treasury.toml to fill in."""
+    path = folder_of(context) / FILE_NAME
+    if path.exists():
+        raise InputError(f"{path} exists", do="edit it, or name another folder with --workspace")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    quoted = company.replace("\\", "\\\\").replace('"', '\\"')
+    path.write_text(TEMPLATE.format(company=quoted), "utf-8")
+    click.echo(f"wrote {path}: fill in the addresses, credentials and accounts, then run sync")
+
+
+@click.command()
+@click.option("--credential", metavar="NAME", help="Read with this credential; the first if not.")
+@click.pass_context
+def sync(context: click.Context, credential: str | None) -> None:
+    """Pull what both services know into the lake."""
+    with TerminalProgress() as progress:
+        report = workspace_of(context).sync(credential=credential, progress=progress)
+    click.echo(str(report))
+
+
+@click.group()
+def statements() -> None:
+    """Read bank statements and say what they prove."""
+
+
+@statements.command("add")
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.pass_context
+def add_files(context: click.Context, files: tuple[str, ...]) -> None:
+    """Read FILES, prove each statement and store what is new."""
+    click.echo(str(workspace_of(context).statements.add(files)))
+
+
+@statements.command("list")
+@format_option
+@as_of_option
+@click.pass_context
+def list_statements(context: click.Context, form: str, as_of: str | None) -> None:
+    """List the stored statements, their balances and proofs."""
+    rows = workspace_of(context, as_of).statements.list()
+    print_rows(rows.arrow, form, title="Statements", empty="none stored yet")
+
+
+@click.command()
+@month_option
+@click.option("--open", "only_open", is_flag=True, help="Only lines that need a person.")
+@as_of_option
+@format_option
+@click.pass_context
+def reconcile(
+    context: click.Context, month: str, only_open: bool, as_of: str | None, form: str
+) -> None:
+    """Reconcile a month: every bank line with its one outcome and the reason."""
+    from treasury.report import outcome_word, reconciliation_summary
+
+    workspace = workspace_of(context, as_of)
+    result = workspace.reconcile(month)
+    lines = result.lines
+    if only_open:
+        lines = lines.filter(pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON)))
+    if form == "table":
+        click.echo(reconciliation_summary(result, zone=workspace.settings.zone))
+        words = [outcome_word(row) for row in lines.to_pylist()]
+        lines = lines.append_column("on_screen", pa.array(words, pa.string()))
+    print_rows(lines, form, columns=LINE_COLUMNS, title="Bank lines")
+
+
+NEEDS_A_PERSON = ("suggested", "conflict", "duplicate", "unreferenced", "returned")
+LINE_COLUMNS = (
+    "booking_date",
+    "statement_account",
+    "direction",
+    "amount",
+    "on_screen",
+    "reference",
+    "reason",
+    "counterparty_name",
+    "remittance",
+)
+
+
+@click.command("awaiting-funds")
+@as_of_option
+@format_option
+@click.pass_context
+def awaiting_funds(context: click.Context, as_of: str | None, form: str) -> None:
+    """List requests that wait for their funds, and what to do about each."""
+    from treasury.report import funding_totals, funding_view
+
+    workspace = workspace_of(context, as_of)
+    rows = workspace.awaiting_funds().arrow
+    if form != "table":
+        print_rows(rows, form)
+        return
+    print_rows(
+        funding_view(rows, zone=workspace.settings.zone), form, title="Requests awaiting funds"
+    )
+    click.echo(funding_totals(rows))
+
+
+@click.command()
+@month_option
+@as_of_option
+@click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
+@format_option
+@click.pass_context
+def fees(
+    context: click.Context, month: str, as_of: str | None, per_request: bool, form: str
+) -> None:
+    """Report the fees of the requests completed in a month."""
+    result = workspace_of(context, as_of).fees(month)
+    table = result.requests if per_request else result.totals
+    print_rows(table, form, title=result.title, empty="no request completed")
+    if form == "table" and result.accruals.num_rows:
+        print_rows(result.accruals, form, title="Accruals: funded, not completed at month end")
+
+
+@click.command()
+@month_option
+@click.option(
+    "--out", type=click.Path(file_okay=False), help="Folder to write to; close/MONTH if not given."
+)
+@click.pass_context
+def close(context: click.Context, month: str, out: str | None) -> None:
+    """Write the month's report as one HTML page and one Excel file."""
+    pack = workspace_of(context).close(month, out)
+    for path in pack.paths:
+        click.echo(str(path))
+
+
+@click.command()
+@click.option("--month", metavar="YYYY-MM", help="The month; the last one that ended if not given.")
+@as_of_option
+@click.pass_context
+def status(context: click.Context, month: str | None, as_of: str | None) -> None:
+    """Show the first screen: what is proved, what needs you."""
+    click.echo(workspace_of(context, as_of).status(month))
+
+
+@click.command()
+@click.argument("query")
+@as_of_option
+@format_option
+@click.pass_context
+def sql(context: click.Context, query: str, as_of: str | None, form: str) -> None:
+    """Run QUERY, one SELECT, over the tables of the lake."""
+    rows: Any = workspace_of(context, as_of).sql(query)
+    print_rows(rows.arrow, form, empty="no rows")

@@ -1,0 +1,61 @@
+"""A sync's progress as bars in a terminal; nothing is drawn where there is none."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+__all__ = ["TerminalProgress"]
+
+
+class TerminalProgress:
+    """The progress protocol of `treasury.extract`, drawn with rich on standard error."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description:<24}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def start(self, task: str, total: int | None = None) -> None:
+        """A task begins; its size may be unknown."""
+        with self._lock:
+            if task not in self._tasks:
+                self._tasks[task] = self._progress.add_task(task, total=total)
+            elif total is not None:
+                self._progress.update(self._tasks[task], total=total)
+
+    def advance(self, task: str, count: int = 1) -> None:
+        """More of it is done."""
+        with self._lock:
+            self._progress.advance(self._tasks[task], count)
+
+    def finish(self, task: str) -> None:
+        """It is done."""
+        with self._lock:
+            done = self._tasks[task]
+            completed = self._progress.tasks[done].completed
+            self._progress.update(done, total=completed, completed=completed)

@@ -1,0 +1,290 @@
+"""The one object that an analyst holds: a folder with its settings, its lake and its journal.
+
+`t = treasury.open()` and every verb of the desk hangs on `t`. Libraries are imported by the verb
+that needs them, so that opening costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treasury.calendar import Month, parse_instant
+from treasury.errors import InputError, SettingsError
+from treasury.settings import FILE_NAME, Settings, load_settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from treasury.actions import Actions
+    from treasury.api import Client
+    from treasury.extract import Progress, SyncReport
+    from treasury.journal import Journal
+    from treasury.lake import Lake, Snapshot
+    from treasury.panels import Panels
+    from treasury.reconcile import Reconciliation, Rows
+    from treasury.report import ClosePack, Fees
+    from treasury.statements import AddReport
+
+__all__ = ["Statements", "Workspace", "find_workspace", "open_workspace"]
+
+DEFAULT = Path("data") / "workspace"
+RULES_FILE = "rules.toml"
+
+
+def find_workspace(start: Path | None = None) -> Path:
+    """The workspace's folder: $TREASURY_WORKSPACE, else the nearest one here or further up.
+
+    A folder is a workspace when it holds `treasury.toml`; `data/workspace` is looked into on the
+    way. Where there is none, it is `data/workspace` below `start`.
+    """
+    named = os.environ.get("TREASURY_WORKSPACE")
+    if named:
+        return Path(named)
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        for candidate in (folder, folder / DEFAULT):
+            if (candidate / FILE_NAME).is_file():
+                return candidate
+    return start / DEFAULT
+
+
+def open_workspace(folder: str | Path | None = None) -> Workspace:
+    """Open a workspace; SettingsError says what to do where there is none."""
+    return Workspace(Path(folder) if folder is not None else find_workspace())
+
+
+class Workspace:
+    """A treasury desk on disk.
+
+    Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `fees`, `close`, `sql`,
+    `status`, `at`, `panels`. Months are written "2026-10", instants "2026-11-01T09:00Z".
+    """
+
+    def __init__(self, folder: Path, *, as_of: datetime | None = None) -> None:
+        self.folder = folder
+        self.settings: Settings = load_settings(folder)
+        self._as_of = as_of
+        self._clients: dict[str, Client] = {}
+
+    def __repr__(self) -> str:
+        desk = self.settings.workspace
+        return f"<treasury workspace {self.folder}: {desk.company}, {desk.environment}>"
+
+    # What the world told us
+
+    @cached_property
+    def lake(self) -> Lake:
+        """The tables, for whoever writes a verb of their own."""
+        from treasury.extract import TABLES as SERVICE_TABLES
+        from treasury.lake import Lake
+        from treasury.statements import TABLES as STATEMENT_TABLES
+
+        return Lake(self.folder, (*SERVICE_TABLES, *STATEMENT_TABLES))
+
+    def snapshot(self) -> Snapshot:
+        """The last commit of the lake, or the records as known at this workspace's instant."""
+        return self.lake.snapshot(self._as_of)
+
+    def at(self, instant: str | datetime) -> Workspace:
+        """The same workspace as it was known at `instant`; it reads and does not write."""
+        moment = parse_instant(instant) if isinstance(instant, str) else instant
+        return Workspace(self.folder, as_of=moment)
+
+    def sync(
+        self, *, credential: str | None = None, progress: Progress | None = None
+    ) -> SyncReport:
+        """Pull what both services know into the lake, in one commit.
+
+        Reads with the first credential of the settings, or the one named. Raises ServiceError,
+        SettingsError or StorageError; what was stored before stays as it was.
+        """
+        from treasury.extract import sync
+
+        self._require_now("sync")
+        name = credential or self._first_credential()
+        return sync(self.client(name), self.lake, self.settings.now(), progress=progress)
+
+    @cached_property
+    def statements(self) -> Statements:
+        """Bank statements: `add` and `list`."""
+        return Statements(self)
+
+    def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Rows:
+        """Run one SELECT over the lake; amounts come out as exact decimals. Raises QueryError."""
+        from treasury.reconcile import Rows
+
+        return Rows(self.snapshot().sql(query, params))
+
+    # What it amounts to
+
+    def reconcile(self, month: str | Month) -> Reconciliation:
+        """Reconcile a month: each bank line in one outcome, and what waits, is missing or due."""
+        from treasury.reconcile import reconcile_month
+
+        return reconcile_month(self.snapshot(), self._question(month), self._decisions())
+
+    def awaiting_funds(self) -> Rows:
+        """Requests that wait for their funds, in the words of the desk, most overdue first."""
+        from treasury.reconcile import Rows, awaiting_funds
+
+        month = Month.of(self.now().astimezone(self.settings.zone).date())
+        return Rows(awaiting_funds(self.snapshot(), self._question(month), self._decisions()))
+
+    def fees(self, month: str | Month) -> Fees:
+        """Fees of the requests completed in the month, each in its own currency."""
+        from treasury.report import fees_of
+
+        return fees_of(self.reconcile(month))
+
+    def close(self, month: str | Month, folder: str | Path | None = None) -> ClosePack:
+        """Write the month's report and its Excel file; `folder` defaults to `close/<month>`."""
+        from treasury.report import write_close
+
+        target = Path(folder) if folder is not None else self.folder / "close" / str(_month(month))
+        return write_close(self.reconcile(month), target, zone=self.settings.zone)
+
+    def status(self, month: str | Month | None = None) -> str:
+        """The first screen, for the month given or else the last one that has ended."""
+        from treasury.report import first_screen
+
+        chosen = _month(month) if month is not None else self._last_month()
+        report = self.folder / "close" / str(chosen) / "report.html"
+        return first_screen(
+            self.reconcile(chosen),
+            zone=self.settings.zone,
+            report=report if report.is_file() else None,
+        )
+
+    # What people decide
+
+    @cached_property
+    def journal(self) -> Journal:
+        """People's decisions, append-only."""
+        from treasury.journal import Journal
+
+        return Journal(self.folder / "journal.sqlite")
+
+    @cached_property
+    def actions(self) -> Actions:
+        """What may be done at the services, once approved."""
+        from treasury.actions import Actions
+
+        self._require_now("act")
+        return Actions(self.journal, self.client, self.settings)
+
+    @cached_property
+    def panels(self) -> Panels:
+        """Panels for a notebook."""
+        from treasury.panels import Panels
+
+        return Panels(self)
+
+    # The way there
+
+    def client(self, credential: str) -> Client:
+        """The client of both services with the named credential; kept until `close_clients`."""
+        from treasury.api import Client
+
+        if credential not in self._clients:
+            services = self.settings.services
+            if services is None:
+                raise SettingsError(
+                    f"{self.folder / FILE_NAME} names no services",
+                    do="add [services] with token_url, finance.base_url and ramp.base_url",
+                )
+            self._clients[credential] = Client(services, self.settings.credential(credential))
+        return self._clients[credential]
+
+    def close_clients(self) -> None:
+        """Close the connections to the services."""
+        while self._clients:
+            self._clients.popitem()[1].close()
+
+    def now(self) -> datetime:
+        """The instant that questions are asked at: this view's, else the present."""
+        return self._as_of or self.settings.now()
+
+    def _question(self, month: str | Month) -> Any:
+        from treasury.reconcile import Question
+
+        desk = self.settings.workspace
+        return Question(
+            month=_month(month),
+            as_of=self.now(),
+            company=desk.company,
+            environment=desk.environment,
+            zone=self.settings.zone,
+            accounts=self.settings.accounts,
+            rules=self._rules(),
+        )
+
+    def _rules(self) -> Any:
+        from treasury.reconcile import Rules, load_rules
+
+        path = self.folder / RULES_FILE
+        return load_rules(path) if path.is_file() else Rules()
+
+    def _decisions(self) -> pa.Table:
+        from treasury.journal import decisions
+
+        return decisions(self.journal)
+
+    def _last_month(self) -> Month:
+        return Month.of(self.now().astimezone(self.settings.zone).date()).previous
+
+    def _first_credential(self) -> str:
+        if not self.settings.credentials:
+            raise SettingsError(
+                f"{self.folder / FILE_NAME} names no credential",
+                do="add [credentials.maker] with client_id and client_secret",
+            )
+        return next(iter(self.settings.credentials))
+
+    def _require_now(self, verb: str) -> None:
+        if self._as_of is not None:
+            raise InputError(
+                f"this is the workspace as known at {self._as_of}, which cannot {verb}",
+                do="use the workspace itself",
+            )
+
+
+class Statements:
+    """The bank statements of a workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def add(self, *files: str | Path | Iterable[str | Path]) -> AddReport:
+        """Read bank files, prove each statement and store what is new, in one commit.
+
+        Raises StatementError, naming the file, where one cannot be read; then nothing is stored.
+        The same file again adds nothing.
+        """
+        from treasury.statements import add_statements
+
+        workspace = self._workspace
+        workspace._require_now("add statements")  # noqa: SLF001 - one object in two classes
+        paths = [
+            Path(path)
+            for entry in files
+            for path in ([entry] if isinstance(entry, str | Path) else entry)
+        ]
+        declared = {account.account: account.source for account in workspace.settings.accounts}
+        return add_statements(workspace.lake, paths, workspace.settings.now(), declared=declared)
+
+    def list(self) -> Rows:
+        """Every stored statement: account, dates, balances, whether it is proved."""
+        return self._workspace.sql(
+            "SELECT account, currency, opening_date, closing_date, opening_balance,"
+            " closing_balance, entry_count, proved, proof, file_name FROM statements"
+            " ORDER BY account, closing_date, statement_id"
+        )
+
+
+def _month(month: str | Month) -> Month:
+    return month if isinstance(month, Month) else Month.parse(month)
