@@ -1,0 +1,255 @@
+"""What the journal promises: one order, nothing lost or changed unseen, a nonce good for once."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treasury.errors import ActionRefused, JournalError
+from treasury.journal import Actor, Head, Journal, current_actor
+from treasury.journal import store as journal_store
+
+ANNA = Actor("anna", "environment")
+NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "desk", now=lambda: NOON)
+
+
+def edited(tmp_path: Path, *statements: str) -> None:
+    """Change the file as somebody with an SQLite shell would."""
+    with sqlite3.connect(tmp_path / "desk" / "journal.sqlite") as connection:
+        connection.execute("DROP TRIGGER entries_no_update")
+        connection.execute("DROP TRIGGER entries_no_delete")
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def test_entries_come_back_as_they_were_given(journal: Journal) -> None:
+    body = {"amount": Decimal("25000.10"), "when": NOON, "lines": ["a", None], "version": 3}
+    added = journal.append("match.accept", "line-1", body, actor=ANNA, nonce="n1")
+    journal.append("match.reject", "line-2", {}, actor=ANNA)
+    assert added.body == {
+        "amount": "25000.10",
+        "when": "2026-11-02T12:00:00Z",
+        "lines": ["a", None],
+        "version": 3,
+    }
+    assert (added.seq, added.at, added.actor, added.nonce) == (1, NOON, ANNA, "n1")
+    assert journal.entries()[0] == added
+    assert [e.seq for e in journal.entries("match.reject")] == [2]
+    assert [e.seq for e in journal.entries("match.")] == [1, 2]
+    assert [e.seq for e in journal.entries(subject="line-1")] == [1]
+    assert journal.entries("match") == []
+
+
+def test_reading_a_journal_that_is_not_there_makes_nothing(
+    journal: Journal, tmp_path: Path
+) -> None:
+    assert journal.entries() == []
+    assert journal.head() == journal.verify() == Head(0, "0" * 64)
+    assert not (tmp_path / "desk").exists()
+
+
+def test_a_nonce_is_good_for_one_entry(journal: Journal) -> None:
+    journal.append("action.sending", "request-1", {}, actor=ANNA, nonce="n")
+    with pytest.raises(ActionRefused, match=r"already decided: action\.sending for request-1 by"):
+        journal.append("action.sending", "request-1", {}, actor=ANNA, nonce="n")
+    assert len(journal.entries()) == 1
+
+
+def test_a_float_is_refused(journal: Journal) -> None:
+    with pytest.raises(JournalError, match=r"0\.1 is not an exact value"):
+        journal.append("x", "y", {"deep": [{"amount": 0.1}]}, actor=ANNA)
+    assert journal.entries() == []
+
+
+def test_the_database_refuses_a_change_by_accident(journal: Journal, tmp_path: Path) -> None:
+    journal.append("x", "y", {}, actor=ANNA)
+    with sqlite3.connect(tmp_path / "desk" / "journal.sqlite") as connection:
+        for statement in ("UPDATE entries SET kind = 'z'", "DELETE FROM entries"):
+            with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+                connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("statements", "found"),
+    [
+        (["UPDATE entries SET body = '{\"n\":9}' WHERE seq = 2"], "entry 2 was changed"),
+        (["UPDATE entries SET actor = 'bert' WHERE seq = 3"], "entry 3 was changed"),
+        (["UPDATE entries SET nonce = 'n' WHERE seq = 1"], "entry 1 was changed"),
+        (["DELETE FROM entries WHERE seq = 2"], "entry 2 is missing"),
+        (["DELETE FROM entries WHERE seq = 1"], "entry 1 is missing"),
+        (
+            [
+                "UPDATE entries SET seq = 99 WHERE seq = 2",
+                "UPDATE entries SET seq = 2 WHERE seq = 3",
+                "UPDATE entries SET seq = 3 WHERE seq = 99",
+            ],
+            "entry 2 does not follow",
+        ),
+        (
+            [
+                "DELETE FROM entries WHERE seq = 2",
+                "UPDATE entries SET seq = 2 WHERE seq = 3",
+                "UPDATE entries SET seq = 3 WHERE seq = 4",
+            ],
+            "entry 2 does not follow",
+        ),
+    ],
+)
+def test_an_edit_a_removal_and_a_move_are_found(
+    journal: Journal, tmp_path: Path, statements: list[str], found: str
+) -> None:
+    for number in range(4):
+        journal.append("x", "y", {"n": number}, actor=ANNA)
+    assert journal.verify() == journal.head()
+    edited(tmp_path, *statements)
+    with pytest.raises(JournalError, match=found):
+        journal.verify()
+
+
+def test_what_is_cut_off_at_the_end_shows_against_a_noted_head(
+    journal: Journal, tmp_path: Path
+) -> None:
+    for number in range(3):
+        journal.append("x", "y", {"n": number}, actor=ANNA)
+    noted = journal.head()
+    journal.append("x", "y", {}, actor=ANNA)
+    assert journal.verify(noted).seq == 4
+    edited(tmp_path, "DELETE FROM entries WHERE seq >= 3")
+    assert journal.verify().seq == 2
+    with pytest.raises(JournalError, match="entry 3 was noted"):
+        journal.verify(noted)
+
+
+facts = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+@given(body=st.dictionaries(st.text(max_size=5), facts), subject=st.text(max_size=5))
+@settings(max_examples=25, deadline=None)
+def test_any_facts_keep_the_chain_whole(
+    tmp_path_factory: pytest.TempPathFactory, body: dict[str, Any], subject: str
+) -> None:
+    journal = Journal(tmp_path_factory.mktemp("journal"))
+    added = [journal.append("k", subject, body, actor=ANNA).hash for _ in range(2)]
+    assert journal.entries()[0].body == body
+    assert journal.verify() == Head(2, added[1])
+
+
+def test_threads_add_to_one_chain(journal: Journal) -> None:
+    def add(name: str) -> None:
+        for number in range(5):
+            journal.append("x", name, {"n": number}, actor=ANNA)
+
+    threads = [threading.Thread(target=add, args=(f"t{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert journal.verify().seq == 20
+
+
+def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
+    journal: Journal, tmp_path: Path
+) -> None:
+    script = (
+        "import sys; from pathlib import Path; from treasury.journal import Actor, Journal\n"
+        "from treasury.errors import ActionRefused\n"
+        "journal, actor = Journal(Path(sys.argv[1])), Actor('p', 'system')\n"
+        "for n in range(5): journal.append('x', sys.argv[2], {}, actor=actor)\n"
+        "try: journal.append('x', 'y', {}, actor=actor, nonce='one')\n"
+        "except ActionRefused: print('refused')\n"
+    )
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path / "desk"), str(number)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(3)
+    ]
+    said = [run.communicate(timeout=60)[0] for run in runs]
+    assert sorted(said) == ["", "refused\n", "refused\n"]
+    assert journal.verify().seq == 16
+
+
+def test_a_locked_database_is_a_clear_error(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal.append("x", "y", {}, actor=ANNA)
+    monkeypatch.setattr(journal_store, "WAIT_SECONDS", 0)
+    impatient = Journal(tmp_path / "desk")
+    other = sqlite3.connect(tmp_path / "desk" / "journal.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        with pytest.raises(JournalError, match="is locked: another process"):
+            impatient.append("x", "y", {}, actor=ANNA)
+    finally:
+        other.close()
+    assert impatient.append("x", "y", {}, actor=ANNA).seq == 2
+
+
+def test_a_journal_of_a_newer_version_is_left_alone(journal: Journal, tmp_path: Path) -> None:
+    journal.append("x", "y", {}, actor=ANNA)
+    edited(tmp_path, "UPDATE journal_schema SET version = 99")
+    with pytest.raises(JournalError, match="newer version of treasury"):
+        Journal(tmp_path / "desk").append("x", "y", {}, actor=ANNA)
+
+
+def test_a_file_that_is_no_journal_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "journal.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(JournalError, match="cannot be used"):
+        Journal(tmp_path).entries()
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(JournalError, match="cannot be used"):
+        Journal(tmp_path / "file" / "desk").append("x", "y", {}, actor=ANNA)
+
+
+def test_an_address_that_is_none_does_not_show_its_password() -> None:
+    with pytest.raises(JournalError, match="address cannot be used") as caught:
+        Journal("nosuchdatabase://anna:topsecret@host/name")
+    assert "topsecret" not in str(caught.value)
+
+
+def test_a_url_is_accepted(tmp_path: Path) -> None:
+    journal = Journal(f"sqlite:///{tmp_path / 'other.db'}")
+    journal.append("x", "y", {}, actor=ANNA)
+    assert (tmp_path / "other.db").exists()
+
+
+def test_who_decides_comes_from_the_hub_then_the_environment_then_the_system(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JUPYTERHUB_USER", "hubert")
+    monkeypatch.setenv("TREASURY_USER", "enya")
+    assert current_actor() == Actor("hubert", "hub")
+    monkeypatch.delenv("JUPYTERHUB_USER")
+    assert current_actor() == Actor("enya", "environment")
+    monkeypatch.setenv("TREASURY_USER", " ")
+    monkeypatch.setenv("LOGNAME", "sys")
+    assert current_actor() == Actor("sys", "system")
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
+    with pytest.raises(JournalError, match="who is deciding"):
+        current_actor()

@@ -1,0 +1,8 @@
+"""The journal: what people decided, append-only and hash-chained, in a relational database."""
+
+from treasury.journal.actor import Actor, current_actor
+from treasury.journal.chain import Entry, Head
+from treasury.journal.decisions import decisions
+from treasury.journal.store import Journal
+
+__all__ = ["Actor", "Entry", "Head", "Journal", "current_actor", "decisions"]
