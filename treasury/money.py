@@ -7,6 +7,7 @@ Products and ratios round once, half up, at the scale of the unit they are in.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
 from typing import Final
 
@@ -24,6 +25,7 @@ __all__ = [
     "net_crypto",
     "parse_amount",
     "quantize",
+    "total",
 ]
 
 PRECISION: Final = 38
@@ -83,6 +85,14 @@ def parse_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal
 def quantize(amount: Decimal, currency: str) -> Decimal:
     """The amount at the decimals of its currency, rounded half up."""
     return amount.quantize(Decimal(1).scaleb(-exponent(currency)), context=_WIDE)
+
+
+def total(amounts: Iterable[Decimal]) -> Decimal:
+    """The exact sum; the interpreter's own context would round it at 28 digits."""
+    result = Decimal(0)
+    for amount in amounts:
+        result = _WIDE.add(result, amount)
+    return result
 
 
 def format_amount(amount: Decimal, currency: str) -> str:
