@@ -110,7 +110,7 @@ def _row(request: Mapping[str, Any], rules: Rules, today: date) -> FundingRow:
         approved=request["approved_at"],
         seen=_seen(request, on_ramp=on_ramp),
         evidence_to=request["evidence_to"] if on_ramp else None,
-        next_step=_next_step(request, due, silent_since, rules),
+        next_step=_next_step(request, due, silent_since, rules, today),
         silent=silent_since > 0,
         request=request["request_id"],
     )
@@ -147,11 +147,12 @@ def _seen(request: Mapping[str, Any], *, on_ramp: bool) -> str:
 
 
 def _next_step(
-    request: Mapping[str, Any], due: date | None, silent_since: int, rules: Rules
+    request: Mapping[str, Any], due: date | None, silent_since: int, rules: Rules, today: date
 ) -> str:
     match request["state"]:
         case "PAY":
-            return f"Pay by {due:%-d %b} with this reference"
+            when = f"by {due:%-d %b}" if due is not None and due > today else "today"
+            return f"Pay {when} with this reference"
         case "RETURNED":
             reason = f" {request['return_reason']}" if request["return_reason"] else ""
             return f"RETURNED{reason}; fix, then pay again"

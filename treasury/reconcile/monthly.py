@@ -55,7 +55,9 @@ STEPS: tuple[Step, ...] = (
         (
             "covered",
             "statement_proofs",
+            "every_line",
             "month_lines",
+            "earlier_lines",
             "virtual_account_credits",
             "evidence",
             "funding_lines",
@@ -70,6 +72,7 @@ STEPS: tuple[Step, ...] = (
 ANSWERS = (
     "statement_proofs",
     "month_lines",
+    "earlier_lines",
     "virtual_account_credits",
     "in_transit",
     "fee_requests",
@@ -121,6 +124,8 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     known_at: datetime
     """The instant of the last commit that the answer rests on."""
     lines: pa.Table
+    earlier_lines: pa.Table
+    """Lines of earlier months that still need a person; columns as in `lines`."""
     awaiting_funds: pa.Table
     virtual_accounts: pa.Table
     in_transit: pa.Table
@@ -188,6 +193,7 @@ def reconcile_month(
             as_of=question.as_of,
             known_at=snapshot.commit.at if snapshot.commit else question.as_of,
             lines=answers["month_lines"],
+            earlier_lines=answers["earlier_lines"],
             awaiting_funds=_funding_table(connection, question),
             virtual_accounts=answers["virtual_account_credits"],
             in_transit=answers["in_transit"],

@@ -1,17 +1,19 @@
--- Money that had left one side and not reached the other when the month ended.
+-- Money that had left one side and not reached the other when the month ended. `may_have_arrived_on` is the
+-- date of a line that may be its arrival and needs a decision; such money is not counted as in transit.
 SELECT
     'on-ramp, debited and not delivered' AS what,
     r.payment_reference AS reference,
     l.left_on,
-    r.fiat_amount AS amount,
+    l.amount,
     r.fiat_currency AS currency,
     CASE r.status WHEN 'AWAITING_FUNDS' THEN 'bank or service: funds not seen yet' ELSE 'service: ' || r.status END AS where_now,
     CAST(r.completed_at AT TIME ZONE a.zone AS DATE) AS arrived_on,
+    CAST(NULL AS DATE) AS may_have_arrived_on,
     r.id AS request_id
 FROM ramp_requests AS r
 CROSS JOIN asked AS a
 JOIN (
-    SELECT o.expectation_id, min(b.booking_date) AS left_on
+    SELECT o.expectation_id, min(b.booking_date) AS left_on, CAST(sum(b.amount) AS DECIMAL(38, 18)) AS amount
     FROM outcomes AS o JOIN bank_lines AS b ON b.entry_id = o.entry_id
     CROSS JOIN asked AS a
     WHERE o.outcome = 'matched' AND b.booking_date <= a.month_last
@@ -19,7 +21,7 @@ JOIN (
 ) AS l ON l.expectation_id = r.id
 WHERE r.ramp_type = 'ON_RAMP'
     AND (r.completed_at IS NULL OR r.completed_at >= a.month_end)
-    AND r.status IN ('AWAITING_APPROVAL', 'AWAITING_FUNDS', 'PROCESSING', 'SUCCEEDED')
+    AND r.status NOT IN ('CANCELLED', 'REJECTED', 'DENIED', 'FAILED')
 UNION ALL
 SELECT
     'off-ramp, crypto sent and money not received' AS what,
@@ -29,6 +31,7 @@ SELECT
     r.crypto_currency AS currency,
     'service: ' || r.status AS where_now,
     p.arrived_on,
+    p.may_have_arrived_on,
     r.id AS request_id
 FROM ramp_requests AS r
 CROSS JOIN asked AS a
@@ -37,11 +40,17 @@ JOIN (
     FROM ramp_request_events WHERE event_type = 'TX_HASH_ADDED' GROUP BY ramp_request_id
 ) AS h ON h.ramp_request_id = r.id
 LEFT JOIN (
-    SELECT o.expectation_id, min(b.booking_date) AS arrived_on
-    FROM outcomes AS o JOIN bank_lines AS b ON b.entry_id = o.entry_id
-    WHERE o.outcome = 'matched' GROUP BY o.expectation_id
+    SELECT
+        c.expectation_id,
+        min(b.booking_date) FILTER (WHERE o.outcome = 'matched') AS arrived_on,
+        min(b.booking_date) FILTER (WHERE o.outcome = 'suggested') AS may_have_arrived_on
+    FROM candidates AS c
+    JOIN outcomes AS o
+        ON o.entry_id = c.entry_id AND (o.outcome = 'suggested' OR o.expectation_id = c.expectation_id)
+    JOIN bank_lines AS b ON b.entry_id = o.entry_id
+    GROUP BY c.expectation_id
 ) AS p ON p.expectation_id = r.id
 WHERE r.ramp_type = 'OFF_RAMP' AND h.sent_at < a.month_end
     AND (p.arrived_on IS NULL OR p.arrived_on > a.month_last)
-    AND r.status IN ('AWAITING_FUNDS', 'PROCESSING', 'SUCCEEDED')
+    AND r.status NOT IN ('CANCELLED', 'REJECTED', 'DENIED', 'FAILED')
 ORDER BY currency, left_on, reference

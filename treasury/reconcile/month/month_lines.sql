@@ -1,34 +1,6 @@
--- The month's booked bank lines, each with its one outcome.
-SELECT
-    l.entry_id,
-    l.booking_date,
-    l.source,
-    l.statement_account,
-    l.account,
-    l.direction,
-    l.amount,
-    l.currency,
-    o.outcome,
-    o.line_class,
-    k.rule_name,
-    e.kind,
-    e.code AS reference,
-    o.expectation_id,
-    o.tier,
-    o.reason,
-    o.matched_amount,
-    o.runner_up_id,
-    o.margin,
-    l.counterparty_name,
-    l.counterparty_account,
-    l.remittance,
-    l.file_name,
-    l.position
-FROM bank_lines AS l
+-- The month's lines.
+SELECT l.*
+FROM every_line AS l
 CROSS JOIN asked AS a
-JOIN outcomes AS o ON o.entry_id = l.entry_id
-LEFT JOIN line_classes AS k ON k.entry_id = l.entry_id
-LEFT JOIN expectations AS e ON e.expectation_id = o.expectation_id
 WHERE l.booking_date BETWEEN a.month_first AND a.month_last
-    AND coalesce(l.entry_status, 'BOOK') = 'BOOK'
 ORDER BY l.booking_date, l.statement_account, l.entry_id

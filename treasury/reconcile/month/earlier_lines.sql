@@ -1,0 +1,7 @@
+-- Lines of earlier months that still need a person.
+SELECT l.*
+FROM every_line AS l
+CROSS JOIN asked AS a
+WHERE l.booking_date < a.month_first
+    AND l.outcome IN ('suggested', 'conflict', 'duplicate', 'unreferenced')
+ORDER BY l.booking_date, l.statement_account, l.entry_id
