@@ -1,4 +1,4 @@
--- Tier 4: tokens that are nearly a code: O for 0 or I for 1, one character off, cut off at the end, or
+-- Tier 4: tokens that are nearly a code: O for 0 or I for 1, one character off or moved, cut off at the end, or
 -- the code inside a longer token. Each way is an equality join over generated forms, so that the cost
 -- grows with the text and not with lines times codes.
 WITH loose AS (
@@ -56,17 +56,16 @@ FROM (
         FROM codes
     ) AS c ON c.start = l.form
     UNION ALL
-    SELECT l.entry_id, c.expectation_id, c.code, '4 one character off' AS damage
+    SELECT l.entry_id, c.expectation_id, c.code, '4 one character off or moved' AS damage
     FROM likely AS l
     JOIN short_of_one AS c ON c.variant = l.form
     UNION ALL
-    SELECT l.entry_id, c.expectation_id, c.code, '4 one character off' AS damage
+    SELECT l.entry_id, c.expectation_id, c.code, '4 one character off or moved' AS damage
     FROM token_short_of_one AS l
     JOIN codes AS c ON c.code = l.variant
     UNION ALL
-    SELECT l.entry_id, c.expectation_id, c.code, '4 one character off' AS damage
+    SELECT l.entry_id, c.expectation_id, c.code, '4 one character off or moved' AS damage
     FROM token_short_of_one AS l
     JOIN short_of_one AS c ON c.variant = l.variant AND length(c.code) = length(l.form)
-    WHERE levenshtein(c.code, l.form) = 1
 ) AS ways
 GROUP BY entry_id, expectation_id, code

@@ -1,0 +1,250 @@
+"""The matching function against its contract: references, contradictions, duplicates, returns."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from match_tables import expectation, line, match, outcome, state
+
+CODE = "PAY-2026-004417"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PAY-2026-004417",
+        "pay-2026-004417",
+        "PAY2026004417",
+        "Pay.2026.004417.",
+        "PAY/2026/004417",
+        "REF:PAY-2026-004417",
+        "Invoice 12, PAY-2026-004417; thank you",
+        "(PAY-2026-004417)",
+        "PAY–2026–004417",
+        "first line\nPAY-2026-004417\nlast line",
+        "/RFB/PAY-2026-004417/INV/3391",
+        "/INV 3391/PAY-2026-004417, thanks",
+        "PAY-2026-004417 PAY-2026-004417",
+    ],
+)
+def test_an_unbroken_code_matches_wherever_it_stands(text: str) -> None:
+    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["expectation_id"], found["tier"]) == ("matched", "r", 1)
+    assert found["matched_amount"] == Decimal(100)
+    assert found["margin"] is None
+
+
+@pytest.mark.parametrize("field", ["end_to_end_id", "creditor_reference", "remittance"])
+def test_every_reference_field_is_read(field: str) -> None:
+    row = line("a", "100", None) | {field: CODE}
+    assert outcome(match([row], [expectation("r", CODE, "100")]))["outcome"] == "matched"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PAY-2026 004417",
+        "PAY-2026-\n004417",
+        "XPAY-2026-004417",
+        "PAY-2026-0044170",
+        "PAY-2026-00441",
+        "PAY-2O26-004417",
+        "PAY-2026-004471",
+        "éPAY-2026-004417",
+        "PAY-2026-0044/17X",
+    ],
+)
+def test_a_broken_or_damaged_code_never_matches(text: str) -> None:
+    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert found["outcome"] in {"suggested", "unreferenced"}
+    assert found["matched_amount"] is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["PAY-2026 004417", "PAY-2026,\nPAY 2026 004417", "XPAY-2026-004417", "PAY-2O26-OO4417",
+     "PAY-2026-00441", "PAY-2026-004471"],
+)  # fmt: skip
+def test_a_damaged_code_is_suggested_with_its_reason(text: str) -> None:
+    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    assert "reference" in found["reason"]
+
+
+def test_words_joined_across_other_punctuation_are_no_reference() -> None:
+    found = outcome(match([line("a", "70", "PAY2026; 004417")], [expectation("r", CODE, "100")]))
+    assert found["outcome"] == "unreferenced"
+
+
+def test_a_code_that_begins_another_is_not_found_in_it() -> None:
+    expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "100")]
+    assert outcome(match([line("a", "100", CODE)], expectations))["expectation_id"] == "s"
+    halved = outcome(match([line("a", "100", "PAY-2026-0044/99")], expectations[:1]))
+    assert halved["outcome"] == "suggested"
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"currency": "USD"}, "currency"),
+        ({"direction": "DBIT"}, "direction"),
+        ({"account": "BE68539007547034"}, "account"),
+    ],
+)
+def test_the_right_code_on_the_wrong_line_is_a_conflict_that_says_why(
+    change: dict[str, str], word: str
+) -> None:
+    wanted = expectation("r", CODE, "100", account="NL05 TEST 0417 1643 00")
+    found = outcome(match([line("a", "100", CODE) | change], [wanted]))
+    assert (found["outcome"], found["expectation_id"]) == ("conflict", "r")
+    assert word in found["reason"]
+
+
+def test_a_wire_to_another_beneficiary_is_a_conflict() -> None:
+    wanted = expectation("r", CODE, "100", direction="DBIT", counterparty_account="LT00")
+    found = outcome(match([line("a", "100", CODE, direction="DBIT")], [wanted]))
+    assert (found["outcome"], "account" in found["reason"]) == ("conflict", True)
+
+
+@pytest.mark.parametrize(
+    "status",
+    ["CANCELLED", "cancelled", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED"],
+)
+def test_a_status_that_expects_no_money_contradicts(status: str) -> None:
+    found = outcome(match([line("a", "100", CODE)], [expectation("r", CODE, "100", status=status)]))
+    assert (found["outcome"], status in found["reason"]) == ("conflict", True)
+
+
+@pytest.mark.parametrize("status", ["SUCCEEDED", "PROCESSING", "ON_SOMETHING_NEW", None])
+def test_any_other_status_and_an_unknown_one_counts_as_open(status: str | None) -> None:
+    found = outcome(match([line("a", "100", CODE)], [expectation("r", CODE, "100", status=status)]))
+    assert found["outcome"] == "matched"
+
+
+def test_a_line_after_the_closing_contradicts_and_one_before_does_not() -> None:
+    from datetime import UTC, datetime
+
+    wanted = expectation("r", CODE, closed_at=datetime(2026, 10, 5, 12, tzinfo=UTC))
+    matches = match([line("a", "1", CODE, 5), line("b", "1", CODE, 6)], [wanted])
+    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["matched", "conflict"]
+
+
+def test_two_different_codes_are_a_conflict_without_an_expectation() -> None:
+    expectations = [expectation("r", CODE, "100"), expectation("s", "VFY-8M3T-407")]
+    found = outcome(match([line("a", "100", f"{CODE} VFY-8M3T-407")], expectations))
+    assert (found["outcome"], found["expectation_id"]) == ("conflict", None)
+
+
+def test_a_code_of_two_expectations_is_settled_by_the_account_or_left_to_a_person() -> None:
+    here = expectation("r", CODE, account=line("a", "1", "")["account"])
+    there = expectation("s", CODE, account="BE68539007547034")
+    assert outcome(match([line("a", "1", CODE)], [here, there]))["expectation_id"] == "r"
+    both = outcome(match([line("a", "1", CODE)], [here, here | {"expectation_id": "s"}]))
+    assert (both["outcome"], both["runner_up_id"], both["margin"]) == ("suggested", "s", Decimal(0))
+
+
+def test_the_second_payment_of_the_same_amount_is_a_duplicate_the_first_by_date_then_id() -> None:
+    lines = [line("b", "100", CODE, 2), line("c", "100", CODE, 2), line("a", "100", CODE, 3)]
+    matches = match(lines, [expectation("r", CODE, "100")])
+    assert {row["entry_id"]: row["outcome"] for row in matches.lines.to_pylist()} == {
+        "a": "duplicate", "b": "matched", "c": "duplicate",
+    }  # fmt: skip
+    assert (state(matches)["state"], state(matches)["last_entry_id"]) == ("received", "b")
+
+
+def test_a_cent_short_leaves_a_cent_open() -> None:
+    matches = match([line("a", "99.99", CODE)], [expectation("r", CODE, "100")])
+    assert outcome(matches)["outcome"] == "matched"
+    assert state(matches)["state"] == "partly_received"
+    assert state(matches)["remaining"] == Decimal("0.01")
+
+
+def test_instalments_fill_up_and_the_rest_is_shown_as_over_received() -> None:
+    lines = [line("a", "60", CODE, 1), line("b", "60", CODE, 2)]
+    matches = match(lines, [expectation("r", CODE, "100")])
+    assert [row["matched_amount"] for row in matches.lines.to_pylist()] == [
+        Decimal(60),
+        Decimal(40),
+    ]
+    assert (state(matches)["state"], state(matches)["received"]) == ("over_received", Decimal(120))
+    assert matches.allocations.column("amount").to_pylist() == [Decimal(60), Decimal(40)]
+
+
+def test_a_virtual_account_takes_any_number_of_lines() -> None:
+    lines = [line(name, "100", "VFY-8M3T-407") for name in "abc"]
+    matches = match(lines, [expectation("r", "VFY-8M3T-407", kind="virtual_bank_account")])
+    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"matched"}
+    assert (state(matches)["state"], state(matches)["remaining"]) == ("standing", None)
+    assert state(matches)["received"] == Decimal(300)
+
+
+def test_a_return_and_its_original_are_linked_and_reopen_the_expectation() -> None:
+    sent = line("a", "100", CODE, 1, direction="DBIT", end_to_end_id="E2E-1")
+    back = line("b", "100", None, 9, original_reference="E2E-1", return_reason="AC04")
+    matches = match([sent, back], [expectation("r", CODE, "100", direction="DBIT")])
+    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["returned", "returned"]
+    assert "AC04" in outcome(matches, "b")["reason"]
+    assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))
+
+
+def test_paying_again_after_a_return_is_received_not_paid_twice() -> None:
+    sent = line("a", "100", CODE, 1, direction="DBIT", end_to_end_id="E2E-1")
+    back = line("b", "100", None, 9, original_reference="E2E-1", return_reason="AC04")
+    again = line("c", "100", CODE, 12, direction="DBIT", end_to_end_id="E2E-2")
+    matches = match([sent, back, again], [expectation("r", CODE, "100", direction="DBIT")])
+    assert outcome(matches, "c")["outcome"] == "matched"
+    assert state(matches)["state"] == "received"
+
+
+def test_a_return_without_its_original_is_not_called_returned() -> None:
+    back = line("b", "100", None, 9, original_reference="E2E-1", return_reason="AC04")
+    assert outcome(match([back], [expectation("r", CODE, "100")]), "b")["outcome"] == "unreferenced"
+
+
+def test_two_returns_of_equal_lines_take_one_original_each() -> None:
+    sent = [line(n, "100", CODE, 1, direction="DBIT", end_to_end_id="E") for n in ("a", "b")]
+    back = line("c", "100", None, 9, original_reference="E", return_reason="AC04")
+    matches = match([*sent, back], [expectation("r", CODE, "100", direction="DBIT")])
+    outcomes = [row["outcome"] for row in matches.lines.to_pylist()]
+    assert outcomes == ["returned", "matched", "returned"]
+
+
+def test_three_equal_amounts_without_a_reference_are_never_matched() -> None:
+    known = line("k", "1", "PAY-2026-000001")
+    lines = [line(name, "100", "no code here", 3) for name in "abc"]
+    expectations = [expectation("known", "PAY-2026-000001", "1")] + [
+        expectation(f"r{n}", f"PAY-2026-10000{n}", "100") for n in range(3)
+    ]
+    matches = match([known, *lines], expectations)
+    for name in "abc":
+        assert outcome(matches, name)["outcome"] == "suggested"
+        assert outcome(matches, name)["margin"] == Decimal(0)
+
+
+def test_an_amount_from_an_unknown_counterparty_suggests_nothing() -> None:
+    found = outcome(match([line("a", "100", "no code")], [expectation("r", CODE, "100")]))
+    assert found["outcome"] == "unreferenced"
+
+
+def test_a_pending_line_is_not_matched() -> None:
+    matches = match([line("a", "100", CODE, entry_status="PDNG")], [expectation("r", CODE, "100")])
+    assert outcome(matches)["outcome"] == "suggested"
+    assert "pending" in outcome(matches)["reason"]
+    assert state(matches)["state"] == "open"
+
+
+def test_a_classed_line_is_left_out_and_reported() -> None:
+    row = line("a", "100", CODE, line_class="bank_charge")
+    found = outcome(match([row], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["line_class"], found["tier"]) == (
+        "ignored",
+        "bank_charge",
+        None,
+    )
+
+
+def test_placeholders_are_no_references() -> None:
+    rows = [line(n, "1", None, end_to_end_id="NOTPROVIDED") for n in "ab"]
+    matches = match(rows, [expectation("r", CODE, "1")])
+    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"unreferenced"}
