@@ -55,8 +55,9 @@ def _one_off(code: str, invoice: int) -> Text:
     return _text(f"Invoice {invoice} {code[:5]}{wrong}{code[6:]}")
 
 
-def _lookalike(code: str, invoice: int) -> Text:
-    return _text(f"{code.replace('0', 'O')} invoice {invoice}")
+def _letter_o(code: str, invoice: int) -> Text:
+    wrong = code.replace("0", "O") if "0" in code else code[:-1] + "O"
+    return _text(f"{wrong} invoice {invoice}")
 
 
 _TABLE: Final = (
@@ -101,7 +102,7 @@ _TABLE: Final = (
     Mangling("embedded", False, "suggest", lambda code, n: _text(f"INV{n}{_plain(code)}X")),
     Mangling("cut_off", False, "suggest", _cut_off),
     Mangling("one_off", False, "suggest", _one_off),
-    Mangling("letter_o", False, "suggest", _lookalike),
+    Mangling("letter_o", False, "suggest", _letter_o),
     Mangling("missing", False, "suggest", lambda _, n: _text(f"Invoice {n}")),
     Mangling("empty", False, "suggest", lambda *_: Text()),
 )  # fmt: skip

@@ -1,0 +1,78 @@
+"""One sandbox on a real socket for the tests that only read, and a caller with a token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from treasury.sandbox import Sandbox, Served
+
+
+class Caller:
+    """Speaks to a served sandbox with the token of one credential."""
+
+    def __init__(self, sandbox: Sandbox, served: Served, http: httpx.Client, name: str) -> None:
+        self.served = served
+        self._http = http
+        client, secret = sandbox.credentials[name]
+        form = {"grant_type": "client_credentials", "client_id": client, "client_secret": secret}
+        token = http.post(served.token_url, data=form).json()["access_token"]
+        self._headers = {"Authorization": f"Bearer {token}"}
+
+    def finance(self, path: str, **query: object) -> httpx.Response:
+        return self._http.get(self.served.finance_url + path, params=query, headers=self._headers)
+
+    def ramp(self, path: str, **query: object) -> httpx.Response:
+        return self._http.get(self.served.ramp_url + path, params=query, headers=self._headers)
+
+    def decide(self, path: str, body: object) -> httpx.Response:
+        url = f"{self.served.ramp_url}/ramp-requests/{path}"
+        return self._http.post(url, json=body, headers=self._headers)
+
+
+@pytest.fixture
+def http() -> Iterator[httpx.Client]:
+    with httpx.Client(timeout=10) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Sandbox:
+    return Sandbox(7)
+
+
+@pytest.fixture(scope="session")
+def served(sandbox: Sandbox) -> Iterator[Served]:
+    with sandbox.serve() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def viewer(sandbox: Sandbox, served: Served) -> Iterator[Caller]:
+    with httpx.Client(timeout=10) as client:
+        yield Caller(sandbox, served, client, "viewer")
+
+
+@pytest.fixture(scope="session")
+def requests(viewer: Caller) -> list[dict[str, Any]]:
+    """Every ramp request's detail, its numbers exact."""
+    items = viewer.ramp("/ramp-requests", size=1000).json()["result"]
+    details = (viewer.ramp(f"/ramp-requests/{item['id']}").text for item in items)
+    return [json.loads(text, parse_float=Decimal, parse_int=Decimal)["result"] for text in details]
+
+
+@pytest.fixture
+def own_sandbox() -> Sandbox:
+    """A sandbox for a test that changes something."""
+    return Sandbox(7)
+
+
+@pytest.fixture
+def callers(own_sandbox: Sandbox, http: httpx.Client) -> Iterator[dict[str, Caller]]:
+    with own_sandbox.serve() as running:
+        yield {name: Caller(own_sandbox, running, http, name) for name in own_sandbox.credentials}
