@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -369,3 +372,19 @@ def test_it_can_be_served_again_and_remembers(
             assert answer.status_code == 200
     own_sandbox.write_truth(tmp_path / "truth.json")
     assert set(json.loads((tmp_path / "truth.json").read_text())) == {"lines", "requests"}
+
+
+def test_served_forever_it_ends_quietly_when_interrupted() -> None:
+    program = (
+        "from treasury.sandbox import Sandbox, serve_forever;"
+        "serve_forever(Sandbox(7), 0, ready=lambda served: print(served.base_url, flush=True))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert httpx.get(f"{url}/nothing").status_code == 404
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0

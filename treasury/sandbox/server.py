@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -136,7 +136,8 @@ def serve_forever(
         if ready is not None:
             ready(served)
 
-    sandbox._server(served, announce).run([bound])  # noqa: SLF001 - the class's other half
+    with suppress(KeyboardInterrupt):  # how a person ends it
+        sandbox._server(served, announce).run([bound])  # noqa: SLF001 - the class's other half
 
 
 class _Recorder:
