@@ -1,0 +1,59 @@
+"""What every room's tests share: the practice company's month, synced over a real socket."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from treasury.cli.practice import prepare
+from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(autouse=True)
+def _no_workspace_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test never touches the workspace of whoever runs it."""
+    monkeypatch.delenv("TREASURY_WORKSPACE", raising=False)
+
+
+def fill(folder: Path, company: Sandbox) -> Workspace:
+    """A practice workspace after its sync and with its bank files; the services are gone again."""
+    before = dict(os.environ)
+    try:
+        with company.serve() as served:
+            workspace = prepare(folder, company, served)
+            workspace.sync()
+            workspace.close_clients()
+        workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    return workspace
+
+
+@pytest.fixture(scope="session")
+def company() -> Sandbox:
+    return Sandbox(7)
+
+
+@pytest.fixture(scope="session")
+def month_end(company: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The practice workspace on 2 November, to be read only."""
+    return fill(tmp_path_factory.mktemp("month_end"), company)
+
+
+@pytest.fixture(scope="session")
+def unreported() -> Sandbox:
+    """The practice company whose provider gives it no report."""
+    return Sandbox(7, scenario="no-provider-report")
+
+
+@pytest.fixture(scope="session")
+def month_end_unreported(
+    unreported: Sandbox, tmp_path_factory: pytest.TempPathFactory
+) -> Workspace:
+    return fill(tmp_path_factory.mktemp("month_end_unreported"), unreported)

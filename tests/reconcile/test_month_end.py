@@ -1,0 +1,183 @@
+"""The practice company's October against the truth that only tests read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import fill
+
+from treasury import Workspace
+from treasury.errors import InputError, NothingStored
+from treasury.reconcile import Reconciliation
+from treasury.reconcile.matching import OUTCOMES
+from treasury.reconcile.monthly import STEPS
+from treasury.sandbox import Sandbox
+
+
+def with_truth(
+    workspace: Workspace, company: Sandbox, result: Reconciliation
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each line of the month beside what it really is."""
+    truth = {(row["account"], row["account_servicer_reference"]): row for row in company.truth()}
+    entries = workspace.sql(
+        "SELECT entry_id, account, account_servicer_reference FROM statement_entries"
+    )
+    keys = {
+        row["entry_id"]: (row["account"], row["account_servicer_reference"])
+        for row in entries.to_pylist()
+    }
+    return [(line, truth[keys[line["entry_id"]]]) for line in result.lines.to_pylist()]
+
+
+def should_match(truth: dict[str, Any]) -> bool:
+    """An unbroken code, nothing contradicting, no return, no second payment, no other business."""
+    spoiled = (
+        truth["contradiction"] or truth["returned"] or truth["duplicate"] or truth["line_class"]
+    )
+    return truth["unbroken"] and not spoiled
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_matched_is_exactly_every_line_with_an_unbroken_code(seed: int, tmp_path: Path) -> None:
+    company = Sandbox(seed)
+    workspace = fill(tmp_path, company)
+    for month in ("2026-09", "2026-10"):
+        pairs = with_truth(workspace, company, workspace.reconcile(month))
+        assert len(pairs) > 100
+        for line, truth in pairs:
+            assert (line["outcome"] == "matched") == should_match(truth), (line, truth)
+            if line["outcome"] == "matched":
+                assert line["expectation_id"] == truth["expectation"]["id"]
+
+
+def test_every_special_line_has_its_outcome(month_end: Workspace, company: Sandbox) -> None:
+    for line, truth in with_truth(month_end, company, month_end.reconcile("2026-10")):
+        if truth["line_class"]:
+            assert line["line_class"], (line, truth)
+        elif truth["returned"]:
+            assert line["outcome"] == "returned", (line, truth)
+        elif truth["duplicate"]:
+            assert line["outcome"] == "duplicate", (line, truth)
+        elif truth["contradiction"]:
+            assert line["outcome"] == "conflict", (line, truth)
+            assert truth["contradiction"].replace("two_codes", "different codes") in line["reason"]
+        elif not truth["unbroken"]:
+            assert line["outcome"] in {"suggested", "unreferenced"}, (line, truth)
+
+
+def test_lines_are_conserved_and_sums_tie_to_the_statements(month_end: Workspace) -> None:
+    result = month_end.reconcile("2026-10")
+    assert set(result.lines["outcome"].to_pylist()) <= set(OUTCOMES)
+    assert sum(result.counts().values()) == result.lines.num_rows
+    lines = Counter()
+    for line in result.lines.to_pylist():
+        lines[line["statement_account"], line["direction"]] += line["amount"]
+    statements = month_end.sql(
+        "SELECT account, credit_total, debit_total FROM statements"
+        " WHERE closing_date = '2026-10-31'"
+    ).to_pylist()
+    assert len(statements) == 3
+    for row in statements:
+        assert lines[row["account"], "CRDT"] == row["credit_total"]
+        assert lines[row["account"], "DBIT"] == row["debit_total"]
+
+
+def test_requests_that_await_funds_read_as_they_should(
+    month_end: Workspace, company: Sandbox
+) -> None:
+    states = {row["reference"]: row["state"] for row in month_end.awaiting_funds().to_pylist()}
+    expected = {row["payment_reference"]: row["state"] for row in company.truth_requests()}
+    assert states == expected
+
+
+def test_pay_is_not_said_before_the_statements_reach(company: Sandbox, tmp_path: Path) -> None:
+    folder = tmp_path / "desk"
+    with company.serve() as served, pytest.MonkeyPatch.context() as patch:
+        from treasury.cli.practice import prepare
+
+        workspace = prepare(folder, company, served)
+        patch.setenv("TREASURY_MAKER_SECRET", company.credentials["maker"][1])
+        workspace.sync()
+        workspace.close_clients()
+    early = [path for path in (folder / "bank").glob("*.xml") if "2026-10" not in path.name]
+    workspace.statements.add(early)
+    rows = workspace.awaiting_funds().to_pylist()
+    assert not [row for row in rows if row["state"] == "PAY"]
+    checks = [row for row in rows if row["state"] == "CHECK BANK"]
+    assert checks
+    assert all("after 30 Sep; do not pay twice" in row["next_step"] for row in checks)
+
+
+def test_without_a_provider_report_credits_read_not_provable(
+    month_end: Workspace, month_end_unreported: Workspace
+) -> None:
+    assert month_end.reconcile("2026-10").provable
+    result = month_end_unreported.reconcile("2026-10")
+    assert not result.provable
+    assert set(result.virtual_accounts["proof"].to_pylist()) == {"NOT PROVABLE: no provider report"}
+    assert set(result.virtual_accounts["amount"].to_pylist()) == {Decimal(0)}
+
+
+def test_fees_are_those_of_the_requests_completed_in_the_month(month_end: Workspace) -> None:
+    result = month_end.reconcile("2026-10")
+    for row in result.fee_requests.to_pylist():
+        assert row["fiat_gross"] - row["fee"] == row["fiat_net"]
+        assert row["completed_on"].month == 10
+        assert row["tier"].startswith(row["ramp_type"].lower().replace("_", "-"))
+    per_request = sum(row["fee"] for row in result.fee_requests.to_pylist())
+    assert per_request == sum(row["fee"] for row in result.fee_totals.to_pylist())
+
+
+def test_the_same_question_has_the_same_answer(month_end: Workspace) -> None:
+    first, second = month_end.reconcile("2026-10"), month_end.reconcile("2026-10")
+    for name in ("lines", "awaiting_funds", "in_transit", "fee_requests", "virtual_accounts"):
+        assert getattr(first, name).equals(getattr(second, name))
+
+
+def test_a_month_of_which_nothing_is_stored_is_an_error_that_says_what_is(
+    month_end: Workspace,
+) -> None:
+    with pytest.raises(NothingStored, match="from 2026-05-05 to 2026-10-30"):
+        month_end.reconcile("2026-01")
+    with pytest.raises(NothingStored, match="has not begun"):
+        month_end.reconcile("2026-12")
+    with pytest.raises(InputError, match="not a month"):
+        month_end.reconcile("October")
+
+
+def test_a_class_rule_never_hides_a_line_with_a_whole_reference(
+    company: Sandbox, tmp_path: Path
+) -> None:
+    workspace = fill(tmp_path, company)
+    (tmp_path / "rules.toml").write_text(
+        '[[classes]]\nname = "everything"\nline_class = "other_business"\n'
+    )
+    result = workspace.reconcile("2026-10")
+    for line, truth in with_truth(workspace, company, result):
+        assert (line["outcome"] == "matched") == should_match(truth)
+
+
+def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
+    month_end: Workspace,
+) -> None:
+    from treasury.reconcile.monthly import _answered
+
+    result = month_end.reconcile("2026-10")
+    assert result.sql("funding").startswith("WITH")
+    with _answered(month_end.snapshot(), month_end._question("2026-10"), None) as connection:
+        for step in STEPS:
+            kinds = {str(kind) for kind in connection.table(step.name).types}
+            assert not kinds & {"DOUBLE", "FLOAT"}, step.name
+        composed = connection.sql(result.sql("month_lines")).to_arrow_table()
+    assert composed.sort_by("entry_id").equals(result.lines.sort_by("entry_id"))
+
+
+def test_an_earlier_instant_is_answered_from_what_was_known_then(month_end: Workspace) -> None:
+    before_anything = month_end.at("2026-11-01T00:00Z")
+    assert len(before_anything.awaiting_funds()) == 0
+    with pytest.raises(InputError, match="cannot sync"):
+        before_anything.sync()
