@@ -130,6 +130,23 @@ def test_an_internal_transfer_has_a_decimal_string_and_a_crypto_one_a_number(vie
     assert re.search(r'"amount":\d+(\.\d{1,2})?,', body)
 
 
+def test_each_kind_of_transfer_stands_in_every_status_and_a_failed_one_says_why(
+    viewer: Any,
+) -> None:
+    every = {"PENDING", "PROCESSING", "COMPLETED", "FAILED"}
+    internal = viewer.finance("/account-to-account-transfers", size=1000).json()["result"]
+    assert {transfer["status"] for transfer in internal} == every
+    statuses: dict[bool, set[str]] = {True: set(), False: set()}
+    for account in viewer.finance("/accounts").json()["result"]:
+        path = f"/accounts/{account['id']}/transfers"
+        for transfer in viewer.finance(path, size=1000).json()["result"]:
+            statuses["fiatOrigin" in transfer].add(transfer["status"])
+            assert ("failureCode" in transfer) is (transfer["status"] == "FAILED")
+            on_chain = transfer["status"] in {"PROCESSING", "COMPLETED"}
+            assert ("transactionHash" in transfer) is on_chain
+    assert statuses == {True: every, False: every}
+
+
 def test_chains_are_an_object_and_a_pending_user_has_an_invitation(viewer: Any) -> None:
     chains = viewer.ramp("/chains").json()["result"]
     assert chains["supportedChains"][:2] == ["ETHEREUM", "POLYGON"]

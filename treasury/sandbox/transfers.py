@@ -112,7 +112,7 @@ class Wallets:
         amount = (free * share).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
         if amount < _SMALLEST:
             return
-        if kind != "internal" and self._random.random() < _FAILING:
+        if status == "COMPLETED" and self._random.random() < _FAILING:
             status = "FAILED"
         clock = f"{self._random.randrange(9, 17):02d}:{self._random.randrange(60):02d}"
         move = _Move(sender, self._receiver(kind, sender), asset, amount, status, at(day, clock))
