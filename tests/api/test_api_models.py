@@ -90,14 +90,15 @@ def test_a_balance_that_does_not_tie_says_so() -> None:
     assert decode(b'{"asset":"USDC","amount":"3"}', Balance, "GET").value.holding().ties is None
 
 
-def test_bare_balance_rows_become_one_wallet_without_id(connect: Connect) -> None:
-    rows = [SHAPES["amount of strings"], {"id": "w1", "balances": []}]
+def test_bare_balance_rows_become_wallets_without_id(connect: Connect) -> None:
+    other = SHAPES["amount of strings"] | {"asset": "EURC"}
+    rows = [SHAPES["amount of strings"], other, {"id": "w1", "balances": []}]
     client, _ = connect(lambda _: answer(rows))
-    known, bare = client.finance.wallets.iterate("a1")
+    *bare, known = client.finance.wallets.iterate("a1")
     assert known.value.id == "w1"
-    assert bare.value.id is None
-    assert [balance.holding().total for balance in bare.value.balances] == [Decimal("10.50")]
-    assert json.loads(bare.raw) == [SHAPES["amount of strings"]]
+    assert [wallet.value.id for wallet in bare] == [None, None]
+    assert [b.holding().asset for w in bare for b in w.value.balances] == ["USDC", "EURC"]
+    assert json.loads(bare[1].raw) == other
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Each attribute is a collection of `resources`; its route is the specification's.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -36,20 +37,21 @@ class _Sniff(msgspec.Struct, frozen=True):
 
 
 class Wallets(Collection[Wallet]):
-    """Wallets with their balances; bare balance rows are gathered into one wallet without id."""
+    """Wallets with their balances; a bare balance row is a wallet without id that holds just it."""
 
     def _records(self, raw: bytes) -> tuple[Record[Wallet], ...]:
-        listed = split(raw, self._listing)
-        bare = [item for item in listed if _is_bare(decode(item, _Sniff, self._listing).value)]
-        if not bare:
-            return super()._records(raw)
-        balances = tuple(decode(item, Balance, self._listing).value for item in bare)
-        wallets = [decode(item, Wallet, self._listing) for item in listed if item not in bare]
-        return (*wallets, Record(Wallet(balances=balances), b"[" + b",".join(bare) + b"]"))
+        return tuple(self._record(item) for item in split(raw, self._listing))
+
+    def _record(self, raw: bytes) -> Record[Wallet]:
+        row = decode(raw, _Sniff, self._listing).value
+        if row.id is not None or (row.asset or row.token) is None:
+            return decode(raw, Wallet, self._listing)
+        return Record(Wallet(balances=(decode(raw, Balance, self._listing).value,)), raw)
 
 
-def _is_bare(row: _Sniff) -> bool:
-    return row.id is None and (row.asset or row.token) is not None
+def _wallet_key(wallet: Wallet) -> Hashable:
+    """What tells two wallets apart: the id, or the assets where balances came bare."""
+    return wallet.id or tuple((b.asset, b.token, b.contract_address) for b in wallet.balances)
 
 
 class Finance:
@@ -79,6 +81,7 @@ class Finance:
             "/accounts/{accountId}/wallets",
             Wallet,
             filters=("chain", "status"),
+            key=_wallet_key,
         )
         self.virtual_bank_accounts = Collection(
             client,

@@ -1,0 +1,36 @@
+"""A sync that is killed half-way: what the next one makes of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from practice import client_for, contents, lake_in, secret_file
+
+from treasury.extract import SyncReport, sync
+from treasury.lake import Lake
+from treasury.sandbox import Sandbox, Served
+
+STEPS = Path(__file__).with_name("killed_sync.py")
+
+
+@pytest.mark.parametrize("task", ["accounts", "wallets", "transfers", "ramp_requests"])
+def test_killed_sync_shows_nothing_and_the_next_one_is_as_undisturbed(
+    calm: tuple[Sandbox, Served], synced: tuple[Lake, SyncReport], tmp_path: Path, task: str
+) -> None:
+    sandbox, served = calm
+    secret_file(tmp_path, sandbox, "maker")
+    arguments = [served.base_url, str(tmp_path), sandbox.now.isoformat(), task]
+    with subprocess.Popen(
+        [sys.executable, str(STEPS), *arguments], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"reached {task}\n"
+        process.kill()
+    lake = lake_in(tmp_path)
+    assert lake.commits().num_rows == 0
+    with client_for(tmp_path, sandbox, served) as client:
+        sync(client, lake, sandbox.now)
+    assert contents(lake) == contents(synced[0])

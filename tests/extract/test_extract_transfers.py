@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from treasury.api import Page, Record
+from treasury.api.models import Transfer
+from treasury.extract.finance import TRANSFERS, kind_of
+from treasury.extract.rows import rows
+from treasury.extract.transfers import FoundTransfer, Held, walk_new
+
+NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
+
+
+def transfer(number: int, status: str = "COMPLETED", *, timed: bool = True) -> Transfer:
+    created = NOON + timedelta(hours=number) if timed else None
+    return Transfer(id=f"t{number}", status=status, created_at=created)
+
+
+def pages(*numbers: list[Transfer]) -> Iterator[Page[Transfer]]:
+    for number, transfers in enumerate(numbers, 1):
+        yield Page(
+            items=tuple(Record(item, b"{}") for item in transfers),
+            number=number,
+            size=2,
+            pagination=None,
+            fetch=lambda _: pytest.fail("the walk asks for pages itself"),
+        )
+
+
+def held(settled: list[int], still_open: list[int] = ()) -> Held:
+    schema = pa.schema(
+        [
+            ("id", pa.string()),
+            ("kind", pa.string()),
+            ("is_open", pa.bool_()),
+            ("first_seen_at", pa.timestamp("us", tz="UTC")),
+            ("sender_account_id", pa.string()),
+            ("receiver_account_id", pa.string()),
+        ]
+    )
+    rows = [(n, False) for n in settled] + [(n, True) for n in still_open]
+    return Held(
+        pa.Table.from_pylist(
+            [
+                {"id": f"t{n}", "kind": "crypto", "is_open": is_open, "first_seen_at": NOON}
+                for n, is_open in rows
+            ],
+            schema,
+        )
+    )
+
+
+def walked(
+    source: Iterator[Page[Transfer]], known: Held, must: set[str] = frozenset()
+) -> list[str]:
+    return [record.value.id for record in walk_new(source, known, set(must))]
+
+
+def test_walk_stops_at_the_first_page_that_is_all_settled() -> None:
+    source = pages([transfer(6), transfer(5)], [transfer(4), transfer(3)], [transfer(2)])
+    assert walked(source, held([4, 3, 2])) == ["t6", "t5", "t4", "t3"]
+
+
+def test_first_walk_takes_everything() -> None:
+    assert walked(pages([transfer(2), transfer(1)], [transfer(0)]), held([])) == ["t2", "t1", "t0"]
+
+
+def test_a_page_with_an_open_transfer_does_not_end_the_walk() -> None:
+    source = pages([transfer(6), transfer(5, "PENDING")], [transfer(4)], [transfer(3)])
+    assert walked(source, held([6, 4, 3], [5])) == ["t6", "t5", "t4"]
+
+
+def test_a_settled_transfer_that_moved_on_does_not_end_the_walk() -> None:
+    source = pages([transfer(6, "REVERSED"), transfer(5)], [transfer(4)])
+    assert walked(source, held([6, 5, 4])) == ["t6", "t5", "t4"]
+
+
+def test_walk_goes_on_to_the_open_one_that_must_be_met() -> None:
+    source = pages([transfer(6)], [transfer(5)], [transfer(4)], [transfer(3)])
+    assert walked(source, held([6, 5, 3], [4]), {"t4"}) == ["t6", "t5", "t4", "t3"]
+
+
+def test_list_in_another_order_is_walked_to_its_end() -> None:
+    source = pages([transfer(1), transfer(2)], [transfer(3), transfer(4)])
+    assert walked(source, held([1, 2])) == ["t1", "t2", "t3", "t4"]
+
+
+def test_list_without_times_is_walked_to_its_end() -> None:
+    source = pages([transfer(2, timed=False)], [transfer(1, timed=False)])
+    assert walked(source, held([2])) == ["t2", "t1"]
+
+
+def test_page_of_records_that_came_before_does_not_end_the_walk() -> None:
+    source = pages([transfer(3)], [], [transfer(2)])
+    assert walked(source, held([2])) == ["t3", "t2"]
+
+
+@pytest.mark.parametrize(
+    ("record", "kind", "amounts"),
+    [
+        ({"asset": "USDC", "amount": "5"}, "crypto", ("5", None)),
+        (
+            {"asset": "EURC", "amount": 5, "fiatOrigin": {"currency": "EUR", "amount": 4.99}},
+            "fiat",
+            ("5", "4.99"),
+        ),
+        ({"currency": "EUR", "amount": 7}, "fiat", (None, "7")),
+        ({"cryptocurrency": "USDC", "amount": "6"}, "crypto", ("6", None)),
+    ],
+)
+def test_amounts_stand_beside_their_own_currency(
+    record: dict, kind: str, amounts: tuple[str | None, str | None]
+) -> None:
+    import msgspec
+
+    value = msgspec.convert({"id": "t", **record}, Transfer, strict=False)
+    assert kind_of(value) == kind
+    found = FoundTransfer(value=value, raw=b"{}", kind=kind, first_seen_at=NOON)
+    (row,) = rows(TRANSFERS, [found]).to_pylist()
+    stated = tuple(
+        None if row[name] is None else f"{row[name].normalize():f}"
+        for name in ("amount", "fiat_amount")
+    )
+    assert stated == amounts
+    assert (row["amount"] is None) == (row["asset"] is None)
+    assert (row["fiat_amount"] is None) == (row["fiat_currency"] is None)
+    assert row["is_open"]

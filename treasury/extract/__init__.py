@@ -1,0 +1,7 @@
+"""From the services into the lake: the tables' declarations and the loop that fills them."""
+
+from treasury.extract.run import Progress, Skipped, SyncReport, TableReport
+from treasury.extract.sync import sync
+from treasury.extract.tables import TABLES
+
+__all__ = ["TABLES", "Progress", "Skipped", "SyncReport", "TableReport", "sync"]

@@ -1,0 +1,110 @@
+"""From received records to table rows: a form says for each column where its value stands.
+
+A form is a table of the lake whose columns also know how to take their value out of a record: by a
+path through the model ("deposit_bank_account.iban", nothing where a step is missing) or by a
+function where the value is derived. One loop turns records into an Arrow table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from treasury.lake import Column, Table
+
+__all__ = ["Field", "Form", "Found", "form", "rows"]
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A record as it was met: the model, its bytes, and the account whose list it was in."""
+
+    value: Any
+    raw: bytes
+    account_id: str | None = None
+
+
+Take = Callable[[Any], Any]
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column and where its value comes from; the unit of an amount stands in its meaning."""
+
+    name: str
+    type: pa.DataType
+    take: str | Take
+    meaning: str
+    source: str = ""
+    """The service's own field where `take` is not a path to it."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """A table of the lake, and how each column's value is taken from a `Found`."""
+
+    table: Table
+    takes: tuple[Take, ...]
+
+
+def form(
+    name: str,
+    record: str,
+    *fields: Field,
+    key: tuple[str, ...] = ("id",),
+    title: str,
+    settles: bool = False,
+    observations: bool = False,
+    volatile: tuple[str, ...] = (),
+) -> Form:
+    """The form of a table; `record` is the heading of the specification that its fields are in."""
+    table = Table(
+        name=name,
+        columns=tuple(
+            Column(field.name, field.type, field.meaning, _source(record, field))
+            for field in fields
+        ),
+        key=key,
+        settles=settles,
+        kind="observations" if observations else "records",
+        title=title,
+        volatile=volatile,
+    )
+    return Form(table, tuple(_taker(field.take) for field in fields))
+
+
+def rows(form: Form, found: Iterable[Found]) -> pa.Table:
+    """One row for each record: the declared columns and `raw`, the record as received."""
+    records = list(found)
+    columns = [
+        pa.array([take(record) for record in records], column.type)
+        for column, take in zip(form.table.columns, form.takes, strict=True)
+    ]
+    raw = pa.array([record.raw.decode() for record in records], pa.string())
+    return pa.Table.from_arrays([*columns, raw], schema=form.table.row_schema)
+
+
+def _taker(take: str | Take) -> Take:
+    if not isinstance(take, str):
+        return take
+    steps = ("value", *take.split("."))
+
+    def follow(found: Found) -> Any:
+        value: Any = found
+        for step in steps:
+            value = getattr(value, step, None)
+        return value
+
+    return follow
+
+
+def _source(record: str, field: Field) -> str:
+    path = field.source
+    if not path and isinstance(field.take, str):
+        path = ".".join(_camel(step) for step in field.take.split("."))
+    return f"{record}.{path}" if path else ""
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)

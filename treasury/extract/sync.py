@@ -1,0 +1,153 @@
+"""The one loop that brings the services' records into the lake, as one commit.
+
+Small tables are asked for whole, at the same time; then what hangs on the accounts; then transfers
+and ramp requests, of which a later sync asks only for what can have changed. Whatever goes wrong
+before the end, nothing of the sync is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+
+from treasury.api import Client, Record
+from treasury.api.models import Wallet
+from treasury.errors import ServiceError
+from treasury.extract.finance import ACCOUNTS, WALLET_BALANCES, WALLETS, FoundBalance
+from treasury.extract.requests import sync_requests
+from treasury.extract.rows import Found
+from treasury.extract.run import REFUSED, Progress, Run, Silent, SyncReport, asking
+from treasury.extract.sources import PER_ACCOUNT, WHOLE, PerAccount, Whole
+from treasury.extract.transfers import sync_transfers
+from treasury.lake import Lake
+
+__all__ = ["sync"]
+
+WORKERS = 8
+
+
+def sync(
+    client: Client,
+    lake: Lake,
+    now: datetime,
+    *,
+    progress: Progress | None = None,
+    workers: int = WORKERS,
+) -> SyncReport:
+    """Bring the lake up to date with both services; `now` is the commit's instant.
+
+    Raises a ServiceError, or WorkspaceLocked, in which case what was stored stays as it was. A
+    table that the credential may not read, or that this generation of the service does not have,
+    is no error: it stays as it was and the report says so. Accounts and ramp requests must be had.
+    """
+    with lake.writer("sync", now) as writer, asking(workers) as pool:
+        run = Run(client, writer, pool, progress or Silent())
+        accounts = _whole(run)
+        _per_account(run, accounts)
+        sync_transfers(run, accounts)
+        sync_requests(run)
+        return run.report()
+
+
+def _whole(run: Run) -> list[str]:
+    """Fill the tables that one list fills; the ids of the accounts."""
+    asked = [(source, run.ask(_listed, run, source)) for source in WHOLE]
+    accounts: list[str] = []
+    for source, answer in asked:
+        if source.form is ACCOUNTS:
+            accounts = [account.value.id for account in answer.result()]
+        came, complete = run.collect(source.form, [answer])
+        found = [record for batch in came for record in batch]
+        if complete:
+            run.store(source.form, _detailed(run, source, found), complete=True)
+    return accounts
+
+
+def _listed(run: Run, source: Whole) -> list[Found]:
+    return list(source.ask(run.client))
+
+
+def _detailed(run: Run, source: Whole, found: list[Found]) -> list[Found]:
+    """The records, those that a list leaves incomplete as their details."""
+    detail = source.detail
+    if detail is None:
+        return found
+    asked = {
+        record.value.id: run.ask(detail, run.client, record.value.id)
+        for record in found
+        if source.lacks(record.value)
+    }
+    details: dict[str, Record[object]] = {}
+    refused: list[ServiceError] = []
+    for name, answer in asked.items():
+        try:
+            details[name] = answer.result()
+        except REFUSED as error:
+            refused.append(error)
+    if refused:
+        table = source.form.table.name
+        run.notice(f"{table}: {len(refused)} are known from the list only ({refused[0].what})")
+    return [_replaced(record, details.get(record.value.id)) for record in found]
+
+
+def _replaced(found: Found, detail: Record[object] | None) -> Found:
+    if detail is None:
+        return found
+    return msgspec.structs.replace(found, value=detail.value, raw=detail.raw)
+
+
+def _per_account(run: Run, accounts: Sequence[str]) -> None:
+    """Fill the tables that have a list for each account, and the balances."""
+    asked = [
+        (source, [run.ask(_of_account, run, source, name) for name in accounts])
+        for source in PER_ACCOUNT
+    ]
+    for source, answers in asked:
+        came, complete = run.collect(source.form, answers)
+        found = [record for batch in came for record in batch]
+        if source.form is WALLETS:
+            run.observe(WALLET_BALANCES, _balances(run, found))
+            found = [wallet for wallet in found if wallet.value.id is not None]
+        run.store(source.form, found, complete=complete)
+
+
+def _of_account(run: Run, source: PerAccount, account: str) -> list[Found]:
+    return [
+        Found(value=record.value, raw=record.raw, account_id=account)
+        for record in source.ask(run.client, account)
+    ]
+
+
+class _RawBalances(msgspec.Struct, frozen=True):
+    balances: tuple[msgspec.Raw, ...] = ()
+
+
+def _balances(run: Run, wallets: list[Found]) -> Iterator[FoundBalance]:
+    """What each wallet holds, observed now; a balance that does not add up is noticed."""
+    for found in wallets:
+        wallet: Wallet = found.value
+        for balance, raw in zip(wallet.balances, _raw_balances(found), strict=True):
+            holding = balance.holding()
+            if holding.ties is False:
+                run.notice(
+                    f"wallet_balances: {holding.asset} of wallet {wallet.id}:"
+                    f" {holding.available} available and {holding.reserved} reserved"
+                    f" do not make {holding.total}"
+                )
+            yield FoundBalance(
+                value=holding,
+                raw=raw,
+                account_id=found.account_id,
+                wallet_id=wallet.id,
+                chain=wallet.chain,
+                observed_at=run.writer.now,
+            )
+
+
+def _raw_balances(found: Found) -> list[bytes]:
+    """The bytes of each balance: of a wallet, or the row itself where balances came bare."""
+    if found.value.id is None:
+        return [found.raw]
+    return [bytes(item) for item in msgspec.json.decode(found.raw, type=_RawBalances).balances]

@@ -1,0 +1,16 @@
+"""Every table that a sync fills, for the lake's catalogue.
+
+Their declarations are in `finance` and `ramp`, in the order of the specifications.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treasury.extract.finance import FINANCE
+from treasury.extract.ramp import RAMP
+from treasury.lake import Table
+
+__all__ = ["TABLES"]
+
+TABLES: Final[tuple[Table, ...]] = tuple(form.table for form in (*FINANCE, *RAMP))
