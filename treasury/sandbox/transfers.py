@@ -33,7 +33,7 @@ from treasury.sandbox.shapes import (
 __all__ = ["Wallets"]
 
 _KINDS: Final = ("crypto", "crypto", "fiat", "internal")
-_LAST: Final = ("COMPLETED", "PROCESSING", "PENDING")
+_LAST: Final = ("COMPLETED", "FAILED", "PROCESSING", "PENDING")
 _FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")
 _SMALLEST: Final = Decimal(50)
 _FAILING: Final = 0.1
