@@ -167,7 +167,7 @@ class Workspace:
         """People's decisions, append-only."""
         from treasury.journal import Journal
 
-        return Journal(self.folder / "journal.sqlite")
+        return Journal(self.folder, now=self.settings.now)
 
     @cached_property
     def actions(self) -> Actions:
@@ -175,7 +175,7 @@ class Workspace:
         from treasury.actions import Actions
 
         self._require_now("act")
-        return Actions(self.journal, self.client, self.settings)
+        return Actions(self.journal, self.client, self.settings, self.settings.now)
 
     @cached_property
     def panels(self) -> Panels:

@@ -1,4 +1,4 @@
-"""`python -m treasury.cli`."""
+"""Run as `python -m treasury.cli`."""
 
 from treasury.cli import main
 

@@ -94,7 +94,7 @@ def _parquet(table: pa.Table) -> None:
         raise InputError("Parquet is not for a terminal", do="add > FILE.parquet")
     sink = io.BytesIO()
     pq.write_table(table, sink)
-    click.get_binary_stream("stdout").write(sink.getvalue())
+    sys.stdout.buffer.write(sink.getvalue())
 
 
 def _table(table: pa.Table, columns: list[str], title: str, empty: str) -> None:

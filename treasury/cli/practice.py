@@ -165,7 +165,7 @@ def practice(context: click.Context, scenario: str, seed: int, command: tuple[st
 def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     """Write the practice workspace's settings, rules and bank files.
 
-    Its secrets go to this process's environment. Refuses a folder whose settings are those of a real desk.
+    Its secrets go to this process's environment. Refuses the folder of a real desk.
     """
     path = folder / FILE_NAME
     if path.exists() and load_settings(folder).workspace.environment != "sandbox":

@@ -1,0 +1,47 @@
+# Everything happens in .venv; `make demo` and `make test` set it up themselves.
+
+WORKSPACE ?= data/workspace
+TREASURY = .venv/bin/treasury --workspace $(WORKSPACE)
+
+.PHONY: help install demo test check notebook bench lock docs
+
+help:
+	@echo "make demo      the whole job on a practice company"
+	@echo "make test      all tests"
+	@echo "make check     lint, types, floors"
+	@echo "make notebook  JupyterLab on the practice company"
+	@echo "make bench     measure, in ratios"
+	@echo "make docs      write the generated pages of docs/ again"
+	@echo "make lock      write locks/ again (needs uv; UPGRADE=1 takes newer versions)"
+
+install: .venv/run.stamp
+
+.venv/run.stamp: locks/run.txt pyproject.toml tools/install
+	@tools/install run
+
+.venv/dev.stamp: locks/dev.txt pyproject.toml tools/install
+	@tools/install dev
+
+demo: .venv/run.stamp
+	@$(TREASURY) demo
+
+notebook: .venv/run.stamp
+	@$(TREASURY) practice -- .venv/bin/jupyter lab notebooks/operations.ipynb
+
+test: .venv/dev.stamp
+	@.venv/bin/python -m pytest --cov --cov-report=term
+
+check: .venv/dev.stamp
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+
+bench: .venv/dev.stamp
+	@.venv/bin/python -m benchmarks.reconcile
+
+docs: .venv/dev.stamp
+	@.venv/bin/python tools/reference.py
+
+lock:
+	@tools/lock

@@ -1,0 +1,1 @@
+"""Measurements, as ratios against something else in the same run."""
