@@ -114,7 +114,7 @@ def fee_of(gross: Decimal, percentage: Decimal, currency: str) -> Decimal:
 
 def net_crypto(fiat_gross: Decimal, fee: Decimal, rate: Decimal, asset: str) -> Decimal:
     """Crypto that an on-ramp delivers: (gross - fee) / rate, where rate is fiat per crypto."""
-    return quantize(_WIDE.divide(fiat_gross - fee, rate), asset)
+    return quantize(_WIDE.divide(_WIDE.subtract(fiat_gross, fee), rate), asset)
 
 
 def convert(crypto: Decimal, rate: Decimal, currency: str) -> Decimal:

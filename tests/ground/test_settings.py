@@ -1,0 +1,97 @@
+"""treasury.toml: what it may say, and where secrets are."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from treasury.errors import SettingsError
+from treasury.settings import Credential, Secret, is_loopback, load_settings
+
+GOOD = """\
+[workspace]
+company = "Harbour Lane Trading NV"
+environment = "staging"
+
+[services]
+token_url = "https://login.example.test/token"
+finance.base_url = "https://finance.example.test/v1"
+ramp.base_url = "http://127.0.0.1:8000/v1"
+
+[credentials.maker]
+client_id = "maker"
+client_secret = "env:CANARY_SECRET"
+
+[[accounts]]
+account = "NL05TEST0417164300"
+source = "own_bank"
+"""
+CANARY = "s3cr3t-canary"
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "treasury.toml").write_text(text, "utf-8")
+    return folder
+
+
+def test_settings_are_read_with_their_defaults(tmp_path: Path) -> None:
+    settings = load_settings(written(tmp_path, GOOD))
+    assert settings.zone.key == "Europe/Brussels"
+    assert settings.accounts[0].currency == "EUR"
+    assert settings.now().tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "word"),
+    [
+        ('environment = "staging"', 'environment = "stage"', "environment"),
+        ("https://finance", "http://finance", "not https"),
+        ('source = "own_bank"', 'source = "bank"', "source"),
+        ("company =", "compny =", "compny"),
+        ('environment = "staging"', "now = 2026-11-02T08:00:00Z\nenvironment = 'staging'", "clock"),
+        ('environment = "staging"', 'time_zone = "Europe/Bruges"', "time zone"),
+        ("[services]", "[services", "treasury.toml"),
+    ],
+)
+def test_a_wrong_key_is_named_with_its_file(
+    tmp_path: Path, before: str, after: str, word: str
+) -> None:
+    with pytest.raises(SettingsError, match=word) as error:
+        load_settings(written(tmp_path, GOOD.replace(before, after)))
+    assert "treasury.toml" in str(error.value)
+
+
+def test_a_folder_without_settings_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="treasury demo"):
+        load_settings(tmp_path)
+
+
+def test_a_secret_comes_from_where_the_settings_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANARY_SECRET", CANARY)
+    path = tmp_path / "secret"
+    path.write_text(CANARY + "\n")
+    for place in ("env:CANARY_SECRET", f"file:{path}"):
+        assert Credential("maker", place).secret().reveal() == CANARY
+
+
+@pytest.mark.parametrize("place", ["env:NOT_SET", "file:/nowhere/at/all", "plain-text", "vault:x"])
+def test_a_secret_that_is_not_there_is_an_error_that_shows_none(place: str) -> None:
+    with pytest.raises(SettingsError, match="no secret for maker") as error:
+        Credential("maker", place).secret()
+    assert "plain-text" not in str(error.value)
+
+
+def test_a_secret_shows_itself_to_nobody() -> None:
+    secret = Secret(CANARY)
+    assert CANARY not in f"{secret} {secret!r} {[secret]}"
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+
+
+def test_loopback_is_this_machine_only() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.3.2.1", "::1", "localhost")))
+    assert not any(map(is_loopback, ("10.0.0.1", "localhost.example.test", "", "0.0.0.0")))
