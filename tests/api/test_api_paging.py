@@ -165,6 +165,7 @@ def test_list_that_keeps_shrinking_is_a_clear_error(connect: Connect) -> None:
         b'{"result":[{"id":1}]}',
         b'{"result":[{"id":"a","createdAt":"yesterday"}]}',
         b'{"result":[{"id":"\xff"}]}',
+        b'{"result":[{"id":"a","unknown":"\xff"}]}',
     ],
 )
 def test_body_without_the_contracts_shape_is_unexpected(connect: Connect, body: bytes) -> None:

@@ -27,6 +27,7 @@ class Server(ThreadingHTTPServer):
         self.tokens = 0
         self.arrived: list[str] = []
         self.gate = threading.Event()
+        self.revoked: set[str] = set()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -35,7 +36,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.arrived.append(self.path)
-        if self.path.endswith("/company") and len(self.server.arrived) == 1:
+        if self.headers["Authorization"].partition(" ")[2] in self.server.revoked:
+            self.reply({"success": False, "errors": []}, status=401)
+        elif self.path.endswith("/company") and len(self.server.arrived) == 1:
             self.cut_short()
         else:
             self.reply({"success": True, "result": {"id": "c"}})
@@ -45,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/oauth/token":
             self.server.gate.wait(10)
             self.server.tokens += 1
-            self.reply({"access_token": "t", "expires_in": 300})
+            self.reply({"access_token": f"t{self.server.tokens}", "expires_in": 300})
         else:
             self.server.arrived.append(body.decode())
             self.connection.shutdown(socket.SHUT_RDWR)
@@ -58,9 +61,9 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b'{"success":true,"res')
         self.close_connection = True
 
-    def reply(self, body: object) -> None:
+    def reply(self, body: object, status: int = 200) -> None:
         content = json.dumps(body).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -92,10 +95,26 @@ def client(server: Server, credential: Credential, monkeypatch) -> Iterator[Clie
 
 def test_threads_share_one_token(server: Server, client: Client) -> None:
     with ThreadPoolExecutor(8) as pool:
-        waiting = [pool.submit(client.ramp.fees._client.request, "GET", "/x") for _ in range(8)]
+        waiting = [pool.submit(client.request, "GET", "/x") for _ in range(8)]
         server.gate.set()
         assert {future.result().status for future in waiting} == {200}
     assert server.tokens == 1
+
+
+def test_threads_that_all_meet_a_revoked_token_share_one_new_one(
+    server: Server, credential: Credential
+) -> None:
+    server.gate.set()
+    server.revoked.add("t1")
+    services = services_at(f"http://127.0.0.1:{server.server_port}")
+    few = Limits(connections=2, attempts=1, deadline=20)
+    with (
+        Client(services, credential, limits=few) as client,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        asked = [pool.submit(client.request, "GET", "/x") for _ in range(8)]
+        assert {future.result().status for future in asked} == {200}
+    assert server.tokens == 2
 
 
 def test_truncated_answer_to_a_read_is_asked_for_again(server: Server, client: Client) -> None:
@@ -117,6 +136,6 @@ def test_nobody_listening_is_unreachable(credential: Credential) -> None:
     services = services_at("http://127.0.0.1:1")
     with (
         Client(services, credential, clock=QUICK, limits=Limits(attempts=2)) as client,
-        pytest.raises(ServiceUnreachable, match=r"no answer from 127\.0\.0\.1:1"),
+        pytest.raises(ServiceUnreachable, match=r"no answer from 127\.0\.0\.1:1 \(.*refused"),
     ):
         client.ramp.company.get()

@@ -15,7 +15,7 @@ import msgspec
 
 from treasury import errors as tree
 
-__all__ = ["Refusal", "error_for", "read_refusal"]
+__all__ = ["Refusal", "error_for", "one_line", "read_refusal"]
 
 _TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -115,13 +115,13 @@ def read_refusal(response: httpx.Response) -> Refusal:
     except (msgspec.DecodeError, UnicodeDecodeError):
         body = None
     if not isinstance(body, dict):
-        return Refusal(trace=_line(header, 80))
+        return Refusal(trace=one_line(header, 80))
     listed = next((body[key] for key in ("errors", "failures") if _first(body.get(key))), None)
     first = _first(listed) or body
     return Refusal(
         code=_code(first.get("code") or first.get("error")),
-        message=_line(first.get("message") or first.get("error_description")),
-        trace=_line(body.get("traceCode") or header, 80),
+        message=one_line(first.get("message") or first.get("error_description")),
+        trace=one_line(body.get("traceCode") or header, 80),
         is_ours=listed is not None or "success" in body,
     )
 
@@ -133,11 +133,11 @@ def _first(listed: Any) -> dict[str, Any] | None:
 
 def _code(value: Any) -> str | None:
     """`invalid-request` and `INVALID_REQUEST` are the same code."""
-    line = _line(value, 80)
+    line = one_line(value, 80)
     return line and line.upper().replace("-", "_")
 
 
-def _line(value: Any, length: int = 300) -> str | None:
+def one_line(value: Any, length: int = 300) -> str | None:
     """One line of a service's text, without control characters and without what looks secret."""
     if not isinstance(value, str):
         return None

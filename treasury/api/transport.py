@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from treasury.api.errors import error_for, read_refusal
+from treasury.api.errors import error_for, one_line, read_refusal
 from treasury.errors import (
     OutcomeUnknown,
     RateLimited,
@@ -214,6 +214,8 @@ def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceE
             error.do = f"the service asks to wait {pause:.0f} s; run it again after that"
         return error
     reason = type(outcome).__name__
+    if isinstance(outcome, httpx.ConnectError):  # a wrong name, a closed port, a bad certificate
+        reason = one_line(str(outcome), 160) or reason
     if unsure:
         return _unknown(call, f"gave no answer ({reason})", None)
     host = urlsplit(call.url).netloc.rpartition("@")[2]
