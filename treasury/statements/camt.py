@@ -33,7 +33,7 @@ _MESSAGES: Final = {
 }
 _MESSAGE: Final = "BkToCstmr"
 
-_BATCH: Final = 4096
+_BATCH: Final = 1024
 _KEPT_DETAILS: Final = 256
 _MOST_DETAILS: Final = 100_000
 _MOST_STATEMENTS: Final = 50_000
@@ -206,13 +206,13 @@ class _Details:
         return [f"{before}{detail}{after}" for detail in taken]
 
     def _take(self, entry: Element, up_to: Element | None) -> Element | None:
-        """Take the details out, but for `up_to`; the first stays, empty, to mark the place."""
+        """Take the details before `up_to` out; the first stays, empty, to mark the place."""
         found = [*entry.iterfind("{*}NtryDtls/{*}TxDtls"), *entry.iterfind("{*}TxDtls")]
         mark = found[0] if found else None
         fresh = found[1:] if self._taken else found
         for detail in fresh:
             if detail is up_to:
-                continue
+                break  # what follows may not have been read to its end
             self._taken.append(serialise(detail))
             parent = detail.getparent()
             if detail is mark or parent is None:

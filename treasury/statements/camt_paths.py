@@ -2,7 +2,8 @@
 
 Versions moved things about (`Pty` around a name, `Cd` inside a status, `BIC` to `BICFI`) and banks
 mix them, so each value lists every path it has been seen at; the first in the document counts.
-Names on the right are those that `camt` asks for; `*` marks a list.
+Names on the right are columns or, with a dot, values that a rule of `entries` asks for; `*` marks
+a list.
 """
 
 from __future__ import annotations
@@ -28,41 +29,41 @@ def _each(prefix: str, tails: tuple[str, ...], name: str) -> dict[str, str]:
 
 
 STATEMENT: Final = {
-    "Id": "bank_statement_id",
-    "ElctrncSeqNb": "sequence_number",
-    "LglSeqNb": "legal_sequence_number",
-    "StmtPgntn/PgNb": "page",
-    "RptPgntn/PgNb": "page",
-    "CreDtTm": "created_at",
-    "FrToDt/FrDtTm": "from_date",
-    "FrToDt/FrDt": "from_date",
-    "FrToDt/ToDtTm": "to_date",
-    "FrToDt/ToDt": "to_date",
-    **_each("Acct", _ACCOUNT, "account"),
-    "Acct/Ccy": "currency",
-    "Acct/Nm": "account_name",
-    "Acct/Ownr/Nm": "owner_name",
-    "Acct/Ownr/Pty/Nm": "owner_name",
-    "Acct/Svcr/FinInstnId/BIC": "servicer_bic",
-    "Acct/Svcr/FinInstnId/BICFI": "servicer_bic",
+    "Id": ".bank_statement_id",
+    "ElctrncSeqNb": ".sequence_number",
+    "LglSeqNb": ".legal_sequence_number",
+    "StmtPgntn/PgNb": ".page",
+    "RptPgntn/PgNb": ".page",
+    "CreDtTm": ".created_at",
+    "FrToDt/FrDtTm": ".from_date",
+    "FrToDt/FrDt": ".from_date",
+    "FrToDt/ToDtTm": ".to_date",
+    "FrToDt/ToDt": ".to_date",
+    **_each("Acct", _ACCOUNT, ".account"),
+    "Acct/Ccy": ".currency",
+    "Acct/Nm": ".account_name",
+    "Acct/Ownr/Nm": ".owner_name",
+    "Acct/Ownr/Pty/Nm": ".owner_name",
+    "Acct/Svcr/FinInstnId/BIC": ".servicer_bic",
+    "Acct/Svcr/FinInstnId/BICFI": ".servicer_bic",
 }
 
 BALANCE: Final = {
-    "Tp/CdOrPrtry/Cd": "code",
-    "Tp/CdOrPrtry/Prtry": "code",
-    "Tp/Cd": "code",
-    "Amt": "amount",
-    "CdtDbtInd": "direction",
-    "Dt/Dt": "day",
-    "Dt/DtTm": "day",
-    "Dt": "day",
+    "Tp/CdOrPrtry/Cd": ".code",
+    "Tp/CdOrPrtry/Prtry": ".code",
+    "Tp/Cd": ".code",
+    "Amt": ".amount",
+    "CdtDbtInd": ".direction",
+    "Dt/Dt": ".day",
+    "Dt/DtTm": ".day",
+    "Dt": ".day",
 }
 
 
-def _amounts(prefix: str) -> dict[str, str]:
-    """Amounts as ordered, transacted and converted, and charges, of an entry or a detail."""
+def _amounts(level: str) -> dict[str, str]:
+    """Amounts as ordered, transacted and converted, charges and codes, of an entry or a detail."""
     exchanged = {
-        f"AmtDtls/{kind}/CcyXchg/{element}": name
+        f"AmtDtls/{kind}/CcyXchg/{element}": f".{level}{name}"
         for kind in ("InstdAmt", "TxAmt", "CntrValAmt", "AnncdPstngAmt")
         for element, name in (
             ("SrcCcy", "source_currency"),
@@ -70,99 +71,79 @@ def _amounts(prefix: str) -> dict[str, str]:
             ("XchgRate", "exchange_rate"),
         )
     }
-    paths = {
-        "AmtDtls/InstdAmt/Amt": "instructed",
-        "AmtDtls/TxAmt/Amt": "transacted",
-        "AmtDtls/CntrValAmt/Amt": "countervalue",
-        "Chrgs/TtlChrgsAndTaxAmt": "charges",
-        "Chrgs/Rcrd/Amt": "charges_record*",
-        "Chrgs/Amt": "charges_record*",
+    return {
+        "AmtDtls/InstdAmt/Amt": f".{level}instructed",
+        "AmtDtls/TxAmt/Amt": f".{level}transacted",
+        "AmtDtls/CntrValAmt/Amt": f".{level}countervalue",
+        "Chrgs/TtlChrgsAndTaxAmt": f".{level}charges",
+        "Chrgs/Rcrd/Amt": f"{level}charges_record*",
+        "Chrgs/Amt": f"{level}charges_record*",
+        "BkTxCd/Domn/Cd": f".{level}domain",
+        "BkTxCd/Domn/Fmly/Cd": f".{level}family",
+        "BkTxCd/Domn/Fmly/SubFmlyCd": f".{level}sub_family",
+        "BkTxCd/Prtry/Cd": f".{level}proprietary_code",
         **exchanged,
     }
-    return {f"{prefix}{path}": f"{_level(prefix)}{name}" for path, name in paths.items()}
 
 
-def _codes(prefix: str) -> dict[str, str]:
-    paths = {
-        "BkTxCd/Domn/Cd": "domain",
-        "BkTxCd/Domn/Fmly/Cd": "family",
-        "BkTxCd/Domn/Fmly/SubFmlyCd": "sub_family",
-        "BkTxCd/Prtry/Cd": "proprietary_code",
-    }
-    return {f"{prefix}{path}": f"{_level(prefix)}{name}" for path, name in paths.items()}
+_DETAIL: Final = {
+    "Refs/MsgId": "message_id",
+    "Refs/AcctSvcrRef": ".servicer_reference",
+    "Refs/PmtInfId": "payment_information_id",
+    "Refs/InstrId": "instruction_id",
+    "Refs/EndToEndId": "end_to_end_id",
+    "Refs/TxId": "transaction_id",
+    "Refs/UETR": "uetr",
+    "Refs/MndtId": "mandate_id",
+    "Amt": ".amount",
+    "CdtDbtInd": ".direction",
+    "RmtInf/Ustrd": "remittance*",
+    "RmtInf/Strd/AddtlRmtInf": "remittance*",
+    "RmtInf/Strd/CdtrRefInf/Ref": "structured_references*",
+    "RmtInf/Strd/CdtrRefInf/CdtrRef": "structured_references*",
+    "RmtInf/Strd/RfrdDocInf/Nb": "structured_references*",
+    "AddtlTxInf": "additional_information",
+    "RtrInf/AddtlInf": ".returned",
+    "RtrInf/Rsn/Cd": "return_reason",
+    "RtrInf/Rsn/Prtry": "return_reason",
+    "RtrInf/RtrRsn/Cd": "return_reason",
+    "RtrInf/RtrRsn/Prtry": "return_reason",
+    "RltdDts/IntrBkSttlmDt": ".settlement_date",
+    "RltdDts/TxDtTm": ".transaction_date",
+    **_each("RltdPties/Dbtr", _PARTY, "debtor_name"),
+    **_each("RltdPties/DbtrAcct", _ACCOUNT, "debtor_account"),
+    **_each("RltdPties/Cdtr", _PARTY, "creditor_name"),
+    **_each("RltdPties/CdtrAcct", _ACCOUNT, "creditor_account"),
+    **_each("RltdPties/UltmtDbtr", _PARTY, "ultimate_debtor_name"),
+    **_each("RltdPties/UltmtCdtr", _PARTY, "ultimate_creditor_name"),
+    **_each("RltdAgts/DbtrAgt", _AGENT, "debtor_agent"),
+    **_each("RltdAgts/CdtrAgt", _AGENT, "creditor_agent"),
+    **_amounts(""),
+}
 
-
-def _level(prefix: str) -> str:
-    return "entry_" if not prefix else ""
-
-
-def _detail(prefix: str) -> dict[str, str]:
-    """A transaction detail; `prefix` is its path below the entry."""
-    below = {
-        "Refs/MsgId": "message_id",
-        "Refs/AcctSvcrRef": "account_servicer_reference",
-        "Refs/PmtInfId": "payment_information_id",
-        "Refs/InstrId": "instruction_id",
-        "Refs/EndToEndId": "end_to_end_id",
-        "Refs/TxId": "transaction_id",
-        "Refs/UETR": "uetr",
-        "Refs/MndtId": "mandate_id",
-        "Amt": "amount",
-        "CdtDbtInd": "direction",
-        "RmtInf/Ustrd": "remittance*",
-        "RmtInf/Strd/AddtlRmtInf": "remittance*",
-        "RmtInf/Strd/CdtrRefInf/Ref": "structured_references*",
-        "RmtInf/Strd/CdtrRefInf/CdtrRef": "structured_references*",
-        "RmtInf/Strd/RfrdDocInf/Nb": "structured_references*",
-        "AddtlTxInf": "additional_information",
-        "RtrInf/AddtlInf": "returned",
-        "RtrInf/Rsn/Cd": "return_reason",
-        "RtrInf/Rsn/Prtry": "return_reason",
-        "RtrInf/RtrRsn/Cd": "return_reason",
-        "RtrInf/RtrRsn/Prtry": "return_reason",
-        "RltdDts/IntrBkSttlmDt": "settlement_date",
-        "RltdDts/TxDtTm": "transaction_date",
-        **_each("RltdPties/Dbtr", _PARTY, "debtor_name"),
-        **_each("RltdPties/DbtrAcct", _ACCOUNT, "debtor_account"),
-        **_each("RltdPties/Cdtr", _PARTY, "creditor_name"),
-        **_each("RltdPties/CdtrAcct", _ACCOUNT, "creditor_account"),
-        **_each("RltdPties/UltmtDbtr", _PARTY, "ultimate_debtor_name"),
-        **_each("RltdPties/UltmtCdtr", _PARTY, "ultimate_creditor_name"),
-        **_each("RltdAgts/DbtrAgt", _AGENT, "debtor_agent"),
-        **_each("RltdAgts/CdtrAgt", _AGENT, "creditor_agent"),
-    }
-    return {f"{prefix}{path}": name for path, name in below.items()}
-
-
-_DETAIL_PREFIXES: Final = ("NtryDtls/TxDtls/", "TxDtls/")
 
 ENTRY: Final = {
     "NtryRef": "entry_reference",
-    "Amt": "entry_amount",
-    "CdtDbtInd": "entry_direction",
-    "RvslInd": "is_reversal",
-    "Sts": "entry_status",
-    "Sts/Cd": "entry_status",
-    "Sts/Prtry": "entry_status",
-    "BookgDt": "booking_date",
-    "BookgDt/Dt": "booking_date",
-    "BookgDt/DtTm": "booking_date",
-    "ValDt": "value_date",
-    "ValDt/Dt": "value_date",
-    "ValDt/DtTm": "value_date",
-    "AcctSvcrRef": "entry_servicer_reference",
-    "AddtlNtryInf": "entry_information",
-    "NtryDtls/Btch/MsgId": "batch_message_id",
-    "NtryDtls/Btch/PmtInfId": "batch_payment_information_id",
-    "Btch/MsgId": "batch_message_id",
-    "Btch/PmtInfId": "batch_payment_information_id",
-    **_codes(""),
-    **_amounts(""),
-    **{
-        path: name
-        for prefix in _DETAIL_PREFIXES
-        for part in (_detail(prefix), _codes(prefix), _amounts(prefix))
-        for path, name in part.items()
-    },
+    "Amt": ".entry_amount",
+    "CdtDbtInd": ".entry_direction",
+    "RvslInd": ".is_reversal",
+    "Sts": ".entry_status",
+    "Sts/Cd": ".entry_status",
+    "Sts/Prtry": ".entry_status",
+    "BookgDt": ".booking_date",
+    "BookgDt/Dt": ".booking_date",
+    "BookgDt/DtTm": ".booking_date",
+    "ValDt": ".value_date",
+    "ValDt/Dt": ".value_date",
+    "ValDt/DtTm": ".value_date",
+    "AcctSvcrRef": ".entry_servicer_reference",
+    "AddtlNtryInf": ".entry_information",
+    "NtryDtls/Btch/MsgId": ".batch_message_id",
+    "NtryDtls/Btch/PmtInfId": ".batch_payment_information_id",
+    "Btch/MsgId": ".batch_message_id",
+    "Btch/PmtInfId": ".batch_payment_information_id",
+    **_amounts("entry_"),
+    **{f"NtryDtls/TxDtls/{path}": name for path, name in _DETAIL.items()},
+    **{f"TxDtls/{path}": name for path, name in _DETAIL.items()},
 }
 """An entry with at most one detail; what stands on the entry itself is named `entry_...`."""

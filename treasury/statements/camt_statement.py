@@ -7,10 +7,7 @@ and then are not proved.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from datetime import date
-
-from lxml import etree
 
 from treasury.errors import InputError
 from treasury.money import parse_amount
@@ -44,8 +41,9 @@ class CamtStatement:
         self._place = place
         self._file_name = file_name
         self._message_id = message_id
+        self._tally = Tally()
         head = _head(container, to_first_entry=True)
-        self._single = _HEAD.read(serialise(head)).single
+        self._texts = _HEAD.read(_text(container, head)).working
         self._balances = tuple(self._read_balances(head))
         self._account = self._read_account()
         self._currency = self._read_currency()
@@ -53,7 +51,7 @@ class CamtStatement:
         self._closing = closing_balance(self._balances, self._currency)
         self._from, self._to = self._day("from_date"), self._day("to_date")
         self._setting = Setting(self._account, self._currency, self._fallback_day(), file_name)
-        self._tally = Tally(self._currency)
+        self._tally.currency = self._currency
         self._ordinals = Ordinals()
         self._rows = 0
         self._id = self._statement_id(ids)
@@ -82,7 +80,7 @@ class CamtStatement:
 
     def finish(self, container: Element) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
-        single = self._single
+        texts = self._texts
         proved, proof = self._tally.result(self._opening, self._closing)
         opening, closing = self._opening, self._closing
         return StatementRow(
@@ -90,15 +88,15 @@ class CamtStatement:
             file_name=self._file_name,
             file_sha256="",
             message_id=self._message_id,
-            bank_statement_id=reference(single.get("bank_statement_id")),
+            bank_statement_id=reference(texts.get("bank_statement_id")),
             sequence_number=self._sequence_number(),
             account=self._account,
-            account_name=single.get("account_name") or single.get("owner_name"),
-            servicer_bic=single.get("servicer_bic"),
+            account_name=texts.get("account_name") or texts.get("owner_name"),
+            servicer_bic=texts.get("servicer_bic"),
             currency=self._currency or self._tally.currency,
             from_date=self._from,
             to_date=self._to,
-            created_at=instant(single.get("created_at")),
+            created_at=instant(texts.get("created_at")),
             opening_balance=opening.amount if opening else None,
             opening_date=opening.day if opening else None,
             closing_balance=closing.amount if closing else None,
@@ -108,7 +106,7 @@ class CamtStatement:
             debit_total=self._tally.debits,
             proved=proved,
             proof=proof,
-            raw=serialise(_head(container, to_first_entry=False)),
+            raw=_text(container, _head(container, to_first_entry=False)),
         )
 
     def _complete(
@@ -123,7 +121,7 @@ class CamtStatement:
             row.raw = raw
             own = row.account_servicer_reference
             if not alone:
-                own = reference(fields.single.get("account_servicer_reference"))
+                own = reference(fields.working.get("servicer_reference"))
             row.entry_id = entry_id(row, own, self._ordinals)
 
     def _statement_id(self, ids: Ordinals) -> str:
@@ -133,31 +131,32 @@ class CamtStatement:
             (
                 self._account,
                 self._currency,
-                *(self._single.get(name) for name in (*names, *times)),
+                *(self._texts.get(name) for name in (*names, *times)),
                 *((b.code, b.amount.normalize(), b.currency, b.day) for b in self._balances),
             )
         )
         ordinal = ids.next(key)
         return key if ordinal == 0 else content_id((key, ordinal))
 
-    def _read_balances(self, head: Element) -> Iterator[Balance]:
-        for number, element in enumerate(head.iterfind("{*}Bal"), 1):
-            single = _BALANCE.read(serialise(element)).single
+    def _read_balances(self, head: list[Element]) -> Iterator[Balance]:
+        balances = [part for part in head if local_name(part) == "Bal"]
+        for number, element in enumerate(balances, 1):
+            texts = _BALANCE.read(serialise(element)).working
             try:
-                yield _balance(single)
+                yield _balance(texts)
             except InputError as error:
                 self._problem(f"Bal[{number}]", f"balance not read: {error.what}")
 
     def _read_account(self) -> str | None:
-        text = self._single.get("account")
+        text = self._texts.get("account")
         return None if text is None else account_number(text)
 
     def _read_currency(self) -> str | None:
-        stated = self._single.get("currency")
+        stated = self._texts.get("currency")
         return stated or next((balance.currency for balance in self._balances), None)
 
     def _day(self, name: str) -> date | None:
-        text = self._single.get(name)
+        text = self._texts.get(name)
         try:
             return None if text is None else day(text)
         except InputError as error:
@@ -166,11 +165,11 @@ class CamtStatement:
 
     def _fallback_day(self) -> date | None:
         closing = self._closing.day if self._closing else None
-        created = instant(self._single.get("created_at"))
+        created = instant(self._texts.get("created_at"))
         return self._to or closing or (created.date() if created else None)
 
     def _sequence_number(self) -> int | None:
-        text = self._single.get("sequence_number") or self._single.get("legal_sequence_number")
+        text = self._texts.get("sequence_number") or self._texts.get("legal_sequence_number")
         return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
     def _problem(self, position: str, what: str, line: int | None = None) -> None:
@@ -180,24 +179,29 @@ class CamtStatement:
         self._tally.fail(f"{position}: {what}" if position else what)
 
 
-def _head(container: Element, *, to_first_entry: bool) -> Element:
-    """A copy of the statement without its entries; of a statement being read, what came before."""
-    head = etree.Element(container.tag, nsmap=container.nsmap)
+def _head(container: Element, *, to_first_entry: bool) -> list[Element]:
+    """The statement's parts but its entries; of a statement being read, what came before them."""
+    parts = []
     for child in container:
         if local_name(child) != "Ntry":
-            head.append(deepcopy(child))
+            parts.append(child)
         elif to_first_entry:
             break
-    return head
+    return parts
 
 
-def _balance(single: dict[str, str]) -> Balance:
+def _text(container: Element, parts: list[Element]) -> str:
+    name = local_name(container)
+    return f"<{name}>{''.join(map(serialise, parts))}</{name}>"
+
+
+def _balance(texts: dict[str, str]) -> Balance:
     for name in ("code", "amount", "amount_currency", "direction"):
-        if name not in single:
+        if name not in texts:
             raise InputError(f"it has no {name.replace('_', ' ')}")
-    if single["direction"] not in {"CRDT", "DBIT"}:
-        raise InputError(f"{single['direction'][:20]!r} is neither CRDT nor DBIT")
-    amount = parse_amount(single["amount"])
-    signed = -amount if single["direction"] == "DBIT" else amount
-    on = day(single["day"]) if "day" in single else None
-    return Balance(single["code"], signed, single["amount_currency"], on)
+    if texts["direction"] not in {"CRDT", "DBIT"}:
+        raise InputError(f"{texts['direction'][:20]!r} is neither CRDT nor DBIT")
+    amount = parse_amount(texts["amount"])
+    signed = -amount if texts["direction"] == "DBIT" else amount
+    on = day(texts["day"]) if "day" in texts else None
+    return Balance(texts["code"], signed, texts["amount_currency"], on)

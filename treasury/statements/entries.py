@@ -63,27 +63,27 @@ class Share(msgspec.Struct, frozen=True):
 
 def movement(fields: Fields, setting: Setting) -> Movement:
     """What the entry did. InputError where amount, direction or a date cannot be read."""
-    single = fields.single
+    texts = fields.working
     inferred = []
-    amount = _positive(_required(single, "entry_amount", "amount"), "amount")
-    currency = single.get("entry_amount_currency")
+    amount = _positive(_required(texts, "entry_amount", "amount"), "amount")
+    currency = texts.get("entry_amount_currency")
     if currency is None:
         currency = setting.currency
         inferred.append("currency")
         if currency is None:
             raise InputError("the amount has no currency")
-    status = single.get("entry_status")
+    status = texts.get("entry_status")
     if status is None:
         status = "BOOK"
         inferred.append("entry_status")
-    value_date = _day(single, "value_date")
-    booked = _day(single, "booking_date")
+    value_date = _day(texts, "value_date")
+    booked = _day(texts, "booking_date")
     if booked is None:
-        booked = value_date or _day(single, "settlement_date") or setting.day
+        booked = value_date or _day(texts, "settlement_date") or setting.day
         inferred.append("booking_date")
         if booked is None:
             raise InputError("it has no date, and the statement has none either")
-    direction = _direction(_required(single, "entry_direction", "credit/debit indicator"))
+    direction = _direction(_required(texts, "entry_direction", "credit/debit indicator"))
     return Movement(amount, currency, direction, status, booked, value_date, tuple(inferred))
 
 
@@ -97,7 +97,7 @@ def shares(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str
     if len(details) <= 1:
         return _whole(entry, details)
     stated = [_stated(fields, entry.currency) for fields in details]
-    ways = [_direction(f.single.get("direction", entry.direction)) for f in details]
+    ways = [_direction(f.working.get("direction", entry.direction)) for f in details]
     left = entry.amount
     for amount, way in zip(stated, ways, strict=True):
         if amount is not None:
@@ -117,26 +117,28 @@ def shares(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str
 
 
 def _whole(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str | None]:
-    stated = _stated(details[0], entry.currency, ("amount",)) if details else None
+    texts = details[0].working if details else {}
+    if not details or all(texts.get(own) == texts.get(f"entry_{own}") for own in _OWN):
+        return [Share(entry.amount, entry.direction)], None
+    stated = _stated(details[0], entry.currency, ("amount",))
     if not stated or stated == entry.amount:  # a detail of 0 is a placeholder
-        other = bool(details) and "amount" in details[0].single and not stated
-        return [Share(entry.amount, entry.direction, other)], None
+        return [Share(entry.amount, entry.direction, "amount" in texts and not stated)], None
     share = [Share(entry.amount, entry.direction, is_inferred=True)]
-    charges, currency = _charges(details[0])
     difference = _EXACT.subtract(stated, entry.amount).copy_abs()
-    if charges is not None and currency == entry.currency and charges == difference:
+    if (difference, entry.currency) in {_charges(details[0]), _charges(details[0], "entry_")}:
         return share, None
     return share, f"its detail is {stated:f} {entry.currency}, the entry {entry.amount:f}"
 
 
+_OWN: Final = ("amount", "amount_currency")
 _STATED: Final = ("amount", "transacted", "countervalue", "instructed")
 
 
 def _stated(fields: Fields, currency: str, names: Sequence[str] = _STATED) -> Decimal | None:
     """The amount that a detail states in a currency: its own, else transacted, else converted."""
     for name in names:
-        if name in fields.single and fields.single.get(f"{name}_currency", currency) == currency:
-            return _positive(fields.single[name], f"{name} of a detail")
+        if name in fields.working and fields.working.get(f"{name}_currency", currency) == currency:
+            return _positive(fields.working[name], f"{name} of a detail")
     return None
 
 
@@ -154,102 +156,93 @@ def entry_rows(
 def _row(
     entry: Movement, fields: Fields, part: Share, setting: Setting, *, alone: bool
 ) -> EntryRow:
-    single, several = fields.single, fields.several
-    get = single.get
-    row = EntryRow(
-        account=setting.account,
-        entry_reference=reference(get("entry_reference")),
-        account_servicer_reference=_bank_reference(fields, alone=alone),
-        message_id=reference(get("message_id") or get("batch_message_id")),
-        payment_information_id=reference(
-            get("payment_information_id") or get("batch_payment_information_id")
-        ),
-        instruction_id=reference(get("instruction_id")),
-        end_to_end_id=reference(get("end_to_end_id")),
-        transaction_id=reference(get("transaction_id")),
-        uetr=reference(get("uetr")),
-        mandate_id=reference(get("mandate_id")),
-        amount=part.amount,
-        currency=entry.currency,
-        direction=part.direction,
-        entry_status=entry.status,
-        is_reversal=is_true(get("is_reversal")),
-        booking_date=entry.booking_date,
-        value_date=entry.value_date,
-        remittance=several.get("remittance", ()),
-        structured_references=several.get("structured_references", ()),
-        additional_information=get("additional_information") or get("entry_information"),
-        debtor_name=get("debtor_name"),
-        debtor_account=_account(get("debtor_account")),
-        debtor_agent=get("debtor_agent"),
-        creditor_name=get("creditor_name"),
-        creditor_account=_account(get("creditor_account")),
-        creditor_agent=get("creditor_agent"),
-        ultimate_debtor_name=get("ultimate_debtor_name"),
-        ultimate_creditor_name=get("ultimate_creditor_name"),
-        bank_transaction_code=_code(single, "") or _code(single, "entry_"),
-        proprietary_code=get("proprietary_code") or get("entry_proprietary_code"),
-        return_reason=get("return_reason"),
-        inferred=(*entry.inferred, "amount") if part.is_inferred else entry.inferred,
-        file_name=setting.file_name,
-    )
+    texts = fields.working
+    row = EntryRow(**fields.columns)  # type: ignore[arg-type]  # the paths name text columns only
+    row.account = setting.account
+    row.file_name = setting.file_name
+    row.amount = part.amount
+    row.currency = entry.currency
+    row.direction = part.direction
+    row.entry_status = entry.status
+    row.is_reversal = is_true(texts.get("is_reversal"))
+    row.booking_date = entry.booking_date
+    row.value_date = entry.value_date
+    row.inferred = (*entry.inferred, "amount") if part.is_inferred else entry.inferred
+    row.remittance = fields.lists.get("remittance", ())
+    row.structured_references = fields.lists.get("structured_references", ())
+    row.bank_transaction_code = _code(texts, "") or _code(texts, "entry_")
+    row.proprietary_code = texts.get("proprietary_code") or texts.get("entry_proprietary_code")
+    row.additional_information = row.additional_information or texts.get("entry_information")
+    _add_references(row, texts, alone=alone)
     _add_other_amounts(row, fields, alone=alone)
-    _add_counterparty(
-        row, is_return=row.is_reversal or "returned" in single or row.return_reason is not None
-    )
+    _add_parties(row, is_return=row.is_reversal or "returned" in texts or bool(row.return_reason))
     return row
 
 
-def _bank_reference(fields: Fields, *, alone: bool) -> str | None:
-    """The entry's reference where the row is the whole entry, else the detail's own first."""
-    own = reference(fields.single.get("account_servicer_reference"))
-    whole = reference(fields.single.get("entry_servicer_reference"))
-    return (whole or own) if alone else (own or whole)
+_REFERENCES: Final = (
+    "entry_reference", "message_id", "payment_information_id", "instruction_id", "end_to_end_id",
+    "transaction_id", "uetr", "mandate_id",
+)  # fmt: skip
+
+
+def _add_references(row: EntryRow, texts: dict[str, str], *, alone: bool) -> None:
+    """The bank's reference and the batch's ids; and none where the text only says so."""
+    own = reference(texts.get("servicer_reference"))
+    whole = reference(texts.get("entry_servicer_reference"))
+    row.account_servicer_reference = (whole or own) if alone else (own or whole)
+    row.message_id = row.message_id or texts.get("batch_message_id")
+    row.payment_information_id = row.payment_information_id or texts.get(
+        "batch_payment_information_id"
+    )
+    for name in _REFERENCES:
+        text = getattr(row, name)
+        if text is not None and reference(text) is None:
+            setattr(row, name, None)
 
 
 def _add_other_amounts(row: EntryRow, fields: Fields, *, alone: bool) -> None:
     """Charges, the instructed amount and the exchange; the entry's own only for a sole detail."""
-    single = fields.single
-    levels = ("", "entry_") if alone else ("",)
-    for level in levels:
+    texts = fields.working
+    for level in ("", "entry_") if alone else ("",):
         if row.charges_amount is None:
             row.charges_amount, row.charges_currency = _charges(fields, level)
-        if row.instructed_amount is None and f"{level}instructed" in single:
+        if row.instructed_amount is None and f"{level}instructed" in texts:
             row.instructed_amount = parse_amount(
-                single[f"{level}instructed"], what="instructed amount"
+                texts[f"{level}instructed"], what="instructed amount"
             )
-            row.instructed_currency = single.get(f"{level}instructed_currency")
-        if row.exchange_rate is None and f"{level}exchange_rate" in single:
-            row.exchange_rate = parse_amount(single[f"{level}exchange_rate"], what="exchange rate")
-            row.source_currency = single.get(f"{level}source_currency")
-            row.target_currency = single.get(f"{level}target_currency")
-    own = single.get("amount_currency")
-    if row.instructed_amount is None and own is not None and own != row.currency:
-        row.instructed_amount = parse_amount(single["amount"], what="amount of a detail")
+            row.instructed_currency = texts.get(f"{level}instructed_currency")
+        if row.exchange_rate is None and f"{level}exchange_rate" in texts:
+            row.exchange_rate = parse_amount(texts[f"{level}exchange_rate"], what="exchange rate")
+            row.source_currency = texts.get(f"{level}source_currency")
+            row.target_currency = texts.get(f"{level}target_currency")
+    own = texts.get("amount_currency")
+    if row.instructed_amount is None and own not in {None, row.currency}:
+        row.instructed_amount = parse_amount(texts["amount"], what="amount of a detail")
         row.instructed_currency = own
 
 
 def _charges(fields: Fields, level: str = "") -> tuple[Decimal | None, str | None]:
     """The charges' total, or the sum of their records where those are in one currency."""
-    total = fields.single.get(f"{level}charges")
+    total = fields.working.get(f"{level}charges")
     if total is not None:
-        return parse_amount(total, what="charges"), fields.single.get(f"{level}charges_currency")
-    records = fields.several.get(f"{level}charges_record", ())
-    currencies = fields.several.get(f"{level}charges_record_currency", [])
+        return parse_amount(total, what="charges"), fields.working.get(f"{level}charges_currency")
+    currencies = fields.lists.get(f"{level}charges_record_currency", [])
     if len(set(currencies)) != 1:
         return None, None
     amount = Decimal(0)
-    for text in records:
+    for text in fields.lists[f"{level}charges_record"]:
         amount = _EXACT.add(amount, parse_amount(text, what="charges"))
     return amount, currencies[0]
 
 
-def _add_counterparty(row: EntryRow, *, is_return: bool) -> None:
-    """The party that is not us: who pays a credit, who gets a debit.
+def _add_parties(row: EntryRow, *, is_return: bool) -> None:
+    """Who of the two is the party that is not us: who pays a credit, who gets a debit.
 
     A return names the parties of the payment that comes back, so there it is the other way round.
     An account number that is our own settles it.
     """
+    row.debtor_account = _account(row.debtor_account)
+    row.creditor_account = _account(row.creditor_account)
     debtor = (row.direction == "CRDT") != is_return
     if row.account is not None and row.debtor_account != row.creditor_account:
         if row.debtor_account == row.account:
@@ -268,11 +261,11 @@ def _add_counterparty(row: EntryRow, *, is_return: bool) -> None:
         row.original_end_to_end_id = row.end_to_end_id
 
 
-def _code(single: dict[str, str], level: str) -> str | None:
-    domain = single.get(f"{level}domain")
+def _code(texts: dict[str, str], level: str) -> str | None:
+    domain = texts.get(f"{level}domain")
     if domain is None:
         return None
-    parts = (domain, single.get(f"{level}family"), single.get(f"{level}sub_family"))
+    parts = (domain, texts.get(f"{level}family"), texts.get(f"{level}sub_family"))
     return "/".join(part for part in parts if part)
 
 
@@ -280,8 +273,8 @@ def _account(text: str | None) -> str | None:
     return None if text is None else account_number(text)
 
 
-def _required(single: dict[str, str], name: str, what: str) -> str:
-    text = single.get(name)
+def _required(texts: dict[str, str], name: str, what: str) -> str:
+    text = texts.get(name)
     if text is None:
         raise InputError(f"it has no {what}")
     return text
@@ -300,6 +293,6 @@ def _direction(text: str) -> str:
     return text
 
 
-def _day(single: dict[str, str], name: str) -> date | None:
-    text = single.get(name)
+def _day(texts: dict[str, str], name: str) -> date | None:
+    text = texts.get(name)
     return None if text is None else day(text)

@@ -18,7 +18,7 @@ __all__ = ["Ordinals", "content_id", "entry_id"]
 
 def content_id(parts: Iterable[object]) -> str:
     """A hash of the parts in order, 32 hexadecimal digits."""
-    text = "\x1f".join("" if part is None else str(part) for part in parts)
+    text = "\x1f".join(["" if part is None else str(part) for part in parts])
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -60,7 +60,7 @@ def _pick(
 class Tally:
     """The running sum of one statement, and what is wrong with it."""
 
-    def __init__(self, currency: str | None) -> None:
+    def __init__(self, currency: str | None = None) -> None:
         self.currency = currency
         self.credits = Decimal(0)
         self.debits = Decimal(0)

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.lake import Table
+from treasury.statements.arrow import column
 from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS
 
 __all__ = ["EntryRow", "Problem", "StatementRow", "entry_batch", "statement_table"]
@@ -134,5 +135,5 @@ def _batch(table: Table, rows: Sequence[msgspec.Struct]) -> pa.RecordBatch:
     schema = table.row_schema
     values = map(attrgetter(*schema.names), rows)
     columns = zip(*values, strict=True) if rows else [()] * len(schema.names)
-    arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
+    arrays = [column(c, field.type) for c, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

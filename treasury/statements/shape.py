@@ -17,28 +17,37 @@ import msgspec
 __all__ = ["Fields", "Paths", "Reader"]
 
 Paths = Mapping[str, str]
-"""Path of local names below the element -> name of the value; a name that ends in `*` is a list."""
+"""Path of local names below the element -> name of the value.
+
+A name that ends in `*` is a list. A name that begins with `.` is a working value (the dot is not
+part of the name): a rule has to look at it before it goes anywhere.
+"""
 
 _MAX_SHAPES: Final = 512
 _CURRENCY: Final = re.compile(r'\sCcy="([^"]*)"')
 
 
 class Fields(msgspec.Struct, frozen=True):
-    """The values found in one element: single texts, and lists of texts, by name.
+    """The values found in one element, by name.
 
-    The currency beside an amount named `x` is `x_currency`, in the same of the two.
+    The currency beside an amount `.x` is the working value `x_currency`; beside a list `x*` it is a
+    list of the same length, `x_currency`.
     """
 
-    single: dict[str, str]
-    several: dict[str, list[str]]
+    columns: dict[str, str]
+    working: dict[str, str]
+    lists: dict[str, list[str]]
+
+
+_Place = tuple[str, int, str | None]
 
 
 class _Shape(msgspec.Struct, frozen=True):
-    """Where the values of one shape stand among the pieces, and those that the tags hold."""
+    """Where the values of one shape stand among the pieces, each with the currency in its tag."""
 
-    currencies: dict[str, str]
-    single: tuple[tuple[str, int], ...]
-    several: tuple[tuple[str, int, str | None], ...]
+    columns: tuple[_Place, ...]
+    working: tuple[_Place, ...]
+    lists: tuple[_Place, ...]
 
 
 class Reader:
@@ -60,41 +69,47 @@ class Reader:
             shape = self._learn(key, pieces)
         if "&" in raw:
             pieces = [_unescape(piece) if "&" in piece else piece for piece in pieces]
-        single = shape.currencies.copy()
-        for name, place in shape.single:
-            text = pieces[place].strip()
-            if text and name not in single:
-                single[name] = text
-        several: dict[str, list[str]] = {}
-        for name, place, currency in shape.several:
+        columns = _picked(pieces, shape.columns)
+        working = _picked(pieces, shape.working)
+        lists: dict[str, list[str]] = {}
+        for name, place, currency in shape.lists:
             text = pieces[place].strip()
             if text:
-                several.setdefault(name, []).append(text)
+                lists.setdefault(name, []).append(text)
                 if currency is not None:
-                    several.setdefault(f"{name}_currency", []).append(currency)
-        return Fields(single, several)
+                    lists.setdefault(f"{name}_currency", []).append(currency)
+        return Fields(columns, working, lists)
 
     def _learn(self, key: str, pieces: list[str]) -> _Shape:
-        currencies: dict[str, str] = {}
-        single: list[tuple[str, int]] = []
-        several: list[tuple[str, int, str | None]] = []
+        columns: list[_Place] = []
+        working: list[_Place] = []
+        lists: list[_Place] = []
         for path, tag, place in _elements(pieces):
-            name = self._paths.get(path)
-            if name is None:
-                continue
+            name = self._paths.get(path, "")
             found = _CURRENCY.search(tag)
             currency = _unescape(found[1]).strip() if found else None
             if name.endswith("*"):
-                several.append((name[:-1], place, currency))
-                continue
-            single.append((name, place))
-            if currency:
-                currencies.setdefault(f"{name}_currency", currency)
-        shape = _Shape(currencies, tuple(single), tuple(several))
+                lists.append((name[:-1], place, currency))
+            elif name.startswith("."):
+                working.append((name[1:], place, currency))
+            elif name:
+                columns.append((name, place, None))
+        shape = _Shape(tuple(columns), tuple(working), tuple(lists))
         if len(self._shapes) >= _MAX_SHAPES:
             self._shapes.clear()  # a file that never repeats itself gains nothing by remembering
         self._shapes[key] = shape
         return shape
+
+
+def _picked(pieces: list[str], places: tuple[_Place, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, place, currency in places:
+        text = pieces[place].strip()
+        if text and name not in found:
+            found[name] = text
+            if currency:
+                found[f"{name}_currency"] = currency
+    return found
 
 
 def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:

@@ -1,0 +1,137 @@
+"""Adding to the lake: once and only once, all files or none, the better version kept."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from camt_samples import OURS, balance, detail, document, entry, rows, statement, write
+
+from treasury.errors import StatementError
+from treasury.lake import Lake
+from treasury.statements import TABLES, AddReport, add_statements
+
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+DECLARED = {OURS: "own_bank"}
+TWIN = entry("10.00", "CRDT", detail("INV 1"))
+MONTH = document(statement(TWIN, TWIN, entry("5.00", "DBIT"), closing="115.00"))
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "workspace", TABLES)
+
+
+def add(lake: Lake, *paths: Path, days: int = 0) -> AddReport:
+    return add_statements(lake, paths, NOW + timedelta(days=days), declared=DECLARED)
+
+
+def stored(lake: Lake, table: str = "statement_entries") -> pa.Table:
+    return lake.snapshot().sql(f"SELECT * FROM {table} ORDER BY ALL")
+
+
+def test_statements_and_entries_are_stored_with_their_proof(lake: Lake, tmp_path: Path) -> None:
+    report = add(lake, write(tmp_path, MONTH))
+    assert (report.statements_new, report.entries_new, report.entries_known) == (1, 3, 0)
+    assert rows(stored(lake, "statements"), "account", "proved", "entry_count", "added_at") == [
+        (OURS, True, 3, NOW)
+    ]
+    assert sum(stored(lake)["amount"].to_pylist()) == Decimal("25.00")
+
+
+@pytest.mark.parametrize("name", ["file.xml", "renamed.xml"])
+def test_the_same_file_again_adds_nothing(lake: Lake, tmp_path: Path, name: str) -> None:
+    add(lake, write(tmp_path, MONTH))
+    before = stored(lake), stored(lake, "statements")
+    report = add(lake, write(tmp_path, MONTH, name), days=1)
+    assert (report.statements_new, report.entries_new, report.entries_changed) == (0, 0, 0)
+    assert [statement.state for statement in report.statements] == ["known"]
+    assert report.entries_known == 3
+    assert (stored(lake), stored(lake, "statements")) == before
+
+
+def test_the_same_file_twice_in_one_call_is_one(lake: Lake, tmp_path: Path) -> None:
+    report = add(lake, write(tmp_path, MONTH), write(tmp_path, MONTH, "copy.xml"))
+    assert (stored(lake).num_rows, stored(lake, "statements").num_rows) == (3, 1)
+    assert (report.entries_new, report.entries_known) == (3, 3)
+
+
+def test_overlapping_files_count_no_movement_twice_and_lose_no_twin(
+    lake: Lake, tmp_path: Path
+) -> None:
+    daily = statement(TWIN, TWIN, closing="120.00", name="D15", days=("2026-10-15", "2026-10-15"))
+    add(lake, write(tmp_path, document(daily), "daily.xml"))
+    report = add(lake, write(tmp_path, MONTH, "month.xml"))
+    assert (report.statements_new, report.entries_new, report.entries_known) == (1, 1, 2)
+    assert stored(lake).num_rows == 3
+
+
+def test_pending_becomes_booked_as_one_movement(lake: Lake, tmp_path: Path) -> None:
+    pending = entry("10.00", "CRDT", detail("INV 1"), status="<Sts>PDNG</Sts>")
+    report = statement(
+        pending, balances=balance("ITBD", "100.00"), kind="Rpt", days=("2026-10-15", "2026-10-15")
+    )
+    add(lake, write(tmp_path, document(report, message="BkToCstmrAcctRpt"), "052.xml"))
+    assert stored(lake)["entry_status"].to_pylist() == ["PDNG"]
+    booked = statement(TWIN, closing="110.00", days=("2026-10-15", "2026-10-15"))
+    result = add(lake, write(tmp_path, document(booked), "053.xml"), days=1)
+    assert (result.entries_new, result.entries_changed) == (0, 1)
+    assert stored(lake)["entry_status"].to_pylist() == ["BOOK"]
+    assert stored(lake, "statement_entries_history").num_rows == 1
+
+
+def test_a_booked_movement_is_not_replaced_by_a_pending_one(lake: Lake, tmp_path: Path) -> None:
+    add(lake, write(tmp_path, document(statement(TWIN, closing="110.00"))))
+    pending = entry("10.00", "CRDT", detail("INV 1"), status="<Sts>PDNG</Sts>")
+    add(lake, write(tmp_path, document(statement(pending, name="LATER")), "late.xml"))
+    assert stored(lake)["entry_status"].to_pylist() == ["BOOK"]
+
+
+def test_a_corrected_statement_supersedes_and_keeps_the_old_version(
+    lake: Lake, tmp_path: Path
+) -> None:
+    reference = "<AcctSvcrRef>R1</AcctSvcrRef>"
+    first = statement(entry("10.00", "CRDT", detail("typo"), more=reference), closing="110.00")
+    second = first.replace("typo", "text").replace("T23:00:00", "T23:30:00")
+    add(lake, write(tmp_path, document(first)))
+    report = add(lake, write(tmp_path, document(second)), days=1)
+    assert (report.entries_new, report.entries_changed) == (0, 1)
+    assert stored(lake)["remittance"].to_pylist() == [["text"]]
+    assert stored(lake, "statement_entries_history")["remittance"].to_pylist() == [["typo"]]
+
+
+def test_one_refused_file_keeps_all_of_them_out(lake: Lake, tmp_path: Path) -> None:
+    good, bad = write(tmp_path, MONTH), write(tmp_path, MONTH[:-9], "bad.xml")
+    with pytest.raises(StatementError, match=r"bad\.xml"):
+        add(lake, good, bad)
+    assert lake.snapshot().commit is None
+    assert stored(lake).num_rows == 0
+
+
+def test_what_is_not_proved_is_stored_and_said(lake: Lake, tmp_path: Path) -> None:
+    report = add(lake, write(tmp_path, document(statement(TWIN, closing="111.00"))))
+    assert [s.statement_id for s in report.not_proved] == [report.statements[0].statement_id]
+    assert "EUR 1.00 off" in report.not_proved[0].proof
+    assert stored(lake).num_rows == 1
+
+
+def test_an_undeclared_account_is_said_with_what_to_do(lake: Lake, tmp_path: Path) -> None:
+    report = add_statements(lake, [write(tmp_path, MONTH)], NOW, declared={})
+    assert report.statements[0].source is None
+    assert [p.what for p in report.problems] == [
+        f"account {OURS} is not declared; add it to [[accounts]]"
+    ]
+
+
+def test_an_account_is_declared_however_it_is_spaced(lake: Lake, tmp_path: Path) -> None:
+    declared = {"be68 5390 0754 7034": "provider_report"}
+    report = add_statements(lake, [write(tmp_path, MONTH)], NOW, declared=declared)
+    assert (report.statements[0].source, report.problems) == ("provider_report", ())
+    assert report.statements[0].from_date == date(2026, 10, 1)
+
+
+def test_adding_no_entries_works(lake: Lake, tmp_path: Path) -> None:
+    report = add(lake, write(tmp_path, document()))
+    assert (report.statements, report.entries_new) == ((), 0)
+    assert "no statement" in report.problems[0].what

@@ -1,0 +1,105 @@
+"""The id of a movement: the same when it is read again, different for genuine twins."""
+
+from pathlib import Path
+
+import pytest
+from camt_samples import detail, document, entry, rows, statement, write
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treasury.statements import read_file
+from treasury.statements.identity import Ordinals, entry_id
+from treasury.statements.rows import EntryRow
+
+TWIN = entry("10.00", "CRDT", detail("INV 1"))
+
+
+def ids(folder: Path, *entries: str, **changes: object) -> list[str]:
+    file = read_file(write(folder, document(statement(*entries, **changes))))  # type: ignore[arg-type]
+    return [str(value) for (value,) in rows(file.entries, "entry_id")]
+
+
+def test_identical_rows_keep_two_ids_also_when_read_again(tmp_path: Path) -> None:
+    first = ids(tmp_path, TWIN, TWIN)
+    assert len(set(first)) == 2
+    assert ids(tmp_path, TWIN, TWIN) == first
+
+
+def test_the_id_does_not_depend_on_the_file_the_statement_or_the_place(tmp_path: Path) -> None:
+    daily = ids(tmp_path, TWIN, TWIN, name="D15", days=("2026-10-15", "2026-10-15"))
+    monthly = ids(tmp_path, entry("1.00"), TWIN, entry("2.00"), TWIN, name="M10")
+    assert monthly[1::2] == daily
+
+
+def test_what_a_bank_adds_later_is_not_part_of_the_id(tmp_path: Path) -> None:
+    intraday = entry("10.00", "CRDT", detail("INV 1"), status="<Sts>PDNG</Sts>", value="")
+    spaced = entry("10.00", "CRDT", detail("INV\n 1"), more="<AddtlNtryInf>x</AddtlNtryInf>")
+    assert ids(tmp_path, intraday) == ids(tmp_path, TWIN) == ids(tmp_path, spaced)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        entry("10.01", "CRDT", detail("INV 1")),
+        entry("10.00", "DBIT", detail("INV 1")),
+        entry("10.00", "CRDT", detail("INV 2")),
+        entry("10.00", "CRDT", detail("INV 1"), currency="USD"),
+        entry("10.00", "CRDT", detail("INV 1"), booked="<BookgDt><Dt>2026-10-14</Dt></BookgDt>"),
+        entry("10.00", "CRDT", detail("INV 1", refs="<EndToEndId>E</EndToEndId>")),
+        entry("10.00", "CRDT", detail("INV 1"), status="<Sts>INFO</Sts>"),
+    ],
+)
+def test_another_movement_has_another_id(tmp_path: Path, other: str) -> None:
+    assert ids(tmp_path, other) != ids(tmp_path, TWIN)
+
+
+def test_the_banks_reference_outlives_a_change_of_text(tmp_path: Path) -> None:
+    def referenced(text: str) -> str:
+        return entry("10.00", "CRDT", detail(text), more="<AcctSvcrRef>R1</AcctSvcrRef>")
+
+    assert ids(tmp_path, referenced("short")) == ids(tmp_path, referenced("the whole text"))
+
+
+def test_a_repeated_reference_does_not_merge_what_differs(tmp_path: Path) -> None:
+    reference = "<AcctSvcrRef>R1</AcctSvcrRef>"
+    charge = entry("0.50", "DBIT", more=reference)
+    payment = entry("10.00", "DBIT", more=reference)
+    next_day = entry(
+        "10.00", "DBIT", more=reference, booked="<BookgDt><Dt>2026-10-16</Dt></BookgDt>"
+    )
+    assert len(set(ids(tmp_path, charge, payment, payment, next_day))) == 4
+
+
+def test_details_of_a_batch_without_own_references_have_distinct_ids(tmp_path: Path) -> None:
+    same = [detail("same", amount="1.00")] * 3
+    batch = entry("3.00", "CRDT", *same, more="<AcctSvcrRef>R1</AcctSvcrRef>")
+    assert len(set(ids(tmp_path, batch))) == 3
+
+
+def test_statements_that_cannot_be_told_apart_keep_two_ids(tmp_path: Path) -> None:
+    file = read_file(write(tmp_path, document(statement(), statement())))
+    assert len(set(file.statements["statement_id"].to_pylist())) == 2
+
+
+def test_a_statement_is_the_same_under_another_file_name(tmp_path: Path) -> None:
+    text = document(statement(TWIN))
+    first = read_file(write(tmp_path, text, "a.xml")).statements
+    second = read_file(write(tmp_path, text, "b.xml")).statements
+    assert rows(first, "statement_id", "file_sha256") == rows(second, "statement_id", "file_sha256")
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=30), st.randoms())
+def test_ids_are_unique_and_the_set_of_them_does_not_depend_on_the_order(
+    texts: list[str],
+    random: st.randoms,  # type: ignore[valid-type]
+) -> None:
+    def given_ids(order: list[str]) -> list[str]:
+        ordinals = Ordinals()
+        rows = [EntryRow(direction="CRDT", remittance=(text,)) for text in order]
+        return [entry_id(row, None, ordinals) for row in rows]
+
+    shuffled = list(texts)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    first = given_ids(texts)
+    assert len(set(first)) == len(texts)
+    assert sorted(first) == sorted(given_ids(shuffled))

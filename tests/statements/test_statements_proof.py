@@ -1,0 +1,99 @@
+"""The sum of a statement, and what is said when it does not hold."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from camt_samples import balance, document, entry, read, rows, statement, write
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treasury.statements import read_file
+from treasury.statements.proof import Balance, Tally
+
+
+def test_a_statement_whose_sum_holds_is_proved_and_shows_the_sum(tmp_path: Path) -> None:
+    file = read(tmp_path, entry("20.00"), entry("5.50", "DBIT"), closing="114.50")
+    assert rows(file.statements, "proved", "proof", "entry_count", "credit_total") == [
+        (
+            True,
+            "opening EUR 100.00 + credits EUR 20.00 - debits EUR 5.50 = closing EUR 114.50",
+            2,
+            Decimal("20.00"),
+        )
+    ]
+
+
+def test_a_cent_off_is_said_with_the_amounts(tmp_path: Path) -> None:
+    file = read(tmp_path, entry("20.00"), closing="119.99")
+    (proof,) = file.statements["proof"].to_pylist()
+    assert file.statements["proved"].to_pylist() == [False]
+    assert "= EUR 120.00, but closing is EUR 119.99 (EUR -0.01 off)" in proof
+
+
+def test_an_overdrawn_account_has_negative_balances(tmp_path: Path) -> None:
+    balances = balance("OPBD", "10.00", sign="DBIT") + balance("CLBD", "30.00", sign="DBIT")
+    file = read(tmp_path, entry("20.00", "DBIT"), balances=balances)
+    assert rows(file.statements, "opening_balance", "closing_balance", "proved") == [
+        (Decimal("-10.00"), Decimal("-30.00"), True)
+    ]
+
+
+def test_the_previous_closing_opens_where_there_is_no_opening(tmp_path: Path) -> None:
+    balances = balance("PRCD", "1.00") + balance("CLBD", "2.00") + balance("CLAV", "9.00")
+    file = read(tmp_path, entry("1.00"), balances=balances)
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing", "said"),
+    [("1.00", None, "no closing balance"), (None, "1.00", "no opening balance")],
+)
+def test_a_missing_balance_is_named(
+    tmp_path: Path, opening: str | None, closing: str | None, said: str
+) -> None:
+    text = document(statement(opening=opening, closing=closing))
+    assert read_file(write(tmp_path, text)).statements["proof"].to_pylist() == [said]
+
+
+def test_an_entry_in_another_currency_fails_the_proof(tmp_path: Path) -> None:
+    file = read(tmp_path, entry("1.00", currency="USD"))
+    assert rows(file.statements, "proved") == [(False,)]
+    assert "USD 1.00 in a statement in EUR" in file.statements["proof"][0].as_py()
+
+
+def test_a_balance_that_cannot_be_read_is_no_balance(tmp_path: Path) -> None:
+    file = read(tmp_path, balances=balance("OPBD", "1.00") + balance("CLBD", "one"))
+    assert rows(file.statements, "proved") == [(False,)]
+    assert "balance not read" in str(file.problems[0])
+
+
+def test_each_statement_of_a_file_is_proved_by_itself(tmp_path: Path) -> None:
+    text = document(
+        statement(entry("1.00"), opening="1.00", closing="2.00"),
+        statement(entry("1.00"), opening="2.00", closing="4.00"),
+    )
+    file = read_file(write(tmp_path, text))
+    assert rows(file.statements, "proved") == [(True,), (False,)]
+    assert len(set(file.statements["statement_id"].to_pylist())) == 2
+    assert file.entries["statement_id"].to_pylist() == file.statements["statement_id"].to_pylist()
+
+
+def amount_of(units: int) -> Decimal:
+    """So many units of the eighteenth decimal, whatever precision Python counts with."""
+    digits = tuple(map(int, str(abs(units))))
+    return Decimal((int(units < 0), digits, -18))
+
+
+units = st.integers(min_value=0, max_value=10**37)
+
+
+@given(st.lists(st.tuples(units, st.sampled_from([1, -1])), max_size=20), units)
+def test_the_sum_is_exact_to_the_last_decimal(movements: list[tuple[int, int]], start: int) -> None:
+    tally = Tally("ETH")
+    for amount, sign in movements:
+        tally.add(amount_of(amount), "ETH", "CRDT" if sign > 0 else "DBIT")
+    end = start + sum(amount * sign for amount, sign in movements)
+    opening = Balance("OPBD", amount_of(start), "ETH", None)
+    assert tally.result(opening, Balance("CLBD", amount_of(end), "ETH", None))[0]
+    assert not tally.result(opening, Balance("CLBD", amount_of(end + 1), "ETH", None))[0]
