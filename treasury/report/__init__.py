@@ -1,0 +1,23 @@
+"""What a person reads of a reconciliation: the first screen, the fees, the month's close."""
+
+from treasury.report.close import ClosePack, write_close
+from treasury.report.fees import Fees, fees_of
+from treasury.report.screen import (
+    first_screen,
+    funding_totals,
+    funding_view,
+    reconciliation_summary,
+)
+from treasury.report.words import outcome_word
+
+__all__ = [
+    "ClosePack",
+    "Fees",
+    "fees_of",
+    "first_screen",
+    "funding_totals",
+    "funding_view",
+    "outcome_word",
+    "reconciliation_summary",
+    "write_close",
+]

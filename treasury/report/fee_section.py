@@ -1,0 +1,108 @@
+"""The fees of a month as a section of the report: totals, each request, accruals apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.fees import FeeTotal, fees_of
+from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
+from treasury.report.screen import fees_words
+from treasury.report.words import DIRECTIONS, amount_words, day
+
+__all__ = ["fees_section"]
+
+
+def fees_section(r: Reconciliation) -> Section:
+    """The section; its figure is `fees_and_rate`."""
+    fees = fees_of(r)
+    lead = f"{fees_words(fees)}, by the day of completion."
+    if not fees.requests.num_rows:
+        return Section("fees", "Fees", "No request completed in the month.", _accruals(r))
+    rows = fees.totals.to_pylist()
+    totals = make_grid(
+        "Fees by direction, pair and tier",
+        "Direction | Pair | Tier | >Requests | >Gross | >Fee | >Net | >Rate, bp",
+        rows,
+        _fee_total_row,
+        foot=tuple(_fee_foot(sums) for sums in fees.by_currency()),
+        sheet="Fees",
+    )
+    requests = make_grid(
+        "Requests completed in the month",
+        "Reference | Completed | Pair | >Gross | >Fee | >Net | >Rate, bp | >Crypto",
+        fees.requests.to_pylist(),
+        _fee_row,
+        sheet="Fees",
+    )
+    notes = (
+        "Amounts as the service recorded them. Rate: the fee in basis points of the gross amount.",
+        "Whether an off-ramp fee was taken in crypto or in fiat, a payout alone cannot prove.",
+        "Tier: the one in today's fee table with the request's direction and percentage.",
+    )
+    return Section("fees", "Fees", lead, (totals, requests, *_accruals(r)), notes, "fees")
+
+
+def _rate(row: Mapping[str, Any]) -> Cell:
+    return Cell("–" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}")
+
+
+def _fee_total_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    missing = f"{row['without_fee']} without a recorded fee" if row["without_fee"] else ""
+    return (
+        make_cell(row["direction"]),
+        make_cell(row["pair"]),
+        make_cell(row["tier"]),
+        make_cell(row["requests"], missing),
+        amount_cell(row, "fiat_gross", "fiat_currency"),
+        amount_cell(row, "fee", "fiat_currency"),
+        amount_cell(row, "fiat_net", "fiat_currency"),
+        _rate(row),
+    )
+
+
+def _fee_foot(sums: FeeTotal) -> tuple[Cell, ...]:
+    amounts = (make_cell(amount_words(a, sums.currency)) for a in (sums.gross, sums.fee, sums.net))
+    rate = Cell("–" if sums.rate_bp is None else f"{sums.rate_bp:,.2f}")
+    return (
+        make_cell(f"All in {sums.currency}"),
+        Cell(),
+        Cell(),
+        make_cell(sums.requests),
+        *amounts,
+        rate,
+    )
+
+
+def _fee_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    return (
+        make_cell(row["reference"] or "no reference", row["direction"]),
+        make_cell(day(row["completed_on"])),
+        make_cell(row["pair"], row["chain"] or ""),
+        amount_cell(row, "fiat_gross", "fiat_currency"),
+        amount_cell(row, "fee", "fiat_currency"),
+        amount_cell(row, "fiat_net", "fiat_currency"),
+        _rate(row),
+        amount_cell(row, "crypto", "crypto_currency"),
+    )
+
+
+def _accruals(r: Reconciliation) -> tuple[Grid, ...]:
+    rows = r.fee_accruals.to_pylist()
+    if not rows:
+        return ()
+    return (
+        make_grid(
+            "Accruals, not in the sums above: funded by month end, not completed by then",
+            "Reference | Direction | Status | >Gross | >Fee",
+            rows,
+            lambda row: (
+                make_cell(row["reference"] or "no reference"),
+                make_cell(DIRECTIONS.get(row["ramp_type"], row["ramp_type"])),
+                make_cell(row["status"]),
+                amount_cell(row, "fiat_gross", "fiat_currency"),
+                amount_cell(row, "fee", "fiat_currency"),
+            ),
+        ),
+    )

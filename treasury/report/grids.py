@@ -1,0 +1,95 @@
+"""Tables, cells and sections of a report as data: what the page shows, and nothing of markup.
+
+A cell is text that `words.clean` has been through; the page escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from treasury.report.words import amount_words, clean
+
+__all__ = ["SHOWN", "Cell", "Grid", "Head", "Section", "amount_cell", "make_cell", "make_grid"]
+
+SHOWN: Final = 200
+"""Rows of one table on the page; the Excel file has them all, and the page says so."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A column of a table on the page."""
+
+    title: str
+    numeric: bool = False
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """Text, a smaller note under it, a tone (ok, warn, bad), and what only opens when asked."""
+
+    text: str = ""
+    note: str = ""
+    tone: str = ""
+    details: tuple[str, ...] = ()
+    code: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the text is a date, a reference or another word that no line break may split."""
+        return len(self.text) <= (16 if " " in self.text else 24)
+
+
+class Grid(msgspec.Struct, frozen=True):
+    """A table: its first column names the row; `widths` are in per cent, or left to the page."""
+
+    caption: str
+    heads: tuple[Head, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    foot: tuple[tuple[Cell, ...], ...] = ()
+    more: int = 0
+    sheet: str = ""
+    widths: tuple[int, ...] = ()
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A part of the report; `figure` names the figure that goes with it."""
+
+    anchor: str
+    title: str
+    lead: str = ""
+    grids: tuple[Grid, ...] = ()
+    notes: tuple[str, ...] = ()
+    figure: str = ""
+
+
+def make_cell(text: object, note: object = "", tone: str = "") -> Cell:
+    """A cell of text from outside."""
+    return Cell(clean(text), clean(note), tone)
+
+
+def amount_cell(row: Mapping[str, Any], name: str = "amount", currency: str = "currency") -> Cell:
+    """An amount of a row with its currency."""
+    return make_cell(amount_words(row[name], row[currency]))
+
+
+def make_grid(
+    caption: str,
+    heads: str,
+    rows: Sequence[Any],
+    cells: Callable[[Any], tuple[Cell, ...]],
+    *,
+    foot: tuple[tuple[Cell, ...], ...] = (),
+    sheet: str = "",
+    widths: tuple[int, ...] = (),
+) -> Grid:
+    """A table whose `heads` are written `One | Two | >Number`; rows not shown are counted."""
+    return Grid(
+        caption=caption,
+        heads=tuple(Head(h.lstrip(">"), h.startswith(">")) for h in heads.split(" | ")),
+        rows=tuple(cells(row) for row in rows[:SHOWN]),
+        foot=foot,
+        more=max(len(rows) - SHOWN, 0),
+        sheet=sheet,
+        widths=widths,
+    )

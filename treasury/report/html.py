@@ -1,0 +1,106 @@
+"""The close report as one page: nothing loaded from elsewhere, all outside text escaped.
+
+The template knows sections, tables and cells; what they say is in `sections`, what they are called
+in `words`. Figures are inlined as SVG in the page's own colours, so that they follow light, dark
+and print.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.fees import fees_of
+from treasury.report.figures import (
+    INK,
+    cash_by_day,
+    cash_words,
+    fees_and_rate,
+    fees_figure_words,
+    figure_svg,
+)
+from treasury.report.grids import SHOWN
+from treasury.report.sections import sections, tally
+from treasury.report.verdict import verdict
+from treasury.report.words import bank_lines_words, clean, count, environment_words, moment
+
+__all__ = ["inline_svg", "render_html"]
+
+TEMPLATE: Final = "report.html"
+_ID: Final = re.compile(r'(\bid="|href="#|url\(#)')
+_STYLE: Final = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
+_SIZE: Final = re.compile(r' width="[\d.]+pt" height="[\d.]+pt"')
+_PAPER: Final = "#ffffff"
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A figure in the page, and its words for who cannot see it."""
+
+    svg: Markup
+    alt: str
+
+
+def render_html(r: Reconciliation, *, zone: ZoneInfo) -> str:
+    """The whole page; the same reconciliation and zone give the same text."""
+    found = verdict(r, zone)
+    counts = r.counts()
+    return (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            month=r.month.title,
+            company=clean(r.company),
+            setting=environment_words(r.environment),
+            known_at=moment(r.known_at, zone, r.month.year),
+            as_of=moment(r.as_of, zone, r.month.year),
+            zone=zone.key,
+            verdict=found,
+            headline=_headline(found.blocking),
+            bank_lines=bank_lines_words(counts),
+            tally=tally(r),
+            sections=sections(r, zone),
+            pictures=_pictures(r),
+            shown=SHOWN,
+        )
+    )
+
+
+def inline_svg(figure: Figure, name: str) -> Markup:
+    """A figure as an element of the page: colours by name, ids that no other figure has."""
+    text = figure_svg(figure).decode()
+    text = _STYLE.sub("", text[text.index("<svg") :])
+    text = _SIZE.sub("", text, count=1)
+    text = _ID.sub(rf"\g<1>{name}-", text)
+    for colour, value in INK.items():
+        text = text.replace(value, f"var(--fig-{colour})")
+    text = text.replace(_PAPER, "var(--paper)")
+    return Markup(text)  # noqa: S704 - drawn by us; matplotlib escapes the text in it
+
+
+def _headline(blocking: int) -> str:
+    return f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
+
+
+def _pictures(r: Reconciliation) -> dict[str, Picture]:
+    return {
+        "cash": Picture(inline_svg(cash_by_day(r), "cash"), cash_words(r)),
+        "fees": Picture(inline_svg(fees_and_rate(r), "fees"), fees_figure_words(fees_of(r))),
+    }
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("treasury.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

@@ -1,0 +1,230 @@
+"""What stands between a month and its close: who has to do what, and what is not proved.
+
+Each thing to do is counted once, by item and currency; the screen and the report print the same
+counts, so that they add up wherever they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.money import total
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.words import clean, count
+
+__all__ = ["KINDS", "Need", "Verdict", "funding_kind", "verdict"]
+
+NOT_PROVABLE: Final = "NOT PROVABLE"
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A sort of thing to do: its words, the command that lists it, who acts and how."""
+
+    label: str
+    command: str
+    owner: str
+    next_step: str
+    section: str
+
+
+_FUNDS: Final = "treasury awaiting-funds"
+_OPEN: Final = "treasury reconcile --open"
+KINDS: Final = {
+    "overdue": Kind(
+        "Overdue, not paid", _FUNDS, "Treasury", "Pay each with its own reference", "awaiting"
+    ),
+    "check_bank": Kind(
+        "Overdue, check the bank",
+        _FUNDS,
+        "Treasury",
+        "Add the missing statements; do not pay twice",
+        "awaiting",
+    ),
+    "silent": Kind(
+        "Sent, service silent",
+        _FUNDS,
+        "Provider",
+        "Ask the provider; do not pay twice",
+        "awaiting",
+    ),
+    "wrong": Kind(
+        "Sent wrong or returned",
+        _FUNDS,
+        "Treasury",
+        "Correct each with the provider, as its row says",
+        "awaiting",
+    ),
+    "early": Kind(
+        "Paid before approval",
+        _FUNDS,
+        "Checker",
+        "Have it approved, or recall the payment",
+        "awaiting",
+    ),
+    "suggested": Kind(
+        "Need your decision",
+        _OPEN,
+        "Treasury",
+        "Accept or reject what each line may belong to",
+        "exceptions",
+    ),
+    "conflict": Kind(
+        "Contradicted",
+        _OPEN,
+        "Treasury",
+        "Find out what is wrong: the payment, or the record",
+        "exceptions",
+    ),
+    "duplicate": Kind(
+        "Paid twice", _OPEN, "Treasury", "Ask for the second payment back", "exceptions"
+    ),
+    "unreferenced": Kind(
+        "No reference",
+        _OPEN,
+        "Treasury",
+        "Ask the payer, or close the line with a reason",
+        "exceptions",
+    ),
+}
+"""In the order of the first screen."""
+
+_LINE_KINDS: Final = ("suggested", "conflict", "duplicate", "unreferenced")
+_STATES: Final = {"SENT WRONG": "wrong", "RETURNED": "wrong", "PAID BEFORE APPROVAL": "early"}
+
+
+class Need(msgspec.Struct, frozen=True, kw_only=True):
+    """Items of one kind in one currency; `amount` is None where a record does not state one.
+
+    `later` of them belong to a month after the one that is closed, and do not block it.
+    """
+
+    kind: str
+    currency: str
+    items: int
+    amount: Decimal | None
+    since: date | None
+    later: int
+
+    @property
+    def words(self) -> Kind:
+        """How to say it."""
+        return KINDS[self.kind]
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the month can be closed. `not_provable` counts virtual accounts by the reason."""
+
+    needs: tuple[Need, ...]
+    accounts: int
+    proved: int
+    proved_to: date | None
+    not_provable: tuple[tuple[str, int], ...]
+
+    @property
+    def unproved(self) -> int:
+        """Accounts whose statements do not prove the month; one where none is declared at all."""
+        return self.accounts - self.proved if self.accounts else 1
+
+    @property
+    def later(self) -> int:
+        """Items of later months, which do not block this one."""
+        return sum(need.later for need in self.needs)
+
+    @property
+    def blocking(self) -> int:
+        """How many items block the close."""
+        items = sum(need.items for need in self.needs) - self.later
+        return items + self.unproved + sum(number for _, number in self.not_provable)
+
+    @property
+    def exceptions(self) -> str:
+        """`credits to 4 virtual accounts: no provider report`, or nothing."""
+        return "; ".join(
+            f"credits to {count(number, 'virtual account')}: {reason}"
+            for reason, number in self.not_provable
+        )
+
+    @property
+    def close(self) -> str:
+        """`ready`, or what blocks; reconciled is said of nothing that is not proved."""
+        if not self.blocking:
+            return "ready"
+        blocked = f"BLOCKED by {count(self.blocking, 'item')}"
+        only_unprovable = self.blocking == sum(number for _, number in self.not_provable)
+        if only_unprovable:
+            return f"{blocked}; reconciled except {self.exceptions}"
+        return blocked
+
+
+def verdict(r: Reconciliation, zone: ZoneInfo) -> Verdict:
+    """The verdict on a month; months end in the reporting time zone."""
+    accounts = r.statements.to_pylist()
+    reached = [row["covered_to"] for row in accounts if row["statements"]]
+    return Verdict(
+        needs=_needs(r, zone),
+        accounts=len(accounts),
+        proved=sum(1 for row in accounts if row["complete"]),
+        proved_to=min((min(to, r.month.last) for to in reached if to), default=None),
+        not_provable=_not_provable(r),
+    )
+
+
+def funding_kind(row: Mapping[str, Any]) -> str | None:
+    """Which kind of thing to do a row of `awaiting_funds` is; None where it need only wait."""
+    if row["state"] in _STATES:
+        return _STATES[row["state"]]
+    if row["silent"]:
+        return "silent"
+    if row["overdue"] > 0:
+        return "check_bank" if row["state"] == "CHECK BANK" else "overdue"
+    return None
+
+
+def _not_provable(r: Reconciliation) -> tuple[tuple[str, int], ...]:
+    reasons: dict[str, int] = {}
+    for proof in r.virtual_accounts["proof"].to_pylist():
+        if proof.startswith(NOT_PROVABLE):
+            reason = clean(proof.removeprefix(NOT_PROVABLE).lstrip(": ")) or "no evidence"
+            reasons[reason] = reasons.get(reason, 0) + 1
+    return tuple(sorted(reasons.items()))
+
+
+def _needs(r: Reconciliation, zone: ZoneInfo) -> tuple[Need, ...]:
+    month_end = r.month.end(zone)
+    groups: dict[tuple[str, str], list[tuple[Decimal | None, date | None, bool]]] = {}
+    for row in r.awaiting_funds.to_pylist():
+        kind = funding_kind(row)
+        if kind is not None:
+            later = row["approved"] is not None and row["approved"] >= month_end
+            groups.setdefault((kind, row["currency"] or "?"), []).append(
+                (row["send"], row["due"], later)
+            )
+    columns = ["outcome", "line_class", "currency", "amount", "booking_date"]
+    for line in r.lines.select(columns).to_pylist():
+        if line["outcome"] in _LINE_KINDS and line["line_class"] is None:
+            groups.setdefault((line["outcome"], line["currency"]), []).append(
+                (line["amount"], line["booking_date"], False)
+            )
+    order = list(KINDS)
+    keys = sorted(groups, key=lambda key: (order.index(key[0]), key[1]))
+    return tuple(_need(*key, groups[key]) for key in keys)
+
+
+def _need(
+    kind: str, currency: str, members: list[tuple[Decimal | None, date | None, bool]]
+) -> Need:
+    amounts = [amount for amount, _, _ in members if amount is not None]
+    return Need(
+        kind=kind,
+        currency=currency,
+        items=len(members),
+        amount=total(amounts) if len(amounts) == len(members) else None,
+        since=min((since for _, since, _ in members if since is not None), default=None),
+        later=sum(later for _, _, later in members),
+    )

@@ -1,0 +1,235 @@
+"""The words and the shapes in which a person reads a result: one table each, used everywhere.
+
+Whatever is shown passes through here: the desk's words for what the data calls otherwise, dates,
+amounts, accounts, and outside text with its invisible characters made visible.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup, escape
+
+from treasury.money import format_amount, total
+from treasury.reconcile.funding import short_account
+from treasury.reconcile.monthly import Reconciliation
+
+__all__ = [
+    "DIRECTIONS",
+    "LINE_CLASSES",
+    "OUTCOMES",
+    "amount_words",
+    "amounts_words",
+    "bank_lines_words",
+    "clean",
+    "count",
+    "day",
+    "environment_words",
+    "moment",
+    "outcome_word",
+    "plain_account",
+    "safe_html",
+    "short_account",
+    "title_words",
+]
+
+OUTCOMES: Final = {
+    "matched": "Matched",
+    "suggested": "Needs decision",
+    "unreferenced": "No reference",
+    "conflict": "Contradicted",
+    "returned": "Returned",
+    "duplicate": "Paid twice",
+    "ignored": "Closed",
+    "other_business": "Other business",
+}
+"""Each outcome as a heading, in the order in which the desk counts them."""
+
+LINE_CLASSES: Final = {
+    "bank_charge": "Bank charge",
+    "own_transfer": "Own transfer",
+    "other_business": "Other business",
+    "conversion_sweep": "Conversion sweep",
+}
+DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp", "CRDT": "in", "DBIT": "out"}
+
+_COUNTED: Final = {
+    "suggested": "need decision",
+    "conflict": "conflict",
+}
+_ENVIRONMENTS: Final = {
+    "sandbox": "SANDBOX, no real money",
+    "staging": "STAGING, no real money",
+    "production": "",
+}
+_CONTRADICTIONS: Final = {
+    "account: ": "Wrong account: ",
+    "currency: ": "Wrong currency: ",
+    "direction: ": "Wrong direction: ",
+    "status: ": "The request is ",
+}
+_MONTHS: Final = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+_RETURN: Final = re.compile(
+    r"returned(?P<code> .{1,40})?: (?P<how>brings back|came back with) (?P<id>\S+)"
+)
+_RETURN_WORDS: Final = {
+    "brings back": ("brings back the payment of {}", "brings back an earlier payment"),
+    "came back with": ("came back on {}", "came back later"),
+}
+_ACCOUNT: Final = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{8,30}\b", re.ASCII)
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def clean(text: object) -> str:
+    """Outside text on one line, with control and other invisible characters made visible.
+
+    A control character becomes its picture (␛), a direction mark or an unassigned character `�`, so
+    that nothing can move a cursor, colour a terminal or turn a line around.
+    """
+    spaced = " ".join(("" if text is None else str(text)).split())
+    if spaced.isprintable():
+        return spaced
+    return "".join(_visible(char) for char in spaced)
+
+
+def _visible(char: str) -> str:
+    if char.isprintable() or unicodedata.category(char) not in _HIDDEN:
+        return char
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else "\ufffd"
+
+
+def safe_html(text: object) -> Markup:
+    """Outside text as HTML in which nothing of it is markup, nor mathematics in a notebook."""
+    return Markup(str(escape(clean(text))).replace("$", "&#36;"))  # noqa: S704 - escaped just here
+
+
+def count(number: int, noun: str) -> str:
+    """`1 item`, `12 items`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def day(value: date | None, year: int | None = None) -> str:
+    """`30 Oct`; with its year where that is not `year`, and empty for no date."""
+    if value is None:
+        return ""
+    shown = f"{value.day} {_MONTHS[value.month - 1]}"
+    return shown if year in {None, value.year} else f"{shown} {value.year}"
+
+
+def moment(instant: datetime | None, zone: ZoneInfo, year: int | None = None) -> str:
+    """`29 Oct 09:20` in the reporting time zone."""
+    if instant is None:
+        return ""
+    local = instant.astimezone(zone)
+    return f"{day(local.date(), year)} {local:%H:%M}"
+
+
+def amount_words(amount: Decimal | None, currency: str | None) -> str:
+    """`EUR 25,000.00`; an amount that no record states is said to be so."""
+    if amount is None:
+        return "amount not recorded"
+    return clean(format_amount(amount, currency or "?"))
+
+
+def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
+    """The sum of each currency, apart: `EUR 25,000.00 · USDC 10,000.000000`."""
+    groups: dict[str, list[Decimal]] = {}
+    unknown = 0
+    for amount, currency in amounts:
+        if amount is None:
+            unknown += 1
+        else:
+            groups.setdefault(currency, []).append(amount)
+    parts = [amount_words(total(groups[currency]), currency) for currency in sorted(groups)]
+    if unknown:
+        parts.append(f"{unknown} without a recorded amount")
+    return " · ".join(parts)
+
+
+def environment_words(environment: str) -> str:
+    """What has to be said about where the figures come from; nothing in production."""
+    return _ENVIRONMENTS.get(environment, clean(environment).upper())
+
+
+def title_words(r: Reconciliation, zone: ZoneInfo) -> str:
+    """`October 2026 · Harbour Lane Trading NV · SANDBOX, no real money · known at 2 Nov 09:00`."""
+    known = f"known at {moment(r.known_at, zone, r.month.year)}"
+    parts = (r.month.title, clean(r.company), environment_words(r.environment), known)
+    return " · ".join(part for part in parts if part)
+
+
+def bank_lines_words(counts: Mapping[str, int]) -> str:
+    """`412 = 361 matched + 9 need decision + …`: the parts there are, and they add up."""
+    parts = [
+        f"{counts[name]:,} {_counted(name, counts[name])}" for name in OUTCOMES if counts[name]
+    ]
+    total = f"{sum(counts.values()):,}"
+    return f"{total} = {' + '.join(parts)}" if parts else total
+
+
+def _counted(name: str, number: int) -> str:
+    if name == "suggested" and number == 1:
+        return "needs decision"
+    return _COUNTED.get(name, OUTCOMES[name].lower())
+
+
+def outcome_word(line: Mapping[str, Any], booked: Mapping[str, date] | None = None) -> str:
+    """What became of one of a month's lines, in the words of the desk.
+
+    `booked` gives the booking dates of other lines by their id, for a return to name the payment.
+    """
+    if line["line_class"]:
+        return LINE_CLASSES.get(line["line_class"], clean(line["line_class"]))
+    outcome: str = line["outcome"]
+    reason = clean(line["reason"])
+    match outcome:
+        case "unreferenced" if line["account"] != plain_account(line["statement_account"]):
+            return f"No reference; reached virtual IBAN {clean(short_account(line['account']))}"
+        case "conflict":
+            return _contradiction(reason)
+        case "ignored":
+            return f"Closed: {reason}"
+        case "returned":
+            return _returned(reason, booked or {})
+        case "matched" if reason.startswith("accepted"):
+            return f"Matched, {reason}"
+        case _:
+            return OUTCOMES.get(outcome, clean(outcome))
+
+
+def plain_account(account: str) -> str:
+    """An account number without spaces, in upper case."""
+    return account.replace(" ", "").upper()
+
+
+def _contradiction(reason: str) -> str:
+    """The contradiction in words, with accounts short enough to read."""
+    for prefix, words in _CONTRADICTIONS.items():
+        if reason.startswith(prefix):
+            reason = words + reason.removeprefix(prefix)
+            break
+    if reason.startswith("Wrong direction"):
+        reason = reason.replace("CRDT", "money in").replace("DBIT", "money out")
+    shortened = _ACCOUNT.sub(lambda found: short_account(found[0]), reason)
+    return shortened[:1].upper() + shortened[1:]
+
+
+def _returned(reason: str, booked: Mapping[str, date]) -> str:
+    parts = _RETURN.fullmatch(reason)
+    if parts is None:
+        return reason[:1].upper() + reason[1:]
+    dated, undated = _RETURN_WORDS[parts["how"]]
+    other = booked.get(parts["id"])
+    words = dated.format(day(other)) if other else undated
+    return f"Returned{parts['code'] or ''}: {words}"
