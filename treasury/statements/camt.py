@@ -142,8 +142,7 @@ class CamtFile:
         return self._statement
 
     def _drop(self, element: Element) -> None:
-        """Free what an element held. The parser may still be at its end: it goes a step later."""
-        element.clear(keep_tail=True)
+        """Free the element used before; the parser may still be at the end of this one."""
         used = self._used
         parent = used.getparent() if used is not None else None
         if used is not None and parent is not None:

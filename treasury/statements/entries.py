@@ -173,31 +173,31 @@ def _row(
     row.bank_transaction_code = _code(texts, "") or _code(texts, "entry_")
     row.proprietary_code = texts.get("proprietary_code") or texts.get("entry_proprietary_code")
     row.additional_information = row.additional_information or texts.get("entry_information")
-    _add_references(row, texts, alone=alone)
+    _add_references(row, fields, alone=alone)
     _add_other_amounts(row, fields, alone=alone)
     _add_parties(row, is_return=row.is_reversal or "returned" in texts or bool(row.return_reason))
     return row
 
 
-_REFERENCES: Final = (
+_REFERENCES: Final = frozenset({
     "entry_reference", "message_id", "payment_information_id", "instruction_id", "end_to_end_id",
     "transaction_id", "uetr", "mandate_id",
-)  # fmt: skip
+})  # fmt: skip
 
 
-def _add_references(row: EntryRow, texts: dict[str, str], *, alone: bool) -> None:
+def _add_references(row: EntryRow, fields: Fields, *, alone: bool) -> None:
     """The bank's reference and the batch's ids; and none where the text only says so."""
+    texts = fields.working
     own = reference(texts.get("servicer_reference"))
     whole = reference(texts.get("entry_servicer_reference"))
     row.account_servicer_reference = (whole or own) if alone else (own or whole)
-    row.message_id = row.message_id or texts.get("batch_message_id")
-    row.payment_information_id = row.payment_information_id or texts.get(
-        "batch_payment_information_id"
-    )
-    for name in _REFERENCES:
-        text = getattr(row, name)
-        if text is not None and reference(text) is None:
+    for name in fields.columns:
+        if name in _REFERENCES and reference(fields.columns[name]) is None:
             setattr(row, name, None)
+    row.message_id = row.message_id or reference(texts.get("batch_message_id"))
+    row.payment_information_id = row.payment_information_id or reference(
+        texts.get("batch_payment_information_id")
+    )
 
 
 def _add_other_amounts(row: EntryRow, fields: Fields, *, alone: bool) -> None:
@@ -226,11 +226,14 @@ def _charges(fields: Fields, level: str = "") -> tuple[Decimal | None, str | Non
     total = fields.working.get(f"{level}charges")
     if total is not None:
         return parse_amount(total, what="charges"), fields.working.get(f"{level}charges_currency")
+    records = fields.lists.get(f"{level}charges_record")
+    if records is None:
+        return None, None
     currencies = fields.lists.get(f"{level}charges_record_currency", [])
-    if len(set(currencies)) != 1:
+    if len(set(currencies)) != 1 or len(currencies) != len(records):
         return None, None
     amount = Decimal(0)
-    for text in fields.lists[f"{level}charges_record"]:
+    for text in records:
         amount = _EXACT.add(amount, parse_amount(text, what="charges"))
     return amount, currencies[0]
 

@@ -23,6 +23,7 @@ _INSTANT: Final = re.compile(
 _NO_REFERENCE: Final = frozenset(
     {"NOTPROVIDED", "NOTPROVIDE", "NONREF", "NOREF", "NOTAVAILABLE", "NONE"}
 )
+_LONGEST: Final = 16
 _LETTERS: Final = re.compile(r"[^A-Z0-9]")
 
 
@@ -61,8 +62,8 @@ def account_number(text: str) -> str:
 
 def reference(text: str | None) -> str | None:
     """The reference, or None where the text only says that there is none (NOTPROVIDED)."""
-    if text is None or (len(text) < 16 and _LETTERS.sub("", text.upper()) in _NO_REFERENCE):
-        return None
+    if text is not None and text[:1] in "Nn" and len(text) < _LONGEST:
+        return None if _LETTERS.sub("", text.upper()) in _NO_REFERENCE else text
     return text
 
 
