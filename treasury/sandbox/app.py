@@ -31,7 +31,9 @@ TOKEN = "/oauth/token"  # noqa: S105 - an address, not a secret
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(world: World, tokens: Tokens, lock: threading.RLock) -> Starlette:
+def make_app(
+    world: World, tokens: Tokens, lock: threading.RLock, profile: str = "spec"
+) -> Starlette:
     """The application; `lock` is held while a call reads or changes the world."""
 
     async def token(request: Request) -> Response:
@@ -44,7 +46,7 @@ def make_app(world: World, tokens: Tokens, lock: threading.RLock) -> Starlette:
             body = await request.body()
             with lock:
                 route = routes["GET" if request.method == "HEAD" else request.method]
-                return _response(_serve(world, tokens, route, request, body))
+                return _response(route.dress(_answer(world, tokens, route, request, body)))
 
         return serve
 
@@ -60,13 +62,22 @@ def make_app(world: World, tokens: Tokens, lock: threading.RLock) -> Starlette:
     app = Starlette(
         routes=[
             WebRoute(TOKEN, token, methods=["POST"]),
-            Mount(FINANCE, routes=web(finance.ROUTES)),
+            Mount(FINANCE, routes=web(finance.routes(profile))),
             Mount(RAMP, routes=web(ramp.ROUTES)),
         ],
         exception_handlers=_HANDLERS,
     )
     app.router.redirect_slashes = False
     return app
+
+
+def _answer(world: World, tokens: Tokens, route: Route, request: Request, body: bytes) -> Reply:
+    """What a call is answered; one that is refused leaves nothing behind."""
+    try:
+        with world.store.transaction():
+            return _serve(world, tokens, route, request, body)
+    except Refusal as refusal:
+        return refusal.reply()
 
 
 def _serve(world: World, tokens: Tokens, route: Route, request: Request, body: bytes) -> Reply:
@@ -76,7 +87,9 @@ def _serve(world: World, tokens: Tokens, route: Route, request: Request, body: b
     if user.role not in route.roles:
         raise Refusal(403, "FORBIDDEN", f"{user.role} may not do this.")
     query = parse_qs(request.url.query)
-    call = Call(user, dict(request.path_params), query, _object(request, body))
+    address = f"{request.method} {request.url.path}"
+    parameters = dict(request.path_params)
+    call = Call(user, parameters, query, _object(request, body), body, address)
     return route.handler(world, call)
 
 
@@ -88,17 +101,12 @@ def _object(request: Request, body: bytes) -> dict[str, Any]:
         raise Refusal(415, "INVALID_MEDIA_TYPE", "Send application/json.")
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise Refusal(400, "VALIDATION_ERROR", "The body is not a JSON object.") from None
 
 
 def _response(reply: Reply) -> Response:
     return Response(reply.body, reply.status, media_type="application/json")
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    return _response(error.reply())
 
 
 async def _not_routed(_: Request, error: Exception) -> Response:
@@ -115,7 +123,6 @@ async def _broken(_: Request, __: Exception) -> Response:
 
 
 _HANDLERS: dict[Any, ExceptionHandler] = {
-    Refusal: _refused,
     HTTPException: _not_routed,
     Exception: _broken,
 }

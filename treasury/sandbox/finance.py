@@ -9,7 +9,7 @@ from treasury.sandbox.lists import Listing, all_of, detail_of, listing
 from treasury.sandbox.shapes import Transfer, decode
 from treasury.sandbox.world import World
 
-__all__ = ["ROUTES"]
+__all__ = ["routes"]
 
 _SIDES: Final = {"SENDER": ("owner",), "RECEIVER": ("peer",), None: ("owner", "peer")}
 
@@ -51,7 +51,7 @@ _INTERNAL: Final = Listing(
     filters={"sourceAccountId": "owner", "destinationAccountId": "peer"},
 )
 
-ROUTES: Final = (
+_ROUTES: Final = (
     Route("GET", "/parties", listing(_PARTIES)),
     Route("GET", "/parties/{id}", detail_of("party", "party")),
     Route("GET", "/accounts", listing(_ACCOUNTS)),
@@ -68,3 +68,8 @@ ROUTES: Final = (
     Route("GET", "/accounts/{accountId}/transfers/{transferId}", _transfer),
     Route("GET", "/account-to-account-transfers", listing(_INTERNAL)),
 )
+
+
+def routes(_: str) -> tuple[Route, ...]:
+    """The operations that a profile serves."""
+    return _ROUTES

@@ -15,6 +15,7 @@ __all__ = [
     "EVERYONE",
     "MANAGERS",
     "Call",
+    "Dress",
     "Handler",
     "Refusal",
     "Reply",
@@ -36,6 +37,10 @@ class Call(msgspec.Struct, frozen=True):
     path: dict[str, str]
     query: dict[str, list[str]]
     body: dict[str, Any]
+    raw: bytes = b""
+    """The body's own bytes: amounts are read from them, an idempotency key is bound to them."""
+    address: str = ""
+    """The method and the path as they were called."""
 
     def one(self, name: str) -> str | None:
         """The value of a query parameter; the last one where it is repeated."""
@@ -50,6 +55,11 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 Handler = Callable[[World, Call], Reply]
+Dress = Callable[[Reply], Reply]
+
+
+def _as_it_is(reply: Reply) -> Reply:
+    return reply
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -59,6 +69,8 @@ class Route(msgspec.Struct, frozen=True):
     path: str
     handler: Handler
     roles: frozenset[str] = EVERYONE
+    dress: Dress = _as_it_is
+    """What a profile makes of the answer, a refusal included."""
 
 
 class Refusal(Exception):
