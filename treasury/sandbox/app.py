@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 import msgspec
@@ -28,23 +28,23 @@ FINANCE = "/finance/v1"
 RAMP = "/ramp/v1"
 TOKEN = "/oauth/token"  # noqa: S105 - an address, not a secret
 
+_READS: Final = ("GET", "HEAD")
+
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(
-    world: World, tokens: Tokens, lock: threading.RLock, profile: str = "spec"
-) -> Starlette:
-    """The application; `lock` is held while a call reads or changes the world."""
+def make_app(world: World, tokens: Tokens) -> Starlette:
+    """The application; the world's lock is held while a call reads or changes it."""
 
     async def token(request: Request) -> Response:
         form = await request.body()
-        with lock:
+        with world.lock:
             return _response(tokens.exchange(form))
 
     def endpoint(routes: dict[str, Route]) -> _Endpoint:
         async def serve(request: Request) -> Response:
             body = await request.body()
-            with lock:
+            with world.lock:
                 route = routes["GET" if request.method == "HEAD" else request.method]
                 return _response(route.dress(_answer(world, tokens, route, request, body)))
 
@@ -62,7 +62,7 @@ def make_app(
     app = Starlette(
         routes=[
             WebRoute(TOKEN, token, methods=["POST"]),
-            Mount(FINANCE, routes=web(finance.routes(profile))),
+            Mount(FINANCE, routes=web(finance.routes(world.profile))),
             Mount(RAMP, routes=web(ramp.ROUTES)),
         ],
         exception_handlers=_HANDLERS,
@@ -72,9 +72,9 @@ def make_app(
 
 
 def _answer(world: World, tokens: Tokens, route: Route, request: Request, body: bytes) -> Reply:
-    """What a call is answered; one that is refused leaves nothing behind."""
+    """What a call is answered; a write that is refused leaves nothing behind."""
     try:
-        with world.store.transaction():
+        with nullcontext() if request.method in _READS else world.act():
             return _serve(world, tokens, route, request, body)
     except Refusal as refusal:
         return refusal.reply()
@@ -95,7 +95,7 @@ def _serve(world: World, tokens: Tokens, route: Route, request: Request, body: b
 
 def _object(request: Request, body: bytes) -> dict[str, Any]:
     """The JSON object that a write carries; numbers are read exactly where a shape says so."""
-    if request.method in {"GET", "HEAD", "DELETE"} or not body:
+    if request.method in {*_READS, "DELETE"} or not body:
         return {}
     if not request.headers.get("content-type", "").startswith("application/json"):
         raise Refusal(415, "INVALID_MEDIA_TYPE", "Send application/json.")

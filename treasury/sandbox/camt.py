@@ -1,4 +1,4 @@
-"""Writes what the bank says: one camt.053.001.08 file an account and month.
+"""Writes what the bank says: one camt.053.001.08 file an account and period.
 
 Element order follows the schema of that version. A batch is one entry with a transaction detail for
 each payment in it; every detail carries the bank's own reference for that payment.
@@ -6,64 +6,60 @@ each payment in it; every detail carries the bank's own reference for that payme
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from itertools import groupby
-from pathlib import Path
 from typing import Final
 
 from lxml import etree
 
-from treasury.calendar import Month
-from treasury.sandbox.lines import Line, StatementAccount
+from treasury.sandbox.lines import Line, Period, StatementAccount
 
-__all__ = ["write_statements"]
+__all__ = ["statements"]
 
 _NAMESPACE: Final = "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"
 
 
-def write_statements(
-    folder: Path, accounts: Iterable[StatementAccount], lines: Sequence[Line], months: list[Month]
-) -> list[Path]:
-    """Write the statements of the accounts; each opens with the balance that the last closed on."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
+def statements(
+    accounts: Iterable[StatementAccount], lines: Sequence[Line], periods: Sequence[Period]
+) -> Iterator[tuple[str, bytes]]:
+    """File names and contents; each opens with what the days before it left on the account."""
     for account in accounts:
-        balance = account.opening
         own = [line for line in lines if line.account == account.iban]
-        for sequence, month in enumerate(months, 1):
-            booked = [line for line in own if Month.of(line.booked) == month]
-            path = folder / f"camt053_{account.iban}_{month}.xml"
-            path.write_bytes(_document(account, month, sequence, balance, booked))
-            balance += sum((line.signed for line in booked), Decimal(0))
-            written.append(path)
-    return written
+        for period in periods:
+            earlier = (line.signed for line in own if line.booked < period.first)
+            opening = account.opening + sum(earlier, Decimal(0))
+            booked = [line for line in own if period.first <= line.booked <= period.last]
+            name = f"camt053_{account.iban}_{period.name}.xml"
+            yield name, _document(account, period, opening, booked)
 
 
 def _document(
-    account: StatementAccount, month: Month, sequence: int, opening: Decimal, lines: Sequence[Line]
+    account: StatementAccount, period: Period, opening: Decimal, lines: Sequence[Line]
 ) -> bytes:
-    made = f"{month.next.first}T04:30:00+00:00"
+    made = f"{period.last + timedelta(1)}T04:30:00+00:00"
     root = etree.Element(f"{{{_NAMESPACE}}}Document", nsmap={None: _NAMESPACE})
     message = _add(root, "BkToCstmrStmt")
     header = _add(message, "GrpHdr")
-    _add(header, "MsgId", f"{account.bic[:4]}-{account.iban[-6:]}-{month}")
+    _add(header, "MsgId", f"{account.bic[:4]}-{account.iban[-6:]}-{period.name}")
     _add(header, "CreDtTm", made)
     statement = _add(message, "Stmt")
-    _add(statement, "Id", f"{account.iban[-10:]}-{month}")
-    _add(statement, "ElctrncSeqNb", str(sequence))
+    _add(statement, "Id", f"{account.iban[-10:]}-{period.name}")
+    if period.sequence is not None:
+        _add(statement, "ElctrncSeqNb", str(period.sequence))
     _add(statement, "CreDtTm", made)
-    period = _add(statement, "FrToDt")
-    _add(period, "FrDtTm", f"{month.first}T00:00:00")
-    _add(period, "ToDtTm", f"{month.last}T23:59:59")
+    span = _add(statement, "FrToDt")
+    _add(span, "FrDtTm", f"{period.first}T00:00:00")
+    _add(span, "ToDtTm", f"{period.last}T23:59:59")
     _account(statement, account)
     closing = opening + sum((line.signed for line in lines), Decimal(0))
-    _balance(statement, "OPBD", opening, month.first.isoformat())
-    _balance(statement, "CLBD", closing, month.last.isoformat())
+    _balance(statement, "OPBD", opening, period.first.isoformat())
+    _balance(statement, "CLBD", closing, period.last.isoformat())
     entries = _entries(lines)
     _summary(statement, entries)
     for number, entry in enumerate(entries, 1):
-        _entry(statement, account, f"{month}-{number}", entry)
+        _entry(statement, account, f"{period.name}-{number}", entry)
     etree.indent(root)
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8") + b"\n"
 

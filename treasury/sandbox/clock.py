@@ -1,4 +1,8 @@
-"""The company's clock: it stands still until somebody writes, then moves on by a second."""
+"""The company's clock: it stands still until somebody writes, then moves on by a second.
+
+Only whoever practises moves it further; what falls due on the way then happens at its time. Tokens
+run out by the machine's clock and know nothing of this one.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,11 @@ class CompanyClock:
 
     def __init__(self, now: datetime = START) -> None:
         self.now = now
+
+    @property
+    def today(self) -> date:
+        """The day that it is in Brussels."""
+        return self.now.astimezone(_BRUSSELS).date()
 
     def tick(self) -> datetime:
         """Move on by a second, so that no two writes share an instant."""

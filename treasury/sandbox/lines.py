@@ -13,11 +13,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from treasury.calendar import Month
 from treasury.sandbox.cast import Payer
 from treasury.sandbox.mangle import Ceiling, Text
 
-__all__ = ["Book", "Expectation", "Line", "Source", "StatementAccount"]
+__all__ = ["Book", "Expectation", "Line", "Period", "Source", "StatementAccount"]
 
 Source = Literal["own_bank", "provider_report"]
 
@@ -33,6 +32,15 @@ class StatementAccount(msgspec.Struct, frozen=True):
     source: Source
     opening: Decimal
     """Its balance when May 2026 begins."""
+
+
+class Period(msgspec.Struct, frozen=True):
+    """The days that a statement is of; a monthly one has a number."""
+
+    name: str
+    first: date
+    last: date
+    sequence: int | None = None
 
 
 class Expectation(msgspec.Struct, frozen=True):
@@ -122,10 +130,6 @@ class Book:
                 msgspec.structs.replace(line, servicer_reference=reference, ceiling=ceiling)
             )
         return numbered
-
-    def months(self) -> list[Month]:
-        """Every month in which something was booked."""
-        return sorted({Month.of(line.booked) for line in self._lines})
 
 
 def _ceiling(line: Line, known: set[tuple[str, str]]) -> Ceiling:

@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,11 +20,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treasury.errors import InputError
 from treasury.sandbox.app import FINANCE, RAMP, TOKEN, make_app
-from treasury.sandbox.camt import write_statements
+from treasury.sandbox.camt import statements
 from treasury.sandbox.cast import COMPANY
 from treasury.sandbox.faults import FaultGate, Faults
 from treasury.sandbox.ids import Ids, Streams
 from treasury.sandbox.lines import Source
+from treasury.sandbox.state import place_of
 from treasury.sandbox.tokens import CREDENTIALS, Tokens
 from treasury.sandbox.world import World
 
@@ -49,15 +50,21 @@ class Served:
 class Sandbox:
     """A practice company with both services, its banks' files and the truth about them."""
 
-    def __init__(self, seed: int = 7, *, scenario: str = "full", profile: str = "spec") -> None:
+    def __init__(
+        self,
+        seed: int = 7,
+        *,
+        scenario: str = "full",
+        profile: str = "spec",
+        state: Path | None = None,
+    ) -> None:
         if profile not in PROFILES:
             raise InputError(
                 f"there is no profile {profile!r}", do=f"use one of: {', '.join(PROFILES)}"
             )
         self.faults = Faults()
-        self._world = World(seed, scenario)
+        self._world = World(seed, scenario, profile=profile, place=place_of(state))
         self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
-        self._lock = threading.RLock()
 
     @property
     def now(self) -> datetime:
@@ -77,21 +84,43 @@ class Sandbox:
     @property
     def bank_accounts(self) -> list[tuple[str, str, str, Source]]:
         """Account, name, currency and source of every account that has statements."""
-        return [(a.iban, a.name, "EUR", a.source) for a in self._world.accounts]
+        return [(a.iban, a.name, "EUR", a.source) for a in self._world.bank.accounts]
 
     def expire_tokens(self) -> None:
         """Let every access token run out now."""
-        with self._lock:
+        with self._world.lock:
             self._tokens.expire()
 
-    def write_bank_files(self, folder: Path) -> list[Path]:
-        """Write the camt.053 files, one an account and month, and nothing else."""
+    def bank_files(
+        self, first: date | None = None, last: date | None = None
+    ) -> list[tuple[str, bytes]]:
+        """The camt.053 files as names and contents: one an account and month that is over.
+
+        Given days, one an account from `first` to `last`, both included; all of them must be over.
+        """
         world = self._world
-        return write_statements(folder, world.accounts, world.lines, world.months)
+        with world.lock:
+            today = world.clock.today
+            periods = world.bank.months(today)
+            if first is not None or last is not None:
+                yesterday = today - timedelta(1)
+                periods = [world.bank.days(first or yesterday, last or yesterday, today)]
+            return list(statements(world.bank.accounts, world.bank.lines, periods))
+
+    def write_bank_files(
+        self, folder: Path, first: date | None = None, last: date | None = None
+    ) -> list[Path]:
+        """Write the files of `bank_files`, and nothing else."""
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for name, content in self.bank_files(first, last):
+            (folder / name).write_bytes(content)
+            written.append(folder / name)
+        return written
 
     def truth(self) -> list[dict[str, Any]]:
         """What each bank line really is; for tests and benchmarks only."""
-        return [line.truth() for line in self._world.lines]
+        return [line.truth() for line in self._world.bank.lines]
 
     def truth_requests(self) -> list[dict[str, Any]]:
         """The funding state of each ramp request that awaits funds on 2 November."""
@@ -119,7 +148,7 @@ class Sandbox:
 
     def _server(self, served: Served, ready: Callable[[], None]) -> _Server:
         server = _Server(ready)
-        app = make_app(self._world, self._tokens, self._lock)
+        app = make_app(self._world, self._tokens)
         gate = FaultGate(app, self.faults, server.cut)
         server.serve_app(_Recorder(gate, served))
         return server

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import sqlite3
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import msgspec
 
-__all__ = ["COLUMNS", "Page", "Record", "Store"]
+from treasury.sandbox.shapes import encode
+
+__all__ = ["COLUMNS", "Page", "Record", "Store", "make_record"]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,11 +51,24 @@ create index by_creation on records (kind, created_at, position);
 create index by_owner on records (kind, owner, created_at, position);
 create index by_peer on records (kind, peer, created_at, position);
 create index by_reference on records (kind, reference);
+create table facts (name text primary key, value text not null) without rowid;
 """
 _WRITE: Final = f"""
 insert into records ({", ".join(_FIELDS)}) values ({", ".join(f":{n}" for n in _FIELDS)})
 on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _FIELDS)}
 """  # noqa: S608 - the names are the struct's own fields
+
+
+def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns: str) -> Record:
+    """The record of a served body; a list shows `item`, or the body itself."""
+    text = encode(value)
+    shown = encode(item) if item is not None else text
+    given = {
+        name: getattr(value, name)
+        for name in ("id", "created_at", "updated_at", "status", "chain")
+        if isinstance(getattr(value, name, None), str)
+    }
+    return Record(kind=kind, item=shown, detail=text, **(given | columns))
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -63,22 +79,47 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Store:
-    """Records in SQLite: in memory, or in a file that outlives the process."""
+    """Records in SQLite: in memory, or in a file that outlives the process.
+
+    A subject with tables of its own makes them on `db` and writes them inside `transaction()`.
+    """
 
     def __init__(self, place: str = ":memory:") -> None:
-        self._db = sqlite3.connect(place, check_same_thread=False, isolation_level=None)
-        self._db.executescript(_MAKE)
-        weakref.finalize(self, self._db.close)
+        self.db = sqlite3.connect(place, check_same_thread=False, isolation_level=None, timeout=0)
+        weakref.finalize(self, self.db.close)
+        self.db.execute("pragma locking_mode = exclusive")
+        self.db.execute("pragma journal_mode = wal")
+        if self.db.execute("select 1 from sqlite_master where name = 'facts'").fetchone() is None:
+            self.db.executescript(f"begin; {_MAKE} commit;")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything written within is kept, or, at an exception, nothing of it; may be nested."""
+        self.db.execute("savepoint step")
+        try:
+            yield
+        except BaseException:
+            self.db.execute("rollback to step")
+            raise
+        finally:
+            self.db.execute("release step")
 
     def put(self, records: Iterable[Record]) -> None:
         """Write records, each in the place of the one with its kind and id."""
-        self._db.execute("begin")
-        self._db.executemany(_WRITE, map(msgspec.structs.asdict, records))
-        self._db.execute("commit")
+        with self.transaction():
+            self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
+
+    def remember(self, **facts: str) -> None:
+        """Keep single values by name."""
+        self.db.executemany("insert or replace into facts values (?, ?)", facts.items())
+
+    def facts(self) -> dict[str, str]:
+        """The single values kept."""
+        return dict(self.db.execute("select name, value from facts").fetchall())
 
     def detail(self, kind: str, id: str, owner: str | None = None) -> str | None:  # noqa: A002 - the services' word
         """The record's own JSON; None where there is none (or it belongs to another owner)."""
-        row = self._db.execute(
+        row = self.db.execute(
             "select detail from records where kind = ? and id = ? and owner = coalesce(?, owner)",
             (kind, id, owner),
         ).fetchone()
@@ -114,8 +155,8 @@ class Store:
         condition = " and ".join(clauses)
         order = "desc" if descending else "asc"
         by = ", ".join(f"{_known(column)} {order}" for column in (*sort, "position"))
-        total = self._db.execute(f"select count(*) from records where {condition}", values)  # noqa: S608 - _known
-        found = self._db.execute(
+        total = self.db.execute(f"select count(*) from records where {condition}", values)  # noqa: S608 - _known
+        found = self.db.execute(
             f"select item from records where {condition} order by {by} limit ? offset ?",  # noqa: S608 - _known
             [*values, limit, offset],
         )

@@ -1,25 +1,29 @@
 """Tells the whole story once and keeps what comes of it: the services' records, the bank's lines.
 
 Nothing here looks at the machine's clock or at anything but the seed: two worlds of one seed are
-equal to the byte.
+equal to the byte, and two that are asked the same stay so. Whatever changes the world afterwards
+does so in an act: one transaction, one place that draws ids, one clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-import msgspec
-
 from treasury.errors import InputError
+from treasury.sandbox.agenda import Agenda
+from treasury.sandbox.bank import Bank
 from treasury.sandbox.business import tell_business
 from treasury.sandbox.cast import COMPANY, FEES, PAYOUT_IBAN, USERS, Cast, make_cast
-from treasury.sandbox.clock import CompanyClock
+from treasury.sandbox.clock import START, CompanyClock
 from treasury.sandbox.credits import Credits
 from treasury.sandbox.desk import Desk, Funding
 from treasury.sandbox.ids import Ids, Streams
-from treasury.sandbox.lines import Book, Line, StatementAccount
+from treasury.sandbox.lines import Book, StatementAccount
 from treasury.sandbox.plans import plans
 from treasury.sandbox.ramps import Life, record_of
 from treasury.sandbox.shapes import (
@@ -27,9 +31,9 @@ from treasury.sandbox.shapes import (
     CompanyWalletItem,
     RampRequest,
     brief,
-    encode,
 )
-from treasury.sandbox.store import Record, Store
+from treasury.sandbox.state import is_new, open_store
+from treasury.sandbox.store import Record, make_record
 from treasury.sandbox.transfers import Wallets
 
 __all__ = ["SCENARIOS", "World"]
@@ -38,18 +42,23 @@ SCENARIOS: Final = ("full", "no-provider-report")
 
 
 class World:
-    """The services' records, the bank's lines and the clock, as they stand on 2 November."""
+    """The services' records, the banks' lines and the clock, which calls move on from 2 November.
 
-    def __init__(self, seed: int, scenario: str) -> None:
+    The story is told anew each time and stored once; what happens afterwards is only in the store.
+    """
+
+    def __init__(
+        self, seed: int, scenario: str, *, profile: str = "spec", place: str = ":memory:"
+    ) -> None:
         if scenario not in SCENARIOS:
             raise InputError(
                 f"there is no scenario {scenario!r}", do=f"use one of: {', '.join(SCENARIOS)}"
             )
+        self.profile = profile
         streams, book = Streams(seed), Book()
-        self.clock = CompanyClock()
         self.cast = make_cast(streams)
-        self.life = Life(self.cast, Ids(streams.of("events")))
-        desk = Desk(self.cast, self.life, Ids(streams.of("desk")), streams.of("acts"), book)
+        life = Life(self.cast, Ids(streams.of("events")))
+        desk = Desk(self.cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
         requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
         conversions = Credits(self.cast, streams.of("credits"), book).tell()
         tell_business(self.cast, streams.of("business"), book)
@@ -57,13 +66,71 @@ class World:
         wallets.tell(conversions)
 
         self.fundings: list[Funding] = desk.fundings
-        self.accounts = _accounts(self.cast, scenario)
-        served = {account.iban for account in self.accounts}
-        self.lines: list[Line] = [line for line in book.numbered() if line.account in served]
-        self.months = book.months()
-        self.store = Store()
-        self.store.put(_records(self.cast, wallets))
-        self.store.put(map(record_of, requests))
+        self.store = open_store(place)
+        self.agenda = Agenda(self.store)
+        self.bank = Bank(self.store, _accounts(self.cast, scenario), book.numbered())
+        self._random = streams.of("live")
+        self.ids = Ids(self._random)
+        """Makes the ids of whatever happens after the story."""
+        self.life = Life(self.cast, self.ids)
+        identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
+        if is_new(self.store, identity):
+            with self.store.transaction():
+                self.store.put(_records(self.cast, wallets))
+                self.store.put(map(record_of, requests))
+                self.store.remember(now=START.isoformat(), acts="0", **identity)
+        facts = self.store.facts()
+        self.clock = CompanyClock(datetime.fromisoformat(facts["now"]))
+        self._seed, self._acts = seed, int(facts["acts"])
+        self.lock = threading.RLock()
+        """Held while a call reads or changes anything here."""
+        self._acting = False
+        self._after: list[Callable[[], object]] = []
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Whatever is written within takes effect together, or, at an exception, none of it.
+
+        Holds the lock. The ids drawn within follow from the seed and the act's number. An act
+        within an act is a part of it.
+        """
+        with self.lock:
+            if self._acting:
+                with self.store.transaction():
+                    yield
+                return
+            before, after = self.clock.now, self._after
+            self._acting = True
+            self._acts += 1
+            self._random.seed(f"{self._seed}/act/{self._acts}")
+            try:
+                with self.store.transaction():
+                    yield
+                    self.store.remember(now=self.clock.now.isoformat(), acts=str(self._acts))
+                self._after = []
+            except BaseException:
+                self.clock.now = before
+                self._after = []
+                raise
+            finally:
+                self._acting = False
+            for call in after:
+                call()
+
+    def after(self, call: Callable[[], object]) -> None:
+        """Let something be done once the running act has taken effect; it must not block."""
+        self._after.append(call)
+
+    def advance(self, until: datetime) -> int:
+        """Move the clock on, letting everything due by then happen at its time; says how many."""
+        happened = 0
+        with self.act():
+            while (entry := self.agenda.take(until)) is not None:
+                self.clock.now = max(self.clock.now, entry.due)
+                self.agenda.happen(entry)
+                happened += 1
+            self.clock.now = max(self.clock.now, until)
+        return happened
 
     def change(self, request: RampRequest) -> RampRequest:
         """Write a request's next state."""
@@ -90,17 +157,6 @@ def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
     return accounts if scenario == "full" else accounts[:2]
 
 
-def _record(kind: str, value: msgspec.Struct, item: object = None, **columns: str) -> Record:
-    text = encode(value)
-    shown = encode(item) if item is not None else text
-    given = {
-        name: getattr(value, name)
-        for name in ("id", "created_at", "updated_at", "status", "chain")
-        if isinstance(getattr(value, name, None), str)
-    }
-    return Record(kind=kind, item=shown, detail=text, **(given | columns))
-
-
 def _records(cast: Cast, wallets: Wallets) -> Iterator[Record]:
     yield from _finance(cast, wallets)
     yield from _ramp(cast)
@@ -108,47 +164,49 @@ def _records(cast: Cast, wallets: Wallets) -> Iterator[Record]:
 
 def _finance(cast: Cast, wallets: Wallets) -> Iterator[Record]:
     for party in cast.parties:
-        yield _record("party", party, type=party.party_type, reference=party.external_id)
+        yield make_record("party", party, type=party.party_type, reference=party.external_id)
     for account in cast.accounts:
-        yield _record("account", account, reference=account.external_id)
+        yield make_record("account", account, reference=account.external_id)
         for role in account.party_roles:
-            yield _record("party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id)
+            yield make_record(
+                "party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id
+            )
     for wallet in wallets.wallets():
-        yield _record("wallet", wallet, owner=wallet.account_id, reference=wallet.address)
+        yield make_record("wallet", wallet, owner=wallet.account_id, reference=wallet.address)
     for virtual in cast.virtual_accounts:
-        yield _record(
+        yield make_record(
             "virtual_account", virtual, owner=virtual.account_id, type=virtual.bank_account_type,
             reference=virtual.reference_code,
         )  # fmt: skip
     for transfer in wallets.transfers:
-        yield _record(
+        yield make_record(
             "transfer", transfer, owner=transfer.sender_account_id,
             peer=transfer.receiver_account_id or "",
         )  # fmt: skip
     for internal in wallets.internal:
-        yield _record(
+        yield make_record(
             "account_transfer", internal, owner=internal.source_account_id,
             peer=internal.destination_account_id,
         )  # fmt: skip
 
 
 def _ramp(cast: Cast) -> Iterator[Record]:
-    yield _record("company", COMPANY)
+    yield make_record("company", COMPANY)
     for user in USERS.values():
-        yield _record("user", user, type=user.role)
+        yield make_record("user", user, type=user.role)
     for bank in cast.bank_accounts:
-        yield _record(
+        yield make_record(
             "company_bank_account", bank, brief(bank, CompanyBankAccountItem),
             status=bank.verification_status, type=bank.supported_ramp_type,
         )  # fmt: skip
     for wallet in cast.wallets:
-        yield _record(
+        yield make_record(
             "company_wallet", wallet, brief(wallet, CompanyWalletItem),
             status=wallet.verification_status, reference=wallet.address,
         )  # fmt: skip
     for fee in FEES:
-        yield _record("fee", fee, type=fee.type)
+        yield make_record("fee", fee, type=fee.type)
     for fiat in cast.fiat:
-        yield _record("fiat_currency", fiat)
+        yield make_record("fiat_currency", fiat)
     for crypto in cast.crypto:
-        yield _record("crypto_currency", crypto)
+        yield make_record("crypto_currency", crypto)
