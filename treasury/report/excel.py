@@ -106,6 +106,7 @@ IN_TRANSIT: Final = Sheet(
         Column("Currency", "currency", width=9),
         Column("Where now", "where_now", width=38),
         Column("Arrived", "arrived_on", "date", 11),
+        Column("May have arrived", "may_have_arrived_on", "date", 16),
         Column("Request", "request_id", width=37),
     ),
 )

@@ -35,6 +35,11 @@ class Cell(msgspec.Struct, frozen=True):
     code: bool = False
 
     @property
+    def whole_note(self) -> bool:
+        """The same of the note."""
+        return len(self.note) <= 16
+
+    @property
     def whole(self) -> bool:
         """Whether the text is a date, a reference or another word that no line break may split."""
         return len(self.text) <= (16 if " " in self.text else 24)

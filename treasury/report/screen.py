@@ -17,7 +17,7 @@ import pyarrow as pa
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.fees import Fees, fees_of
-from treasury.report.verdict import Need, Verdict, verdict
+from treasury.report.verdict import Need, Verdict, in_transit, verdict
 from treasury.report.words import (
     OUTCOMES,
     amount_words,
@@ -53,11 +53,10 @@ def first_screen(r: Reconciliation, *, zone: ZoneInfo, report: Path | None = Non
     """The month on one screen; `report` is the report.html to open, where it has been written."""
     found = verdict(r, zone)
     opened = clean(report) if report else f"treasury close --month {r.month}"
-    in_transit = amounts_words((row["amount"], row["currency"]) for row in r.in_transit.to_pylist())
     lines = [
         *_head(r, found, zone),
         *_needs_table(found.needs),
-        _row(f"IN TRANSIT {day(r.month.last)}", in_transit or "nothing"),
+        _row(f"IN TRANSIT {day(r.month.last)}", transit_words(r)),
         _row("FEES", fees_words(fees_of(r))),
         _row("CLOSE", _close_words(found)),
         _row("OPEN", f"{opened} · make notebook"),
@@ -97,6 +96,13 @@ def fees_words(fees: Fees) -> str:
         for sums in fees.by_currency()
     ]
     return " · ".join(parts) or "no request completed"
+
+
+def transit_words(r: Reconciliation) -> str:
+    """`EUR 25,000.00 · USDC 10,000.000000`, and how many more may have arrived."""
+    sure, maybe = in_transit(r)
+    words = amounts_words((row["amount"], row["currency"]) for row in sure) or "nothing"
+    return f"{words}; {len(maybe)} more may have arrived: decide them" if maybe else words
 
 
 def statements_words(found: Verdict) -> str:

@@ -12,8 +12,8 @@ from treasury.report.evidence import bank_files, fingerprints
 from treasury.report.exceptions import UNEXPLAINED, decisions_section, exceptions_section
 from treasury.report.fee_section import fees_section
 from treasury.report.grids import Cell, Section, amount_cell, make_cell, make_grid
-from treasury.report.screen import overdue_words
-from treasury.report.verdict import NOT_PROVABLE, Need, Verdict, funding_kind, verdict
+from treasury.report.screen import overdue_words, transit_words
+from treasury.report.verdict import NOT_PROVABLE, Need, Verdict, funding_kind, in_transit, verdict
 from treasury.report.words import (
     LINE_CLASSES,
     OUTCOMES,
@@ -177,27 +177,36 @@ def _missing_step(covered_to: date | None) -> str:
 
 
 def _in_transit(r: Reconciliation) -> Section:
-    rows = r.in_transit.to_pylist()
+    sure, maybe = in_transit(r)
     title = f"In transit at {day(r.month.last)}"
-    if not rows:
-        return Section("transit", title, "Nothing had left one side without reaching the other.")
-    year = r.month.year
-    grid = make_grid(
-        title,
-        "Reference | What | Left on | >Amount | Where now | Arrived",
-        rows,
-        lambda row: (
-            make_cell(row["reference"] or "no reference"),
-            make_cell(row["what"]),
-            make_cell(day(row["left_on"], year)),
-            amount_cell(row),
-            make_cell(row["where_now"]),
-            make_cell(day(row["arrived_on"], year) or "not yet"),
-        ),
-        sheet="In transit",
+    captions = {
+        title: sure,
+        "May have arrived: a line that needs a decision may be it; not counted": maybe,
+    }
+    grids = tuple(
+        make_grid(
+            caption,
+            "Reference | What | Left on | >Amount | Where now | Arrived",
+            rows,
+            lambda row: _transit_row(row, r.month.year),
+            sheet="In transit",
+        )
+        for caption, rows in captions.items()
+        if rows
     )
-    sums = amounts_words((row["amount"], row["currency"]) for row in rows)
-    return Section("transit", title, f"{sums}.", (grid,))
+    return Section("transit", title, f"{transit_words(r)}.", grids)
+
+
+def _transit_row(row: Mapping[str, Any], year: int) -> tuple[Cell, ...]:
+    maybe = f"maybe {day(row['may_have_arrived_on'], year)}" if row["may_have_arrived_on"] else ""
+    return (
+        make_cell(row["reference"] or "no reference"),
+        make_cell(row["what"]),
+        make_cell(day(row["left_on"], year)),
+        amount_cell(row),
+        make_cell(row["where_now"]),
+        make_cell(day(row["arrived_on"], year) or maybe or "not yet"),
+    )
 
 
 def _awaiting(r: Reconciliation, zone: ZoneInfo) -> Section:

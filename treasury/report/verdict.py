@@ -18,7 +18,7 @@ from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.words import clean, count
 
-__all__ = ["KINDS", "Need", "Verdict", "funding_kind", "verdict"]
+__all__ = ["KINDS", "Need", "Verdict", "funding_kind", "in_transit", "verdict"]
 
 NOT_PROVABLE: Final = "NOT PROVABLE"
 
@@ -143,6 +143,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return items + self.unproved + sum(number for _, number in self.not_provable)
 
     @property
+    def all_but_proof(self) -> bool:
+        """Whether all that blocks is what cannot be proved."""
+        return 0 < self.blocking == sum(number for _, number in self.not_provable)
+
+    @property
     def exceptions(self) -> str:
         """`credits to 4 virtual accounts: no provider report`, or nothing."""
         return "; ".join(
@@ -156,10 +161,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         if not self.blocking:
             return "ready"
         blocked = f"BLOCKED by {count(self.blocking, 'item')}"
-        only_unprovable = self.blocking == sum(number for _, number in self.not_provable)
-        if only_unprovable:
-            return f"{blocked}; reconciled except {self.exceptions}"
-        return blocked
+        return f"{blocked}; reconciled except {self.exceptions}" if self.all_but_proof else blocked
 
 
 def verdict(r: Reconciliation, zone: ZoneInfo) -> Verdict:
@@ -184,6 +186,20 @@ def funding_kind(row: Mapping[str, Any]) -> str | None:
     if row["overdue"] > 0:
         return "check_bank" if row["state"] == "CHECK BANK" else "overdue"
     return None
+
+
+def in_transit(r: Reconciliation) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What was in transit when the month ended, and what may have arrived by then.
+
+    The second are those for which some line that needs a decision may be the arrival: they are not
+    counted as in transit.
+    """
+    sure: list[dict[str, Any]] = []
+    maybe: list[dict[str, Any]] = []
+    for row in r.in_transit.to_pylist():
+        arrived = row["may_have_arrived_on"]
+        (maybe if arrived is not None and arrived <= r.month.last else sure).append(row)
+    return sure, maybe
 
 
 def _not_provable(r: Reconciliation) -> tuple[tuple[str, int], ...]:
