@@ -36,6 +36,7 @@ __all__ = [
     "PartyRole",
     "RampItem",
     "RampRequest",
+    "Shape",
     "Transfer",
     "User",
     "VirtualBankAccount",
@@ -79,26 +80,26 @@ def zulu(moment: datetime) -> str:
     return bare(moment) + "Z"
 
 
-class _Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A JSON object in camelCase."""
 
 
-class Address(_Shape, frozen=True, kw_only=True):
+class Address(Shape, frozen=True, kw_only=True):
     """Where a party lives."""
 
-    address_line1: str
+    address_line1: str | None = None
     address_line2: str | None = None
-    city: str
+    city: str | None = None
     state: str | None = None
-    postal_code: str
-    country: str
+    postal_code: str | None = None
+    country: str | None = None
 
 
-class Party(_Shape, frozen=True, kw_only=True):
+class Party(Shape, frozen=True, kw_only=True):
     """A person or an organisation."""
 
     id: str
-    external_id: str
+    external_id: str | None = None
     party_type: str
     status: str
     first_name: str | None = None
@@ -107,13 +108,13 @@ class Party(_Shape, frozen=True, kw_only=True):
     vat_number: str | None = None
     kyc_status: str | None = None
     kyb_status: str | None = None
-    address: Address
+    address: Address | None = None
     created_at: str
     updated_at: str
     version: int
 
 
-class PartyRole(_Shape, frozen=True, kw_only=True):
+class PartyRole(Shape, frozen=True, kw_only=True):
     """A party's part in an account, the party embedded."""
 
     party_id: str
@@ -124,12 +125,12 @@ class PartyRole(_Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class Account(_Shape, frozen=True, kw_only=True):
+class Account(Shape, frozen=True, kw_only=True):
     """An account on one chain."""
 
     id: str
     external_id: str
-    name: str
+    name: str | None = None
     chain: str
     kyc_status: str
     status: str
@@ -138,7 +139,7 @@ class Account(_Shape, frozen=True, kw_only=True):
     version: int
 
 
-class Amount(_Shape, frozen=True, kw_only=True):
+class Amount(Shape, frozen=True, kw_only=True):
     """A balance in decimal strings: total = available + reserved."""
 
     total: str
@@ -146,7 +147,7 @@ class Amount(_Shape, frozen=True, kw_only=True):
     reserved: str
 
 
-class Balance(_Shape, frozen=True, kw_only=True):
+class Balance(Shape, frozen=True, kw_only=True):
     """What a wallet holds of one asset."""
 
     asset: str
@@ -154,7 +155,7 @@ class Balance(_Shape, frozen=True, kw_only=True):
     amount: Amount
 
 
-class Wallet(_Shape, frozen=True, kw_only=True):
+class Wallet(Shape, frozen=True, kw_only=True):
     """A custodial wallet."""
 
     id: str
@@ -167,7 +168,7 @@ class Wallet(_Shape, frozen=True, kw_only=True):
     aml_status: str
 
 
-class VirtualBankAccount(_Shape, frozen=True, kw_only=True):
+class VirtualBankAccount(Shape, frozen=True, kw_only=True):
     """A virtual IBAN whose euros become stablecoin."""
 
     id: str
@@ -186,7 +187,7 @@ class VirtualBankAccount(_Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class FiatOrigin(_Shape, frozen=True, kw_only=True):
+class FiatOrigin(Shape, frozen=True, kw_only=True):
     """The fiat amount that a fiat transfer was asked for in."""
 
     currency: str
@@ -194,7 +195,7 @@ class FiatOrigin(_Shape, frozen=True, kw_only=True):
     exchange_rate: Decimal
 
 
-class Transfer(_Shape, frozen=True, kw_only=True):
+class Transfer(Shape, frozen=True, kw_only=True):
     """A crypto or fiat transfer; a fiat one has `fiatOrigin`. `destinationAddress` is our guess."""
 
     id: str
@@ -204,8 +205,8 @@ class Transfer(_Shape, frozen=True, kw_only=True):
     chain: str
     asset: str
     amount: Decimal
-    description: str
-    merchant_reference: str
+    description: str | None = None
+    merchant_reference: str | None = None
     idempotency_key: str
     status: str
     created_at: str
@@ -217,7 +218,7 @@ class Transfer(_Shape, frozen=True, kw_only=True):
     failure_reason: str | None = None
 
 
-class AccountTransfer(_Shape, frozen=True, kw_only=True):
+class AccountTransfer(Shape, frozen=True, kw_only=True):
     """A transfer between two accounts inside the service; its amount is a decimal string."""
 
     id: str
@@ -230,7 +231,7 @@ class AccountTransfer(_Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class Company(_Shape, frozen=True, kw_only=True):
+class Company(Shape, frozen=True, kw_only=True):
     """The company itself."""
 
     id: str
@@ -241,7 +242,7 @@ class Company(_Shape, frozen=True, kw_only=True):
     created_at: str
 
 
-class User(_Shape, frozen=True, kw_only=True):
+class User(Shape, frozen=True, kw_only=True):
     """A company user; the invitation's address is a secret."""
 
     id: str
@@ -255,7 +256,7 @@ class User(_Shape, frozen=True, kw_only=True):
     invitation_status: str
 
 
-class CompanyBankAccountItem(_Shape, frozen=True, kw_only=True):
+class CompanyBankAccountItem(Shape, frozen=True, kw_only=True):
     """A company bank account as a list shows it: no numbers, no version."""
 
     id: str
@@ -269,7 +270,7 @@ class CompanyBankAccountItem(_Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class CompanyBankAccount(_Shape, frozen=True, kw_only=True):
+class CompanyBankAccount(Shape, frozen=True, kw_only=True):
     """A company bank account."""
 
     id: str
@@ -299,7 +300,7 @@ class CompanyBankAccount(_Shape, frozen=True, kw_only=True):
     sort_code: str | None = None
 
 
-class CompanyWalletItem(_Shape, frozen=True, kw_only=True):
+class CompanyWalletItem(Shape, frozen=True, kw_only=True):
     """A company wallet as a list shows it."""
 
     id: str
@@ -311,7 +312,7 @@ class CompanyWalletItem(_Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class CompanyWallet(_Shape, frozen=True, kw_only=True):
+class CompanyWallet(Shape, frozen=True, kw_only=True):
     """A wallet of the company's own."""
 
     id: str
@@ -326,7 +327,7 @@ class CompanyWallet(_Shape, frozen=True, kw_only=True):
     version: int
 
 
-class FiatCurrency(_Shape, frozen=True, kw_only=True):
+class FiatCurrency(Shape, frozen=True, kw_only=True):
     """A fiat currency of the ramp."""
 
     id: str
@@ -336,7 +337,7 @@ class FiatCurrency(_Shape, frozen=True, kw_only=True):
     version: int
 
 
-class CryptoCurrency(_Shape, frozen=True, kw_only=True):
+class CryptoCurrency(Shape, frozen=True, kw_only=True):
     """A cryptocurrency on one chain."""
 
     id: str
@@ -348,7 +349,7 @@ class CryptoCurrency(_Shape, frozen=True, kw_only=True):
     coingecko_id: str
 
 
-class Fee(_Shape, frozen=True, kw_only=True):
+class Fee(Shape, frozen=True, kw_only=True):
     """One tier of the fees."""
 
     id: str
@@ -361,7 +362,7 @@ class Fee(_Shape, frozen=True, kw_only=True):
     version: int
 
 
-class DepositBankAccount(_Shape, frozen=True, kw_only=True):
+class DepositBankAccount(Shape, frozen=True, kw_only=True):
     """Where the company sends fiat."""
 
     id: str
@@ -377,7 +378,7 @@ class DepositBankAccount(_Shape, frozen=True, kw_only=True):
     iban: str
 
 
-class DepositWallet(_Shape, frozen=True, kw_only=True):
+class DepositWallet(Shape, frozen=True, kw_only=True):
     """Where the company sends crypto."""
 
     id: str
@@ -389,7 +390,7 @@ class DepositWallet(_Shape, frozen=True, kw_only=True):
     version: int
 
 
-class Event(_Shape, frozen=True, kw_only=True):
+class Event(Shape, frozen=True, kw_only=True):
     """One step in a ramp request's life."""
 
     id: str
@@ -403,7 +404,7 @@ class Event(_Shape, frozen=True, kw_only=True):
     metadata: dict[str, Decimal] | None = None
 
 
-class RampRequest(_Shape, frozen=True, kw_only=True):
+class RampRequest(Shape, frozen=True, kw_only=True):
     """A ramp request in full. `amount` is gross fiat on-ramp and gross crypto off-ramp."""
 
     id: str
@@ -443,7 +444,7 @@ class RampRequest(_Shape, frozen=True, kw_only=True):
         return self.events[0]
 
 
-class RampItem(_Shape, frozen=True, kw_only=True):
+class RampItem(Shape, frozen=True, kw_only=True):
     """A ramp request as a list shows it: currencies as text; no version, fee or net."""
 
     id: str
