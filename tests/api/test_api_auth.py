@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import httpx
 import pytest
 from fake_service import SECRET, TOKEN, Connect, HandClock, answer, refusal
@@ -38,6 +40,38 @@ def test_one_replay_after_401(connect: Connect) -> None:
     client, service = connect(handler)
     assert client.ramp.requests.reject("r1", version=3).value.status == "REJECTED"
     assert [request.content for request in service.requests] == [b'{"version":3}'] * 2
+
+
+class Held(httpx.SyncByteStream):
+    """A body whose connection is in use until it is closed."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"{}"
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_refused_call_holds_no_connection_while_its_token_is_renewed(
+    services: Services, credential: Credential, hand_clock: HandClock
+) -> None:
+    refused = Held()
+    seen: list[bool] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/oauth/token":
+            seen.append(refused.closed)
+            return httpx.Response(200, json={"access_token": f"t{len(seen)}"})
+        if request.headers["Authorization"] == "Bearer t1":
+            return httpx.Response(401, stream=refused)
+        return answer({"id": "c"})
+
+    with connect_to(services, credential, hand_clock, handler) as client:
+        client.ramp.company.get()
+    assert seen == [False, True]
 
 
 def test_401_with_a_fresh_token_is_final(connect: Connect) -> None:

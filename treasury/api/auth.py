@@ -51,9 +51,6 @@ class _Token(msgspec.Struct, frozen=True):
 class TokenAuth(httpx.Auth):
     """Bearer tokens by client credentials; `repr` shows the client id and no secret."""
 
-    # Before a 401 is looked at its connection goes back to the pool: renewing the token needs one.
-    requires_response_body = True
-
     def __init__(self, token_url: str, credential: Credential, transport: Transport) -> None:
         self._url = token_url
         self._credential = credential
@@ -73,6 +70,7 @@ class TokenAuth(httpx.Auth):
         request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
         response = yield request
         if response.status_code == 401:
+            response.read()  # gives its connection back: renewing the token needs one
             token = self._current(instead_of=token)
             request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
             yield request

@@ -66,6 +66,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     first_pause: float = 0.25
     longest_pause: float = 8.0
     connections: int = 16
+    """More than there are threads: a pool that has to evict one connection for another may close
+    one that a thread has just begun to use."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
