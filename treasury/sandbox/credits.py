@@ -22,6 +22,7 @@ from treasury.money import net_crypto
 from treasury.sandbox.cast import Cast, Payer
 from treasury.sandbox.lines import Book, Expectation, Line
 from treasury.sandbox.mangle import MANGLINGS, UNBROKEN, Text
+from treasury.sandbox.rates import conversion_rate
 from treasury.sandbox.shapes import VirtualBankAccount
 
 __all__ = ["Conversion", "Credits"]
@@ -195,7 +196,6 @@ class Credits:
     def _conversions(self) -> list[Conversion]:
         """Each credit that the service could place, at the day's rate of its asset."""
         by_id = {account.id: account for account in self._cast.virtual_accounts}
-        rates = {"USDC": Decimal("0.9231"), "USDT": Decimal("0.9238"), "EURC": Decimal(1)}
         made = []
         for line in self._book:
             if line.account != self._cast.master_iban or line.returned or line.contradiction:
@@ -204,9 +204,7 @@ class Credits:
             account = by_id[line.expectation.id]
             day = line.booked if line.unbroken else line.booked + timedelta(_EMPTY_CODE_DAYS)
             asset = account.target_cryptocurrency
-            rate = rates[asset]
-            if asset != "EURC":
-                rate += Decimal(day.toordinal() % 9 - 4) / 10000
+            rate = conversion_rate(asset, day)
             coins = net_crypto(line.amount, Decimal(0), rate, asset)
             made.append(Conversion(day, account.account_id, asset, coins, line.amount))
         return sorted(made, key=lambda conversion: (conversion.day, conversion.account_id))

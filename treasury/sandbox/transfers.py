@@ -1,6 +1,6 @@
 """The wallets' past: stablecoin comes in by conversion and moves on by transfers of three kinds.
 
-A wallet's balance is what came in less what went out, day by day, so that the balances served today
+Every one of these movements goes through the ledger, day by day, so that the balances served today
 agree with every transfer that the services list.
 """
 
@@ -19,6 +19,8 @@ from treasury.sandbox.cast import Cast
 from treasury.sandbox.clock import FIRST_DAY, LAST_DAY, at
 from treasury.sandbox.credits import Conversion
 from treasury.sandbox.ids import Ids
+from treasury.sandbox.ledger import CONVERSION, WORLD, Ledger, Posting, available, reserved
+from treasury.sandbox.rates import payout_rate
 from treasury.sandbox.shapes import (
     AccountTransfer,
     Amount,
@@ -30,7 +32,7 @@ from treasury.sandbox.shapes import (
     zulu,
 )
 
-__all__ = ["Wallets"]
+__all__ = ["Wallets", "balances_of"]
 
 _KINDS: Final = ("crypto", "crypto", "fiat", "internal")
 _LAST: Final = ("COMPLETED", "FAILED", "PROCESSING", "PENDING")
@@ -53,12 +55,14 @@ class _Move(msgspec.Struct, frozen=True):
 class Wallets:
     """Moves stablecoin between the accounts' wallets and out of them."""
 
-    def __init__(self, cast: Cast, ids: Ids, random: Random) -> None:
+    def __init__(self, cast: Cast, ids: Ids, random: Random, ledger: Ledger) -> None:
         self._cast = cast
         self._ids = ids
         self._random = random
-        self._held: dict[str, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-        self._reserved: dict[str, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+        self._ledger = ledger
+        self._places = {
+            account: available(wallet) for account, (wallet, _) in cast.wallet_ids.items()
+        }
         self._chains = {account.id: account.chain for account in cast.accounts}
         self.transfers: list[Transfer] = []
         self.internal: list[AccountTransfer] = []
@@ -69,8 +73,8 @@ class Wallets:
         for conversion in conversions:
             coming[conversion.day].append(conversion)
         for day in (FIRST_DAY + timedelta(n) for n in range((LAST_DAY - FIRST_DAY).days + 2)):
-            for conversion in coming[day]:
-                self._held[conversion.account_id][conversion.asset] += conversion.amount
+            for place, conversion in enumerate(coming[day]):
+                self._convert(f"{day}/{place}", conversion)
             if is_target_day(day):
                 self._transfer(day, "COMPLETED")
         for status in _LAST:
@@ -82,45 +86,42 @@ class Wallets:
         return [
             Wallet(
                 id=wallet_id, account_id=account.id, chain=account.chain, type="CUSTODIAL",
-                address=address, status="ACTIVE", balances=self._balances(account.id),
+                address=address, status="ACTIVE",
+                balances=balances_of(self._ledger, self._cast, wallet_id),
                 aml_status="APPROVED",
             )
             for account in self._cast.accounts
             for wallet_id, address in [self._cast.wallet_ids[account.id]]
         ]  # fmt: skip
 
-    def _balances(self, account: str) -> list[Balance]:
-        return [
-            Balance(
-                asset=asset,
-                contract_address=self._cast.contracts[asset],
-                amount=Amount(
-                    total=f"{total:.6f}",
-                    available=f"{total - reserved:.6f}",
-                    reserved=f"{reserved:.6f}",
-                ),
-            )
-            for asset, total in sorted(self._held[account].items())
-            for reserved in [self._reserved[account][asset]]
-        ]
+    def _convert(self, name: str, conversion: Conversion) -> None:
+        place = self._places[conversion.account_id]
+        self._ledger.move(
+            "conversion", name, at(conversion.day, "12:00").isoformat(),
+            Posting(WORLD, CONVERSION, "EUR", conversion.euros),
+            Posting(CONVERSION, place, conversion.asset, conversion.amount),
+        )  # fmt: skip
+
+    def _free(self, account: str, asset: str) -> Decimal:
+        return self._ledger.balance(self._places[account], asset)
 
     def _transfer(self, day: date, status: str, kind: str = "") -> None:
         kind = kind or self._random.choice(_KINDS)
         sender, asset = self._richest() if kind == "internal" else self._anyone()
-        free = self._held[sender][asset] - self._reserved[sender][asset]
         share = Decimal(self._random.randrange(2, 15)) / 100
-        amount = (free * share).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
+        amount = (self._free(sender, asset) * share).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
         if amount < _SMALLEST:
             return
         if status == "COMPLETED" and self._random.random() < _FAILING:
             status = "FAILED"
         clock = f"{self._random.randrange(9, 17):02d}:{self._random.randrange(60):02d}"
         move = _Move(sender, self._receiver(kind, sender), asset, amount, status, at(day, clock))
-        self._settle(move)
         if kind == "internal":
             self.internal.append(self._internal(move))
+            self._settle(move, self.internal[-1].id)
         else:
             self.transfers.append(self._outward(kind, move))
+            self._settle(move, self.transfers[-1].id)
 
     def _anyone(self) -> tuple[str, str]:
         virtual = self._random.choice(self._cast.virtual_accounts)
@@ -129,7 +130,7 @@ class Wallets:
     def _richest(self) -> tuple[str, str]:
         """Internal transfers are in USDC; the account that has most of it sends."""
         usdc = [v for v in self._cast.virtual_accounts if v.target_cryptocurrency == "USDC"]
-        return max(usdc, key=lambda v: self._held[v.account_id]["USDC"]).account_id, "USDC"
+        return max(usdc, key=lambda v: self._total(v.account_id, "USDC")).account_id, "USDC"
 
     def _receiver(self, kind: str, sender: str) -> str:
         """The other own account on the chain; or none: the company's own wallet outside."""
@@ -138,13 +139,20 @@ class Wallets:
         own = [v.account_id for v in self._cast.virtual_accounts]
         return next(a for a in own if a != sender and self._chains[a] == self._chains[sender])
 
-    def _settle(self, move: _Move) -> None:
-        if move.status == "COMPLETED":
-            self._held[move.sender][move.asset] -= move.amount
-            if move.receiver:
-                self._held[move.receiver][move.asset] += move.amount
-        elif move.status != "FAILED":
-            self._reserved[move.sender][move.asset] += move.amount
+    def _total(self, account: str, asset: str) -> Decimal:
+        promised = self._ledger.balance(reserved(self._cast.wallet_ids[account][0]), asset)
+        return self._free(account, asset) + promised
+
+    def _settle(self, move: _Move, reference: str) -> None:
+        if move.status == "FAILED":
+            return
+        kind, target = "transfer", self._places.get(move.receiver, WORLD)
+        if move.status != "COMPLETED":
+            kind, target = "reserve", reserved(self._cast.wallet_ids[move.sender][0])
+        self._ledger.move(
+            kind, reference, move.at.isoformat(),
+            Posting(self._places[move.sender], target, move.asset, move.amount),
+        )  # fmt: skip
 
     def _internal(self, move: _Move) -> AccountTransfer:
         return AccountTransfer(
@@ -184,7 +192,25 @@ class Wallets:
         )
 
 
+def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
+    """A wallet's balances as they are served, read from the ledger."""
+    promised = ledger.holdings(reserved(wallet))
+    free = ledger.holdings(available(wallet))
+    return [
+        Balance(
+            asset=asset,
+            contract_address=cast.contracts[asset],
+            amount=Amount(
+                total=f"{spendable + promised.get(asset, Decimal(0)):.6f}",
+                available=f"{spendable:.6f}",
+                reserved=f"{promised.get(asset, Decimal(0)):.6f}",
+            ),
+        )
+        for asset, spendable in free.items()
+    ]
+
+
 def _origin(move: _Move) -> FiatOrigin:
-    rate = Decimal("0.99952") if move.asset == "EURC" else Decimal("0.92")
+    rate = payout_rate(move.asset)
     euros = (move.amount * rate).quantize(Decimal("0.01"))
     return FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate)

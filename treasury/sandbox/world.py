@@ -23,6 +23,8 @@ from treasury.sandbox.clock import START, CompanyClock
 from treasury.sandbox.credits import Credits
 from treasury.sandbox.desk import Desk, Funding
 from treasury.sandbox.ids import Ids, Streams
+from treasury.sandbox.keys import Keys
+from treasury.sandbox.ledger import Ledger
 from treasury.sandbox.lines import Book, StatementAccount
 from treasury.sandbox.plans import plans
 from treasury.sandbox.ramps import Life, record_of
@@ -62,12 +64,13 @@ class World:
         requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
         conversions = Credits(self.cast, streams.of("credits"), book).tell()
         tell_business(self.cast, streams.of("business"), book)
-        wallets = Wallets(self.cast, Ids(streams.of("transfers")), streams.of("moves"))
-        wallets.tell(conversions)
 
         self.fundings: list[Funding] = desk.fundings
         self.store = open_store(place)
         self.agenda = Agenda(self.store)
+        self.ledger = Ledger(self.store)
+        """Where every balance of the finance service comes from."""
+        self.keys = Keys(self.store)
         self.bank = Bank(self.store, _accounts(self.cast, scenario), book.numbered())
         self._random = streams.of("live")
         self.ids = Ids(self._random)
@@ -76,6 +79,9 @@ class World:
         identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
         if is_new(self.store, identity):
             with self.store.transaction():
+                moves = streams.of("moves")
+                wallets = Wallets(self.cast, Ids(streams.of("transfers")), moves, self.ledger)
+                wallets.tell(conversions)
                 self.store.put(_records(self.cast, wallets))
                 self.store.put(map(record_of, requests))
                 self.store.remember(now=START.isoformat(), acts="0", **identity)
@@ -164,13 +170,14 @@ def _records(cast: Cast, wallets: Wallets) -> Iterator[Record]:
 
 def _finance(cast: Cast, wallets: Wallets) -> Iterator[Record]:
     for party in cast.parties:
-        yield make_record("party", party, type=party.party_type, reference=party.external_id)
+        yield make_record("party", party, type=party.party_type, reference=party.external_id or "")
     for account in cast.accounts:
         yield make_record("account", account, reference=account.external_id)
         for role in account.party_roles:
             yield make_record(
-                "party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id
-            )
+                "party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id,
+                peer=role.party_id,
+            )  # fmt: skip
     for wallet in wallets.wallets():
         yield make_record("wallet", wallet, owner=wallet.account_id, reference=wallet.address)
     for virtual in cast.virtual_accounts:
