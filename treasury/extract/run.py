@@ -79,6 +79,16 @@ class SyncReport(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...]
     notices: tuple[str, ...]
 
+    def __str__(self) -> str:
+        """What changed in a line; then a line for each table left as it was and each notice."""
+        sums = {
+            name: sum(getattr(table, name) for table in self.tables)
+            for name in ("new", "changed", "vanished")
+        }
+        rows = ", ".join(f"{count:,} {name}" for name, count in sums.items())
+        left = (f"{one.table}: left as it was, {one.why}" for one in self.skipped)
+        return "\n".join((f"{len(self.tables)} tables: {rows}", *left, *self.notices))
+
 
 @contextmanager
 def asking(workers: int) -> Iterator[ThreadPoolExecutor]:

@@ -64,6 +64,17 @@ class AddReport(msgspec.Struct, frozen=True):
         """The statements whose balances do not prove what is in them."""
         return tuple(statement for statement in self.statements if not statement.proved)
 
+    def __str__(self) -> str:
+        """What was added in a line; then a line for each statement not proved and each problem."""
+        proved = len(self.statements) - len(self.not_proved)
+        first = (
+            f"{len(self.statements)} statements ({self.statements_new} new, {proved} proved),"
+            f" {self.entries_new:,} entries new, {self.entries_changed:,} changed,"
+            f" {self.entries_known:,} known before"
+        )
+        unproved = (f"NOT PROVED {one.file_name}: {one.proof}" for one in self.not_proved)
+        return "\n".join((first, *unproved, *map(str, self.problems)))
+
 
 class _Standing(msgspec.Struct, frozen=True):
     """How good a version of a movement is: which of two to keep."""

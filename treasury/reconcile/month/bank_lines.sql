@@ -1,5 +1,6 @@
 -- Every entry of a declared account, as matching reads it. A credit on the provider's account belongs to
--- the virtual IBAN that it reached; a debit there, to the one it left.
+-- the virtual IBAN that it reached; a debit there, to the one it left. A detail for which the bank states
+-- no amount is no line: its statement is not proved, and says so.
 SELECT
     e.entry_id,
     e.statement_id,
@@ -36,3 +37,4 @@ LEFT JOIN (
     SELECT DISTINCT upper(replace(iban, ' ', '')) AS iban FROM virtual_bank_accounts WHERE iban IS NOT NULL
 ) AS v
     ON v.iban = upper(replace(CASE e.direction WHEN 'CRDT' THEN e.creditor_account ELSE e.debtor_account END, ' ', ''))
+WHERE e.amount > 0

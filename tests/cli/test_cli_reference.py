@@ -1,0 +1,42 @@
+"""The written reference is what the commands say, and every command says something."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from treasury.cli import treasury
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def commands(group: click.Group, path: str = "treasury") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        yield f"{path} {name}", command
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path} {name}")
+
+
+def test_the_reference_is_up_to_date() -> None:
+    made = runpy.run_path(str(ROOT / "tools" / "reference.py"))["reference"]()
+    assert (ROOT / "docs" / "cli.md").read_text("utf-8") == made
+
+
+@pytest.mark.parametrize(("path", "command"), list(commands(treasury)), ids=str)
+def test_every_command_and_option_has_help(path: str, command: click.Command) -> None:
+    assert command.help, path
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help or parameter.show_default, (path, parameter.name)
+
+
+def test_the_sample_statement_is_what_the_practice_bank_writes(tmp_path: Path) -> None:
+    from treasury.sandbox import Sandbox
+
+    sample = next((ROOT / "data" / "sample").glob("*.xml"))
+    Sandbox(7).write_bank_files(tmp_path)
+    assert (tmp_path / sample.name).read_bytes() == sample.read_bytes()
