@@ -40,6 +40,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     filters: dict[str, str] = {}
     owner: str = ""
     """The path parameter that names the account it is of."""
+    narrow: Callable[[World, Call], dict[str, list[str]]] | None = None
+    """Further columns and the values that they may have: for a filter that has to be looked up."""
     members: Callable[[Call], dict[str, str]] | None = None
     """Columns of which one has to have its value: for a list seen from two sides."""
     sort: str = "createdAt"
@@ -63,6 +65,8 @@ def listing(spec: Listing) -> Handler:
         where = {
             column: call.query[name] for name, column in spec.filters.items() if name in call.query
         }
+        if spec.narrow:
+            where |= spec.narrow(world, call)
         if spec.owner:
             where["owner"] = [_account(world, call.path[spec.owner])]
         page = world.store.page(

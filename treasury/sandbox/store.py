@@ -15,9 +15,16 @@ from typing import Final
 
 import msgspec
 
-from treasury.sandbox.shapes import encode
+from treasury.sandbox.shapes import (
+    CompanyBankAccount,
+    CompanyBankAccountItem,
+    CompanyWallet,
+    CompanyWalletItem,
+    brief,
+    encode,
+)
 
-__all__ = ["COLUMNS", "Page", "Record", "Store", "make_record"]
+__all__ = ["COLUMNS", "Page", "Record", "Store", "company_record", "make_record"]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +78,17 @@ def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns
     return Record(kind=kind, item=shown, detail=text, **(given | columns))
 
 
+def company_record(value: CompanyBankAccount | CompanyWallet) -> Record:
+    """The record of one of the company's own bank accounts or wallets."""
+    if isinstance(value, CompanyWallet):
+        item = brief(value, CompanyWalletItem)
+        status, address = value.verification_status, value.address
+        return make_record("company_wallet", value, item, status=status, reference=address)
+    shown = brief(value, CompanyBankAccountItem)
+    status, ramps = value.verification_status, value.supported_ramp_type
+    return make_record("company_bank_account", value, shown, status=status, type=ramps)
+
+
 class Page(msgspec.Struct, frozen=True):
     """The items of one page, and how many records there are in all."""
 
@@ -108,6 +126,14 @@ class Store:
         """Write records, each in the place of the one with its kind and id."""
         with self.transaction():
             self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
+
+    def remove(self, kind: str, **where: str) -> None:
+        """Forget the records of a kind whose columns have these values."""
+        clauses = "".join(f" and {_known(column)} = ?" for column in where)
+        self.db.execute(
+            f"delete from records where kind = ?{clauses}",  # noqa: S608 - _known
+            [kind, *where.values()],
+        )
 
     def remember(self, **facts: str) -> None:
         """Keep single values by name."""
