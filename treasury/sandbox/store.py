@@ -151,6 +151,13 @@ class Store:
         ).fetchone()
         return None if row is None else str(row[0])
 
+    def owners(self, kind: str, peer: str) -> list[str]:
+        """The owners of the records of a kind that have this peer."""
+        rows = self.db.execute(
+            "select owner from records where kind = ? and peer = ? order by position", (kind, peer)
+        )
+        return [owner for (owner,) in rows]
+
     def page(
         self,
         kind: str,
