@@ -1,0 +1,154 @@
+"""The building blocks of every panel: a frame says what is on screen, the browser draws it.
+
+A frame is plain data made anew for each change; the page compares it with what it shows and changes
+only what differs, so focus and a half-typed word survive. Blocks stand in one order, and what
+confirms is always below what proposed: Confirm never appears where Approve was.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+__all__ = [
+    "Button",
+    "Column",
+    "Fact",
+    "Field",
+    "Frame",
+    "Line",
+    "Message",
+    "Pager",
+    "Press",
+    "Progress",
+    "Row",
+    "Step",
+    "Table",
+]
+
+Look = Literal["plain", "strong", "quiet", "code", "good", "warn"]
+Tone = Literal["go", "stop"]
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of text."""
+
+    text: str
+    look: Look = "plain"
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column's heading; amounts are aligned at the end."""
+
+    label: str
+    end: bool = False
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A row: `key` comes back when it is chosen, `label` is what a screen reader says of it."""
+
+    key: str
+    label: str
+    cells: tuple[tuple[Line, ...], ...]
+    may_choose: bool = True
+
+
+class Table(msgspec.Struct, frozen=True):
+    """One page of rows, of which one can be chosen."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    chosen: str | None = None
+
+
+class Button(msgspec.Struct, frozen=True):
+    """`name` comes back when it is pressed."""
+
+    name: str
+    label: str
+    look: Literal["plain", "primary", "danger"] = "plain"
+    enabled: bool = True
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A line to type in; its content comes with the next press."""
+
+    name: str
+    label: str
+    hint: str = ""
+
+
+class Pager(msgspec.Struct, frozen=True):
+    """Which rows of how many are shown, and whether there are more on either side."""
+
+    text: str
+    back: bool = False
+    on: bool = False
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """A name and what it stands for."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A step to confirm: `key` names this one asking, `text` is what is agreed to and journaled."""
+
+    key: str
+    title: str
+    text: str
+    facts: tuple[Fact, ...]
+    buttons: tuple[Button, ...]
+    notes: tuple[Line, ...] = ()
+    tone: Tone = "go"
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """Work under way; `total` is None where nobody knows how much there is."""
+
+    label: str
+    done: int = 0
+    total: int | None = None
+    may_cancel: bool = True
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What came of the last press. An alert interrupts a screen reader, a status waits."""
+
+    title: str
+    lines: tuple[Line, ...] = ()
+    role: Literal["status", "alert"] = "status"
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a panel shows. `focus` names what takes the focus if the panel has it."""
+
+    title: str
+    notes: tuple[Line, ...] = ()
+    tools: tuple[Button, ...] = ()
+    search: Field | None = None
+    table: Table | None = None
+    empty: str = ""
+    bar: tuple[Button, ...] = ()
+    remark: Field | None = None
+    pager: Pager | None = None
+    step: Step | None = None
+    progress: Progress | None = None
+    message: Message | None = None
+    focus: str = ""
+
+
+class Press(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person did: a button's name, the row chosen then, the step it was in, what is typed.
+
+    `name` is "hello" when a view of the panel appears.
+    """
+
+    name: str
+    chosen: str | None = None
+    step: str | None = None
+    typed: dict[str, str] = {}

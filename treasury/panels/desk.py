@@ -1,0 +1,41 @@
+"""What a panel needs of the workspace that it belongs to."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from treasury.actions import Actions
+from treasury.api import Client
+from treasury.extract import Progress, SyncReport
+from treasury.journal import Journal
+from treasury.lake import Snapshot
+from treasury.settings import Settings
+
+__all__ = ["Desk"]
+
+
+class Desk(Protocol):
+    """The workspace, from below: panels know what it offers and not what it is."""
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings."""
+
+    @property
+    def journal(self) -> Journal:
+        """What people decided."""
+
+    @property
+    def actions(self) -> Actions:
+        """What may be done at the services."""
+
+    def snapshot(self) -> Snapshot:
+        """What the world told us, as of the last commit."""
+
+    def client(self, credential: str) -> Client:
+        """The client with the named credential."""
+
+    def sync(
+        self, *, credential: str | None = None, progress: Progress | None = None
+    ) -> SyncReport:
+        """Pull what the services know."""

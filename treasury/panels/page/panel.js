@@ -1,0 +1,340 @@
+// Draws the frames that the kernel sends and tells it what was pressed.
+//
+// Everything outside comes as text and is set as text: there is no markup in a frame, and nothing
+// here parses any. A frame is compared with what is on screen and only what differs is changed, so
+// focus, a half-typed word and a click under way survive.
+
+// JupyterLab reads the keys of a focused button as commands of its own ("dd" deletes the cell);
+// this attribute keeps it off, and works on the focused element only.
+const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
+const WAITING = "Waiting for the kernel. If nothing appears here, run the cell again.";
+
+let views = 0;
+
+const present = (nodes) => nodes.flat(Infinity).filter(Boolean);
+const h = (tag, props, ...children) => ({ tag, props: props || {}, children: present(children) });
+const when = (condition, make) => (condition ? make() : null);
+
+// ---- comparing what is wanted with what is there
+
+const PROPERTIES = new Set(["text", "key", "checked"]);
+
+function make(node) {
+  const element = document.createElement(node.tag);
+  element.wanted = {};
+  return element;
+}
+
+function update(element, node) {
+  const { props } = node;
+  for (const name of Object.keys(element.wanted)) {
+    if (!(name in props) && !PROPERTIES.has(name)) element.removeAttribute(name);
+  }
+  for (const [name, value] of Object.entries(props)) {
+    if (element.wanted[name] === value) continue;
+    if (name === "text") element.textContent = value;
+    else if (name === "checked") element.checked = value;
+    else if (name !== "key") element.setAttribute(name, value);
+  }
+  element.wanted = props;
+  if (!("text" in props)) patch(element, node.children);
+}
+
+function patch(parent, wanted) {
+  const keyed = new Map();
+  const others = [];
+  for (const child of parent.children) {
+    const key = child.wanted?.key;
+    if (key === undefined) others.push(child);
+    else keyed.set(key, child);
+  }
+  let place = parent.firstElementChild;
+  for (const node of wanted) {
+    const { key } = node.props;
+    let element = key === undefined ? others.find((one) => one.matches(node.tag)) : keyed.get(key);
+    if (element !== undefined && key === undefined) others.splice(others.indexOf(element), 1);
+    if (element !== undefined && element.localName !== node.tag) element = undefined;
+    if (element !== undefined && key !== undefined) keyed.delete(key);
+    element ??= make(node);
+    update(element, node);
+    if (element === place) place = place.nextElementSibling;
+    else parent.insertBefore(element, place);
+  }
+  for (const left of [...keyed.values(), ...others]) left.remove();
+}
+
+// ---- blocks
+
+const line = ({ text, look }) => h("div", { class: `tp-line tp-${look}`, dir: "auto", text });
+
+const button = ({ name, label, look, enabled }, props) =>
+  h("button", {
+    key: name,
+    type: "button",
+    class: `tp-button tp-${look}`,
+    "data-press": name,
+    "data-focus": name,
+    // Not `disabled`: that would throw the focus out of the panel.
+    "aria-disabled": String(!enabled),
+    ...OWN_KEYS,
+    ...props,
+    text: label,
+  });
+
+const field = ({ name, label, hint }, view) =>
+  h(
+    "label",
+    { key: `field-${name}`, class: "tp-field" },
+    h("span", { class: "tp-label", text: label }),
+    h("input", {
+      type: "text",
+      "data-field": name,
+      placeholder: hint,
+      autocomplete: "off",
+      spellcheck: "false",
+      id: `${view}-${name}`,
+      ...OWN_KEYS,
+    }),
+  );
+
+function row(one, table, view) {
+  const choice = h("input", {
+    type: "radio",
+    name: `${view}-row`,
+    value: one.key,
+    "aria-label": one.label,
+    checked: one.key === table.chosen && one.may_choose,
+    ...OWN_KEYS,
+  });
+  const done = h("span", { class: "tp-done", role: "img", "aria-label": "decided", text: "✓" });
+  return h(
+    "tr",
+    { key: one.key, class: one.may_choose ? "" : "tp-settled" },
+    h("td", { class: "tp-choice" }, one.may_choose ? choice : done),
+    one.cells.map((lines, at) => {
+      const { label, end } = table.columns[at];
+      return h("td", { class: end ? "tp-end" : "", "data-label": label }, lines.map(line));
+    }),
+  );
+}
+
+const table = (one, view) =>
+  h(
+    "div",
+    { key: "table", class: "tp-scroll" },
+    h(
+      "table",
+      { class: "tp-table" },
+      h("caption", { class: "tp-unseen", text: one.caption }),
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          h("th", { scope: "col" }, h("span", { class: "tp-unseen", text: "Choose" })),
+          one.columns.map(({ label, end }) =>
+            h("th", { scope: "col", class: end ? "tp-end" : "", text: label }),
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        one.rows.map((each) => row(each, one, view)),
+      ),
+    ),
+  );
+
+const pager = ({ text, back, on }) =>
+  h(
+    "div",
+    { key: "pager", class: "tp-pager" },
+    when(back || on, () => button({ name: "previous", label: "Previous", look: "plain", enabled: back })),
+    h("span", { class: "tp-quiet", text }),
+    when(back || on, () => button({ name: "next", label: "Next", look: "plain", enabled: on })),
+  );
+
+const step = (one, view) =>
+  h(
+    "section",
+    { key: `step-${one.key}`, class: `tp-step tp-${one.tone}`, "aria-labelledby": `${view}-step` },
+    h("h3", { id: `${view}-step`, tabindex: "-1", "data-focus": "step", ...OWN_KEYS, text: one.title }),
+    h("p", { class: "tp-sentence", dir: "auto", text: one.text }),
+    one.notes.map(line),
+    h(
+      "dl",
+      { class: "tp-facts" },
+      one.facts.map((fact) =>
+        h(
+          "div",
+          { key: fact.name },
+          h("dt", { text: fact.name }),
+          h("dd", null, fact.lines.map(line)),
+        ),
+      ),
+    ),
+    h(
+      "div",
+      { class: "tp-bar tp-confirm" },
+      one.buttons.map((each) => button(each, { "data-step": one.key })),
+    ),
+  );
+
+// One place that is always there speaks for progress and for what came of it: a screen reader
+// follows a region that it already knows.
+const live = (progress, message) => {
+  const said = progress ? [] : [message].filter((one) => one?.role === "status");
+  return h(
+    "div",
+    {
+      key: "live",
+      class: said.length ? "tp-message tp-status" : "tp-live",
+      role: "status",
+      tabindex: "-1",
+      "data-focus": said.length ? "message" : "progress",
+      ...OWN_KEYS,
+    },
+    when(progress, () => h("span", { text: progress.label })),
+    said.map(({ title, lines }) => [h("strong", { dir: "auto", text: title }), lines.map(line)]),
+  );
+};
+
+const progress = ({ label, done, total, may_cancel }) =>
+  h(
+    "div",
+    { key: "progress", class: "tp-progress" },
+    h("progress", { "aria-label": label, ...(total === null ? {} : { value: done, max: total }) }),
+    button({ name: "cancel", label: "Cancel", look: "plain", enabled: may_cancel }),
+  );
+
+const alert = ({ title, lines }) =>
+  h(
+    "div",
+    {
+      key: "alert",
+      class: "tp-message tp-alert",
+      role: "alert",
+      tabindex: "-1",
+      "data-focus": "message",
+      ...OWN_KEYS,
+    },
+    h("strong", { dir: "auto", text: title }),
+    lines.map(line),
+  );
+
+const page = (frame, view) => [
+  h(
+    "header",
+    { key: "head", class: "tp-head" },
+    h(
+      "div",
+      null,
+      h("h2", { id: `${view}-title`, text: frame.title }),
+      frame.notes.map(line),
+    ),
+    h(
+      "div",
+      { class: "tp-bar" },
+      frame.tools.map((each) => button(each)),
+    ),
+  ),
+  when(frame.search, () => field(frame.search, view)),
+  when(frame.table, () => table(frame.table, view)),
+  when(frame.empty, () => h("p", { key: "empty", class: "tp-empty", text: frame.empty })),
+  h(
+    "div",
+    { key: "foot", class: "tp-foot" },
+    when(frame.bar.length, () =>
+      h(
+        "div",
+        { key: "bar", class: "tp-bar" },
+        frame.bar.map((each) => button(each)),
+        when(frame.remark, () => field(frame.remark, view)),
+      ),
+    ),
+    when(frame.pager, () => pager(frame.pager)),
+  ),
+  when(frame.step, () => step(frame.step, view)),
+  live(frame.progress, frame.message),
+  when(frame.progress, () => progress(frame.progress)),
+  when(frame.message?.role === "alert", () => alert(frame.message)),
+];
+
+// ---- one view
+
+function render({ model, el }) {
+  const view = `tp-${++views}-${Math.random().toString(36).slice(2, 8)}`;
+  const root = document.createElement("section");
+  root.className = "treasury-panel";
+  const waiting = document.createElement("p");
+  waiting.className = "tp-empty";
+  waiting.textContent = WAITING;
+  root.append(waiting);
+  el.append(root);
+
+  let last = 0;
+  let busy = false;
+  const press = (name, more) => model.send({ name, ...more });
+
+  function draw({ number, frame }) {
+    if (number <= last) return;
+    last = number;
+    busy = Boolean(frame.progress || frame.step);
+    const within = root.contains(document.activeElement);
+    root.setAttribute("aria-labelledby", `${view}-title`);
+    root.setAttribute("aria-busy", String(Boolean(frame.progress)));
+    patch(root, present(page(frame, view)));
+    const lost = within && !root.contains(document.activeElement);
+    if (within && (frame.focus || lost)) focusOn(frame.focus);
+  }
+
+  function focusOn(name) {
+    const places = [`[data-focus="${name}"]`, '[data-focus="approve"]', "button"];
+    const place = places.map((one) => root.querySelector(one)).find(Boolean);
+    place?.focus();
+    place?.scrollIntoView({ block: "nearest" });
+  }
+
+  const typed = () =>
+    Object.fromEntries(
+      [...root.querySelectorAll("[data-field]")].map((one) => [one.dataset.field, one.value]),
+    );
+  const chosen = () => root.querySelector("input[type=radio]:checked")?.value ?? null;
+
+  function onClick(event) {
+    const pressed = event.target.closest("[data-press]");
+    if (pressed) {
+      if (pressed.getAttribute("aria-disabled") === "true") return;
+      const step = pressed.dataset.step ?? null;
+      // The second half of a double click that began elsewhere confirms nothing.
+      if (step !== null && event.detail > 1) return;
+      press(pressed.dataset.press, { chosen: chosen(), step, typed: typed() });
+      return;
+    }
+    if (event.target.matches("input[type=radio]")) {
+      if (busy) event.preventDefault();
+    } else if (getSelection().isCollapsed && !busy) {
+      const choice = event.target.closest("tr")?.querySelector("input[type=radio]");
+      if (choice) choice.checked = true;
+    }
+  }
+
+  function onKey(event) {
+    if (event.key === "Enter" && event.target.matches('[data-field="search"]')) {
+      press("search", { typed: typed() });
+    }
+    if (event.key === "Escape" && !event.defaultPrevented) {
+      const back = event.target.closest(".tp-step")?.querySelector('[data-press="back"]');
+      if (back) back.click();
+    }
+  }
+
+  root.addEventListener("click", onClick);
+  root.addEventListener("keydown", onKey);
+  model.on("msg:custom", draw);
+  press("hello");
+  return () => model.off("msg:custom", draw);
+}
+
+export default { render };

@@ -1,0 +1,80 @@
+"""Pages of a query: DuckDB counts, searches and cuts; only what is on screen leaves the lake.
+
+Nothing is left out silently: a page says which rows of how many it holds, and a search goes over
+all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from treasury.lake import Snapshot
+
+__all__ = ["Page", "read_page"]
+
+SIZE: Final = 12
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Rows `first` … `last` (counted from 1) of `found`, out of `total` without the search."""
+
+    rows: tuple[dict[str, Any], ...] = ()
+    number: int = 0
+    found: int = 0
+    total: int = 0
+    size: int = SIZE
+
+    @property
+    def text(self) -> str:
+        """`1 to 12 of 40 found, 1,000 in all`."""
+        if not self.rows:
+            return f"none found, {self.total:,} in all" if self.total else ""
+        first = self.number * self.size + 1
+        several = f"{first:,} to {first + len(self.rows) - 1:,} of {self.found:,}"
+        return several if self.found == self.total else f"{several} found, {self.total:,} in all"
+
+    @property
+    def is_first(self) -> bool:
+        """Whether there is none before it."""
+        return self.number == 0
+
+    @property
+    def is_last(self) -> bool:
+        """Whether there is none after it."""
+        return (self.number + 1) * self.size >= self.found
+
+
+def read_page(
+    snapshot: Snapshot,
+    query: str,
+    order: str,
+    searched: tuple[str, ...],
+    *,
+    search: str = "",
+    number: int = 0,
+    size: int = SIZE,
+) -> Page:
+    """The page `number` of a query's rows that hold `search` in one of the columns `searched`.
+
+    `query`, `order` and `searched` are ours; `search` is what a person typed, and bound. A page
+    past the end is the last one.
+    """
+    total = _count(snapshot, query, "true", [])
+    columns = ", ".join(searched)
+    where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
+    typed = [search] if search else []
+    found = _count(snapshot, query, where, typed) if search else total
+    number = max(0, min(number, (found - 1) // size))
+    rows = snapshot.sql(
+        f"SELECT * FROM ({query}) WHERE {where}"  # noqa: S608 - our own SQL
+        f" ORDER BY {order} LIMIT ? OFFSET ?",
+        [*typed, size, number * size],
+    )
+    return Page(tuple(rows.to_pylist()), number, found, total, size)
+
+
+def _count(snapshot: Snapshot, query: str, where: str, typed: list[str]) -> int:
+    counted = snapshot.sql(f"SELECT count(*) FROM ({query}) WHERE {where}", typed)  # noqa: S608
+    return int(counted.column(0)[0].as_py())

@@ -1,0 +1,51 @@
+"""A sync as a panel's work: its progress on screen, and Cancel, which stores nothing of it."""
+
+from __future__ import annotations
+
+from treasury.extract import SyncReport
+from treasury.panels.blocks import Line, Message
+from treasury.panels.panel import status
+from treasury.panels.text import instant
+from treasury.panels.work import Work
+
+__all__ = ["SyncProgress", "synced"]
+
+
+class SyncProgress:
+    """Passes on how far a sync is; stopping between two steps undoes all of it."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._total: dict[str, int] = {}
+        self._done: dict[str, int] = {}
+
+    def start(self, task: str, total: int) -> None:
+        """`task`, a table's name, begins and has `total` steps."""
+        self._total[task], self._done[task] = total, 0
+        self._say(task)
+
+    def advance(self, task: str) -> None:
+        """One step is done."""
+        self._done[task] += 1
+        self._say(task)
+
+    def finish(self, task: str) -> None:
+        """The task is done."""
+        self._done[task] = self._total[task]
+        self._work.check()
+
+    def _say(self, task: str) -> None:
+        name = task.replace("_", " ")
+        self._work.say(f"Syncing {name}", self._done[task], self._total[task] or None)
+
+
+def synced(report: SyncReport) -> Message:
+    """What the sync brought."""
+    new = sum(table.new for table in report.tables)
+    changed = sum(table.changed for table in report.tables)
+    skipped = [
+        Line(f"{skip.table} stayed as it was: {skip.why}", "warn") for skip in report.skipped
+    ]
+    notices = [Line(notice, "warn") for notice in report.notices]
+    brought = Line(f"{new:,} new and {changed:,} changed records, known at {instant(report.at)}")
+    return status("Synced", brought, *skipped, *notices)
