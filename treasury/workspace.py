@@ -122,11 +122,15 @@ class Workspace:
 
     # What it amounts to
 
-    def reconcile(self, month: str | Month) -> Reconciliation:
-        """Reconcile a month: each bank line in one outcome, and what waits, is missing or due."""
+    def reconcile(self, month: str | Month | None = None) -> Reconciliation:
+        """Reconcile a month: each bank line in one outcome, and what waits, is missing or due.
+
+        Without a month it is the last one that has ended. Raises NothingStored.
+        """
         from treasury.reconcile import reconcile_month
 
-        return reconcile_month(self.snapshot(), self._question(month), self._decisions())
+        question = self._question(self._last_month() if month is None else month)
+        return reconcile_month(self.snapshot(), question, self._decisions())
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""
@@ -135,7 +139,7 @@ class Workspace:
         month = Month.of(self.now().astimezone(self.settings.zone).date())
         return Rows(awaiting_funds(self.snapshot(), self._question(month), self._decisions()))
 
-    def fees(self, month: str | Month) -> Fees:
+    def fees(self, month: str | Month | None = None) -> Fees:
         """Fees of the requests completed in the month, each in its own currency."""
         from treasury.report import fees_of
 
@@ -152,12 +156,10 @@ class Workspace:
         """The first screen, for the month given or else the last one that has ended."""
         from treasury.report import first_screen
 
-        chosen = _month(month) if month is not None else self._last_month()
-        report = self.folder / "close" / str(chosen) / "report.html"
+        result = self.reconcile(month)
+        report = self.folder / "close" / str(result.month) / "report.html"
         return first_screen(
-            self.reconcile(chosen),
-            zone=self.settings.zone,
-            report=report if report.is_file() else None,
+            result, zone=self.settings.zone, report=report if report.is_file() else None
         )
 
     # What people decide

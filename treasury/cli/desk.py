@@ -27,7 +27,9 @@ __all__ = [
     "sync",
 ]
 
-month_option = click.option("--month", required=True, metavar="YYYY-MM", help="The month.")
+month_option = click.option(
+    "--month", metavar="YYYY-MM", help="The month; the last one that ended if not given."
+)
 as_of_option = click.option(
     "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
 )
@@ -118,12 +120,14 @@ def list_statements(context: click.Context, form: str, as_of: str | None) -> Non
 
 @click.command()
 @month_option
-@click.option("--open", "only_open", is_flag=True, help="Only lines that need a person.")
+@click.option(
+    "--open", "only_open", is_flag=True, help="Only lines that need a person, earlier months' too."
+)
 @as_of_option
 @format_option
 @click.pass_context
 def reconcile(
-    context: click.Context, month: str, only_open: bool, as_of: str | None, form: str
+    context: click.Context, month: str | None, only_open: bool, as_of: str | None, form: str
 ) -> None:
     """Reconcile a month: every bank line with its one outcome and the reason."""
     from treasury.report import outcome_word, reconciliation_summary
@@ -132,7 +136,8 @@ def reconcile(
     result = workspace.reconcile(month)
     lines = result.lines
     if only_open:
-        lines = lines.filter(pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON)))
+        needed = lines.filter(pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON)))
+        lines = pa.concat_tables([result.earlier_lines, needed])
     if form == "table":
         click.echo(reconciliation_summary(result, zone=workspace.settings.zone))
         words = [outcome_word(row) for row in lines.to_pylist()]
@@ -180,7 +185,7 @@ def awaiting_funds(context: click.Context, as_of: str | None, form: str) -> None
 @format_option
 @click.pass_context
 def fees(
-    context: click.Context, month: str, as_of: str | None, per_request: bool, form: str
+    context: click.Context, month: str | None, as_of: str | None, per_request: bool, form: str
 ) -> None:
     """Report the fees of the requests completed in a month."""
     result = workspace_of(context, as_of).fees(month)
@@ -191,7 +196,7 @@ def fees(
 
 
 @click.command()
-@month_option
+@click.option("--month", required=True, metavar="YYYY-MM", help="The month.")
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Folder to write to; close/MONTH if not given."
 )
@@ -204,7 +209,7 @@ def close(context: click.Context, month: str, out: str | None) -> None:
 
 
 @click.command()
-@click.option("--month", metavar="YYYY-MM", help="The month; the last one that ended if not given.")
+@month_option
 @as_of_option
 @click.pass_context
 def status(context: click.Context, month: str | None, as_of: str | None) -> None:

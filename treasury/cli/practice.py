@@ -130,7 +130,7 @@ def demo(context: click.Context, scenario: str, seed: int) -> None:
             with TerminalProgress() as progress:
                 _step("sync", lambda: workspace.sync(progress=progress))
             _step("statements", lambda: workspace.statements.add(files))
-            _step("close", lambda: workspace.close(month))
+            _step("close", lambda: workspace.close(month).report)
         finally:
             workspace.close_clients()
     click.echo()
