@@ -249,7 +249,8 @@ def test_who_may_decide_what(callers: dict[str, Any]) -> None:
     ]  # fmt: skip
     for name, verb in refused:
         answer = callers[name].decide(f"{request['id']}/{verb}", body)
-        assert (answer.status_code, answer.json()["errors"][0]["code"]) == (403, "FORBIDDEN")
+        code = "FORBIDDEN" if name == "checker" else "INSUFFICIENT_SCOPE"
+        assert (answer.status_code, answer.json()["errors"][0]["code"]) == (403, code)
     cancelled = callers["maker"].decide(f"{request['id']}/cancel", body)
     assert cancelled.json()["result"]["status"] == "CANCELLED"
 

@@ -19,6 +19,7 @@ from starlette.types import ExceptionHandler
 
 from treasury.sandbox import finance, ramp
 from treasury.sandbox.http import Call, Refusal, Reply, Route
+from treasury.sandbox.people import SCOPES
 from treasury.sandbox.tokens import Tokens
 from treasury.sandbox.world import World
 
@@ -86,6 +87,8 @@ def _serve(world: World, tokens: Tokens, route: Route, request: Request, body: b
         raise Refusal(401, "UNAUTHORIZED", "The token is missing or expired.")
     if user.role not in route.roles:
         raise Refusal(403, "FORBIDDEN", f"{user.role} may not do this.")
+    if route.scope and route.scope not in SCOPES[user.role]:
+        raise Refusal(403, "INSUFFICIENT_SCOPE", f"{user.role} does not hold {route.scope}.")
     query = parse_qs(request.url.query)
     address = f"{request.method} {request.url.path}"
     parameters = dict(request.path_params)

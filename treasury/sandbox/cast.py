@@ -32,9 +32,21 @@ from treasury.sandbox.shapes import (
     bare,
 )
 
-__all__ = ["COMPANY", "FEES", "PAYOUT_IBAN", "PLATFORM", "USERS", "Cast", "Payer", "make_cast"]
+__all__ = [
+    "CHAINS",
+    "COMPANY",
+    "FEES",
+    "PAYOUT_IBAN",
+    "PLATFORM",
+    "USERS",
+    "Cast",
+    "Payer",
+    "make_cast",
+]
 
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
+CHAINS: Final = ("ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "SUI")
+"""The networks of the ramp."""
 OPENED: Final = datetime(2026, 5, 4, 8, 12, 31, tzinfo=UTC)
 
 COMPANY: Final = Company(

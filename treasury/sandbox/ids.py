@@ -51,6 +51,10 @@ class Ids:
         """An opaque access token."""
         return f"{self._random.getrandbits(256):064x}"
 
+    def below(self, end: int) -> int:
+        """A whole number from 0 to `end`, which it does not reach."""
+        return self._random.randrange(end)
+
     def reference_code(self) -> str:
         """A virtual account's code, XXX-XXXX-NNN."""
         middle = "".join(self._random.choices(_ALPHABET, k=4))

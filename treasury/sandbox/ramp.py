@@ -1,77 +1,38 @@
-"""The ramp service's operations, as a table, and the three decisions on a ramp request.
-
-Who may do what follows the roles of the specification: an administrator approves and rejects (never
-a request of their own making), a creator cancels their own. A decision is taken on the version that
-the caller saw; a stale one is a conflict.
-"""
+"""The ramp service's operations, as a table, and its reference data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-from typing import Any, Final
+from decimal import Decimal
+from typing import Any, Final, Literal
 
-from treasury.sandbox.http import (
-    ADMIN,
-    MANAGERS,
-    Call,
-    Handler,
-    Refusal,
-    Reply,
-    Route,
-    invalid,
-    missing,
-    result,
+import msgspec
+
+from treasury.money import fee_of
+from treasury.sandbox.cast import CHAINS
+from treasury.sandbox.company_records import (
+    change_bank_account,
+    change_wallet,
+    create_bank_account,
+    create_wallet,
 )
+from treasury.sandbox.http import Call, Handler, Reply, Route, result
 from treasury.sandbox.lists import Listing, all_of, detail_of, listing
-from treasury.sandbox.ramps import Life
-from treasury.sandbox.shapes import CryptoCurrency, FiatCurrency, RampRequest, User, decode, encode
+from treasury.sandbox.people import invite
+from treasury.sandbox.ramp_requests import (
+    add_hash,
+    amount_of,
+    anyone,
+    change_amount,
+    create,
+    decide,
+    not_the_creator,
+    only_the_creator,
+)
+from treasury.sandbox.ramps import Life, tier_percentage
+from treasury.sandbox.shapes import CryptoCurrency, FiatCurrency, encode, number
 from treasury.sandbox.world import World
 
 __all__ = ["ROUTES"]
-
-_Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
-
-
-def _decide(name: str, step: _Step, may: Callable[[RampRequest, User], str | None]) -> Handler:
-    """The handler of a decision; `may` says why a user may not take it."""
-
-    def serve(world: World, call: Call) -> Reply:
-        text = world.store.detail("ramp_request", call.path["id"])
-        if text is None:
-            raise missing("ramp request")
-        request = decode(text, RampRequest)
-        if refused := may(request, call.user):
-            raise Refusal(403, "FORBIDDEN", refused)
-        version = call.body.get("version")
-        if not isinstance(version, int) or isinstance(version, bool):
-            raise invalid("version is required.")
-        if version != request.version:
-            raise Refusal(
-                409, "OPTIMISTIC_LOCK_EXCEPTION", "Resource changed; read it again and retry."
-            )
-        if request.status != "AWAITING_APPROVAL":
-            code = f"RAMP_REQUEST_NOT_IN_{name}_STATE"
-            raise Refusal(400, code, f"The ramp request is {request.status}.")
-        return result(
-            encode(world.change(step(world.life, request, call.user, world.clock.tick())))
-        )
-
-    return serve
-
-
-def _not_the_creator(request: RampRequest, user: User) -> str | None:
-    same = request.creator.user_id == user.id
-    return "The creator of a ramp request may not approve it." if same else None
-
-
-def _only_the_creator(request: RampRequest, user: User) -> str | None:
-    same = request.creator.user_id == user.id
-    return None if same else "Only the creator of a ramp request may cancel it."
-
-
-def _anyone(_: RampRequest, __: User) -> None:
-    return None
 
 
 def _pairs(*, on_ramp: bool) -> Handler:
@@ -101,11 +62,29 @@ def _constant(value: object) -> Handler:
     return serve
 
 
+class _Asked(msgspec.Struct, frozen=True):
+    amount: msgspec.Raw
+    type: Literal["ON_RAMP", "OFF_RAMP"]
+
+
+def _calculate(world: World, call: Call) -> Reply:
+    """The fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
+    asked = call.read(_Asked)
+    unit = "EUR" if asked.type == "ON_RAMP" else "USDC"
+    amount = amount_of(world, asked.amount, unit)
+    percentage = tier_percentage(asked.type, amount)
+    fee: dict[str, Decimal] = {
+        "amount": number(fee_of(amount, percentage, unit)),
+        "percentage": number(percentage),
+    }
+    return result(encode(fee))
+
+
 def _company(world: World, _: Call) -> Reply:
     return result(world.store.page("company", {}).items[0])
 
 
-_CHAINS: Final = {"supportedChains": ["ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "SUI"]}
+_CHAINS: Final = {"supportedChains": CHAINS}
 _BANK_CONFIG: Final = {
     "enabledAccountTypes": [
         {"type": "EUR_SEPA", "description": "SEPA credit transfer"},
@@ -153,28 +132,49 @@ _WALLETS: Final = Listing(
 ROUTES: Final = (
     Route("GET", "/company", _company),
     Route("GET", "/company/users", all_of("user")),
+    Route("POST", "/company/users/invite", invite, scope="manage:company-users"),
     Route("GET", "/company-bank-accounts", listing(_BANK_ACCOUNTS)),
+    Route(
+        "POST", "/company-bank-accounts", create_bank_account, scope="manage:company-bank-account"
+    ),
     Route("GET", "/company-bank-accounts/{id}", detail_of("company_bank_account", "bank account")),
+    Route(
+        "PATCH",
+        "/company-bank-accounts/{id}",
+        change_bank_account,
+        scope="manage:company-bank-account",
+    ),
     Route("GET", "/company-wallets", listing(_WALLETS)),
+    Route("POST", "/company-wallets", create_wallet, scope="manage:company-wallet"),
     Route("GET", "/company-wallets/{id}", detail_of("company_wallet", "wallet")),
+    Route("PATCH", "/company-wallets/{id}", change_wallet, scope="manage:company-wallet"),
     Route("GET", "/ramp-requests", listing(_REQUESTS)),
+    Route("POST", "/ramp-requests", create, scope="create:ramp-request"),
     Route("GET", "/ramp-requests/on-ramp/pairs", _pairs(on_ramp=True)),
     Route("GET", "/ramp-requests/off-ramp/pairs", _pairs(on_ramp=False)),
     Route("GET", "/ramp-requests/{id}", detail_of("ramp_request", "ramp request")),
     Route(
         "POST",
         "/ramp-requests/{id}/approve",
-        _decide("APPROVABLE", Life.approve, _not_the_creator),
-        ADMIN,
+        decide("APPROVABLE", Life.approve, not_the_creator),
+        scope="approve:ramp-request",
     ),
-    Route("POST", "/ramp-requests/{id}/reject", _decide("REJECTABLE", Life.reject, _anyone), ADMIN),
+    Route(
+        "POST",
+        "/ramp-requests/{id}/reject",
+        decide("REJECTABLE", Life.reject, anyone),
+        scope="reject:ramp-request",
+    ),
     Route(
         "POST",
         "/ramp-requests/{id}/cancel",
-        _decide("CANCELLABLE", Life.cancel, _only_the_creator),
-        MANAGERS,
+        decide("CANCELLABLE", Life.cancel, only_the_creator),
+        scope="cancel:ramp-request",
     ),
+    Route("PUT", "/ramp-requests/{id}/amount", change_amount, scope="edit:ramp-request"),
+    Route("PATCH", "/ramp-requests/{id}/tx-hash", add_hash, scope="edit:ramp-request"),
     Route("GET", "/fees", all_of("fee")),
+    Route("POST", "/fees/calculate", _calculate),
     Route("GET", "/fiat-currencies", all_of("fiat_currency")),
     Route("GET", "/crypto-currencies", all_of("crypto_currency")),
     Route("GET", "/chains", _constant(_CHAINS)),

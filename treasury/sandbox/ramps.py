@@ -11,17 +11,28 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from treasury.money import convert, fee_of, net_crypto
 from treasury.sandbox.cast import COMPANY, FEES, PLATFORM, Cast
 from treasury.sandbox.ids import Ids
-from treasury.sandbox.shapes import Event, RampItem, RampRequest, User, brief, encode, number, zulu
+from treasury.sandbox.shapes import (
+    CompanyBankAccount,
+    CompanyWallet,
+    Event,
+    RampItem,
+    RampRequest,
+    User,
+    brief,
+    encode,
+    number,
+    zulu,
+)
 from treasury.sandbox.store import Record
 
-__all__ = ["Life", "record_of"]
+__all__ = ["Life", "record_of", "tier_percentage"]
 
 _ASSETS: Final = {"USDC": 0, "EURC": 1}  # their places in the cast's cryptocurrencies
 
@@ -44,31 +55,24 @@ class Life:
         user: User,
         at: datetime,
         id: str = "",  # noqa: A002 - the services' word
+        wallet: CompanyWallet | None = None,
+        bank: CompanyBankAccount | None = None,
     ) -> RampRequest:
-        """A new request, awaiting approval."""
+        """A new request, awaiting approval; without a wallet or bank account, the usual one's."""
         cast = self._cast
         crypto = cast.crypto[_ASSETS[asset]]
-        on_ramp = ramp_type == "ON_RAMP"
-        fiat = amount if on_ramp else convert(amount, rate, "EUR")
-        percentage = _percentage(ramp_type, fiat)
-        fee = fee_of(fiat, percentage, "EUR")
-        coins = net_crypto(fiat, fee, rate, asset) if on_ramp else amount
-        wallet = next(w for w in cast.wallets if w.chain == crypto.chain) if on_ramp else None
-        bank = None if on_ramp else cast.bank_accounts[0]
+        if ramp_type == "ON_RAMP":
+            wallet = wallet or next(w for w in cast.wallets if w.chain == crypto.chain)
+        else:
+            bank = bank or cast.bank_accounts[0]
         return RampRequest(
             id=id or self._ids.uuid(),
             company_id=COMPANY.id,
             company_name=COMPANY.name,
             ramp_type=ramp_type,
             status="AWAITING_APPROVAL",
-            amount=number(amount),
-            net_amount=number(fiat - fee),
-            fiat_amount=number(fiat),
-            fiat_net_amount=number(fiat - fee),
-            crypto_amount=number(coins),
-            fiat_fee_amount=number(fee),
             exchange_rate=number(rate),
-            fee_percentage=number(percentage),
+            **_amounts(ramp_type, amount, rate, asset),
             payment_reference=reference,
             payment_received=False,
             created_at=zulu(at),
@@ -94,6 +98,15 @@ class Life:
         return self._step(
             request, ("APPROVED", "STATUS_CHANGED"), user, at, status="AWAITING_FUNDS"
         )
+
+    def change_amount(
+        self, request: RampRequest, user: User, amount: Decimal, at: datetime
+    ) -> RampRequest:
+        """Another amount at the same rate; the fee and the other side follow."""
+        asset = request.crypto_currency.currency
+        changes = _amounts(request.ramp_type, amount, request.exchange_rate, asset)
+        told = {"previousAmount": request.amount, "newAmount": number(amount)}
+        return self._step(request, ("AMOUNT_CHANGED",), user, at, told, **changes)
 
     def reject(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
         """Turned down by a colleague."""
@@ -133,19 +146,39 @@ class Life:
             status="SUCCEEDED", blockchain_transaction_hash=self._ids.hash(),
         )  # fmt: skip
 
+    def fail(self, request: RampRequest, at: datetime) -> RampRequest:
+        """The service could not carry it out."""
+        return self._step(request, ("FAILED",), PLATFORM, at, status="FAILED")
+
+    def release(self, request: RampRequest, at: datetime) -> RampRequest:
+        """No longer held: back to where it was."""
+        deposit = request.deposit_bank_account or request.deposit_wallet
+        status = "AWAITING_FUNDS" if deposit else "AWAITING_APPROVAL"
+        if request.payment_received:
+            status = "PROCESSING"
+        return self._step(request, ("STATUS_CHANGED",), PLATFORM, at, status=status)
+
     def _step(
         self,
         request: RampRequest,
         kinds: tuple[str, ...],
         user: User,
         at: datetime,
+        told: dict[str, Decimal] | None = None,
         **changes: object,
     ) -> RampRequest:
         version = request.version + 1
-        events = [*request.events, *(self._event(kind, user, at, version) for kind in kinds)]
+        events = [*request.events, *(self._event(kind, user, at, version, told) for kind in kinds)]
         return msgspec.structs.replace(request, events=events, version=version, **changes)
 
-    def _event(self, kind: str, user: User, at: datetime, version: int) -> Event:
+    def _event(
+        self,
+        kind: str,
+        user: User,
+        at: datetime,
+        version: int,
+        told: dict[str, Decimal] | None = None,
+    ) -> Event:
         return Event(
             id=self._ids.uuid(),
             event_type=kind,
@@ -155,12 +188,33 @@ class Life:
             role=user.role,
             created_at=zulu(at),
             version=version,
+            metadata=told,
         )
 
 
-def _percentage(ramp_type: str, fiat: Decimal) -> Decimal:
+def tier_percentage(ramp_type: str, volume: Decimal) -> Decimal:
+    """The fee's percentage of a volume; the last tier holds beyond its end."""
     tiers = [fee for fee in FEES if fee.type == ramp_type]
-    return next((t.percentage for t in tiers if fiat < t.max_volume), tiers[-1].percentage)
+    return next((t.percentage for t in tiers if volume < t.max_volume), tiers[-1].percentage)
+
+
+def _amounts(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> dict[str, Any]:
+    """Every amount of a request that follows from what was asked for and the rate."""
+    on_ramp = ramp_type == "ON_RAMP"
+    fiat = amount if on_ramp else convert(amount, rate, "EUR")
+    percentage = tier_percentage(ramp_type, fiat)
+    fee = fee_of(fiat, percentage, "EUR")
+    coins = net_crypto(fiat, fee, rate, asset) if on_ramp else amount
+    told = {
+        "amount": amount,
+        "net_amount": fiat - fee,
+        "fiat_amount": fiat,
+        "fiat_net_amount": fiat - fee,
+        "crypto_amount": coins,
+        "fiat_fee_amount": fee,
+        "fee_percentage": percentage,
+    }
+    return {name: number(value) for name, value in told.items()}
 
 
 def record_of(request: RampRequest) -> Record:

@@ -278,13 +278,13 @@ class CompanyBankAccount(Shape, frozen=True, kw_only=True):
     name: str
     bank_name: str
     company_name: str
-    email: str
-    phone_number: str
+    email: str | None = None
+    phone_number: str | None = None
     bank_country: str
     beneficiary_address_line1: str
-    beneficiary_address_line2: str
+    beneficiary_address_line2: str | None = None
     beneficiary_city: str
-    beneficiary_state: str
+    beneficiary_state: str | None = None
     beneficiary_postal_code: str
     beneficiary_country: str
     bank_account_type: str
@@ -298,6 +298,12 @@ class CompanyBankAccount(Shape, frozen=True, kw_only=True):
     bic: str | None = None
     account_number: str | None = None
     sort_code: str | None = None
+    routing_number: str | None = None
+    intermediary_bic: str | None = None
+    currency: str | None = None
+    bank_street_address: str | None = None
+    bank_city: str | None = None
+    bank_postal_code: str | None = None
 
 
 class CompanyWalletItem(Shape, frozen=True, kw_only=True):

@@ -158,6 +158,14 @@ class Store:
         )
         return [owner for (owner,) in rows]
 
+    def last_reference(self, kind: str, beginning: str) -> str:
+        """The greatest reference of a kind that begins so; empty where there is none."""
+        (found,) = self.db.execute(
+            "select max(reference) from records where kind = ? and reference between ? and ?",
+            (kind, beginning, beginning + "~"),
+        ).fetchone()
+        return found or ""
+
     def page(
         self,
         kind: str,

@@ -28,14 +28,9 @@ from treasury.sandbox.ledger import Ledger
 from treasury.sandbox.lines import Book, StatementAccount
 from treasury.sandbox.plans import plans
 from treasury.sandbox.ramps import Life, record_of
-from treasury.sandbox.shapes import (
-    CompanyBankAccountItem,
-    CompanyWalletItem,
-    RampRequest,
-    brief,
-)
+from treasury.sandbox.shapes import RampRequest, decode
 from treasury.sandbox.state import is_new, open_store
-from treasury.sandbox.store import Record, make_record
+from treasury.sandbox.store import Record, company_record, make_record
 from treasury.sandbox.transfers import Wallets
 
 __all__ = ["SCENARIOS", "World"]
@@ -90,6 +85,10 @@ class World:
         self._seed, self._acts = seed, int(facts["acts"])
         self.lock = threading.RLock()
         """Held while a call reads or changes anything here."""
+        self.bounds = (Decimal(0), Decimal("1e12"))
+        """The least and the most that a ramp request may be of."""
+        self.on_change: Callable[[RampRequest, str], object] | None = None
+        """Told each ramp request's next state and the status before it; empty for a new one."""
         self._acting = False
         self._after: list[Callable[[], object]] = []
 
@@ -140,7 +139,11 @@ class World:
 
     def change(self, request: RampRequest) -> RampRequest:
         """Write a request's next state."""
+        before = self.store.detail("ramp_request", request.id)
         self.store.put([record_of(request)])
+        if self.on_change is not None:
+            status = decode(before, RampRequest).status if before else ""
+            self.on_change(request, status)
         return request
 
 
@@ -201,16 +204,8 @@ def _ramp(cast: Cast) -> Iterator[Record]:
     yield make_record("company", COMPANY)
     for user in USERS.values():
         yield make_record("user", user, type=user.role)
-    for bank in cast.bank_accounts:
-        yield make_record(
-            "company_bank_account", bank, brief(bank, CompanyBankAccountItem),
-            status=bank.verification_status, type=bank.supported_ramp_type,
-        )  # fmt: skip
-    for wallet in cast.wallets:
-        yield make_record(
-            "company_wallet", wallet, brief(wallet, CompanyWalletItem),
-            status=wallet.verification_status, reference=wallet.address,
-        )  # fmt: skip
+    yield from map(company_record, cast.bank_accounts)
+    yield from map(company_record, cast.wallets)
     for fee in FEES:
         yield make_record("fee", fee, type=fee.type)
     for fiat in cast.fiat:

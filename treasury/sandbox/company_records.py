@@ -1,0 +1,240 @@
+"""The company's own bank accounts and wallets: created, renamed, verified.
+
+What an account needs follows from its type, by one table: the specification's fields and those that
+deployed services ask for besides, so that whatever passes here passes there. A bank account is
+reviewed by the next TARGET day; a wallet waits until somebody proves it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Final, Literal, TypeVar
+
+import msgspec
+
+from treasury.calendar import next_target_day
+from treasury.sandbox.cast import CHAINS, COMPANY
+from treasury.sandbox.clock import at
+from treasury.sandbox.http import Call, Reply, invalid, missing, result, stale
+from treasury.sandbox.ids import is_iban
+from treasury.sandbox.shapes import (
+    CompanyBankAccount,
+    CompanyWallet,
+    decode,
+    encode,
+    zulu,
+)
+from treasury.sandbox.store import company_record
+from treasury.sandbox.world import World
+
+__all__ = [
+    "Verification", "change_bank_account", "change_wallet", "company_bank_account",
+    "company_wallet", "create_bank_account", "create_wallet", "schedule_reviews", "verify",
+]  # fmt: skip
+
+REVIEW: Final = "company_bank_account.review"
+
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+_Country = Annotated[str, msgspec.Meta(pattern="^[A-Z]{2}$")]
+Verification = Literal["PENDING", "VERIFIED", "DENIED"]
+
+
+class _NewBankAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    bank_account_type: Literal[
+        "EUR_SEPA", "USD_WIRE", "USD_ACH", "USD_SWIFT", "GBP_FPS", "GBP_CHAPS", "OTHER_SWIFT"
+    ]
+    supported_ramp_type: Literal["ON_RAMP", "OFF_RAMP", "ON_AND_OFF_RAMP"]
+    name: _Text
+    bank_name: _Text
+    company_name: _Text
+    bank_country: _Country
+    beneficiary_address_line1: _Text
+    beneficiary_address_line2: _Text | None = None
+    beneficiary_city: _Text
+    beneficiary_state: _Text | None = None
+    beneficiary_postal_code: _Text
+    beneficiary_country: _Country
+    email: _Text | None = None
+    phone_number: _Text | None = None
+    iban: _Text | None = None
+    bic: _Text | None = None
+    intermediary_bic: _Text | None = None
+    account_number: _Text | None = None
+    sort_code: _Text | None = None
+    routing_number: _Text | None = None
+    currency: _Text | None = None
+    bank_street_address: _Text | None = None
+    bank_city: _Text | None = None
+    bank_postal_code: _Text | None = None
+
+
+class _NewWallet(msgspec.Struct, frozen=True, rename="camel"):
+    address: _Text
+    chain: str
+    description: Annotated[str, msgspec.Meta(max_length=500)] = ""
+
+
+class _Rename(msgspec.Struct, frozen=True):
+    version: int
+    name: _Text
+
+
+class _Describe(msgspec.Struct, frozen=True):
+    version: int
+    description: Annotated[str, msgspec.Meta(max_length=500)]
+
+
+_Check = Callable[[str], object]
+
+
+def _matches(pattern: str) -> _Check:
+    return re.compile(pattern, re.ASCII).fullmatch
+
+
+_BIC: Final = _matches(r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?")
+_ANY: Final = _matches(r"(?s).+")
+_US: Final = {"account_number": _matches(r"\d{8,17}"), "routing_number": _matches(r"\d{9}")}
+_UK: Final = {"account_number": _matches(r"\d{8}"), "sort_code": _matches(r"\d{6}")}
+_FOREIGN_NUMBER: Final = _matches(r"[A-Z0-9]{1,34}")
+_NEEDS: Final[dict[str, dict[str, _Check]]] = {
+    "EUR_SEPA": {"iban": is_iban, "bic": _BIC},
+    "USD_WIRE": {**_US, "email": _ANY, "beneficiary_state": _ANY},
+    "USD_ACH": {**_US, "email": _ANY, "beneficiary_state": _ANY},
+    "USD_SWIFT": {
+        "bic": _BIC,
+        "account_number": _FOREIGN_NUMBER,
+        "bank_street_address": _ANY,
+        "bank_city": _ANY,
+        "bank_postal_code": _ANY,
+        "beneficiary_state": _ANY,
+    },
+    "GBP_FPS": _UK,
+    "GBP_CHAPS": _UK,
+    "OTHER_SWIFT": {"currency": _matches("[A-Z]{3}"), "bic": _BIC},
+}
+"""What each type must have, and what it must look like."""
+
+
+def create_bank_account(world: World, call: Call) -> Reply:
+    """A bank account, to be reviewed by the next TARGET day."""
+    body = call.read(_NewBankAccount)
+    for name, check in _NEEDS[body.bank_account_type].items():
+        _needed(body, name, check)
+    if body.bank_account_type == "OTHER_SWIFT":
+        if body.iban is None:
+            _needed(body, "account_number", _FOREIGN_NUMBER)
+        else:
+            _needed(body, "iban", is_iban)
+    moment = zulu(world.clock.tick())
+    account = CompanyBankAccount(
+        id=world.ids.uuid(),
+        company_id=COMPANY.id,
+        verification_status="PENDING",
+        created_at=moment,
+        updated_at=moment,
+        version=0,
+        **msgspec.structs.asdict(body),
+    )
+    review = at(next_target_day(world.clock.today), "10:00")
+    world.agenda.add(review, REVIEW, account.id)
+    return result(encode(_keep(world, account)), 201)
+
+
+def _needed(body: _NewBankAccount, name: str, check: _Check) -> None:
+    value = getattr(body, name)
+    said = msgspec.structs.fields(_NewBankAccount)
+    field = next(field.encode_name for field in said if field.name == name)
+    if value is None:
+        raise invalid(f"{field} is required for {body.bank_account_type}.")
+    if not check(value):
+        raise invalid(f"{field} is not valid for {body.bank_account_type}.")
+
+
+def create_wallet(world: World, call: Call) -> Reply:
+    """A wallet, to be verified once its owner has proved that it is theirs."""
+    body = call.read(_NewWallet)
+    if body.chain not in CHAINS:
+        raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
+    moment = zulu(world.clock.tick())
+    wallet = CompanyWallet(
+        id=world.ids.uuid(),
+        company_id=COMPANY.id,
+        verification_status="PENDING",
+        created_at=moment,
+        updated_at=moment,
+        version=0,
+        **msgspec.structs.asdict(body),
+    )
+    return result(encode(_keep(world, wallet)), 201)
+
+
+def change_bank_account(world: World, call: Call) -> Reply:
+    """Another name for a bank account; the rest of it stands."""
+    return _change(world, company_bank_account(world, call.path["id"]), call.read(_Rename))
+
+
+def change_wallet(world: World, call: Call) -> Reply:
+    """Another description for a wallet."""
+    return _change(world, company_wallet(world, call.path["id"]), call.read(_Describe))
+
+
+def _change(
+    world: World, record: CompanyBankAccount | CompanyWallet, change: _Rename | _Describe
+) -> Reply:
+    if change.version != record.version:
+        raise stale()
+    changed = msgspec.structs.replace(
+        record,
+        **msgspec.structs.asdict(change)
+        | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
+    )
+    return result(encode(_keep(world, changed)))
+
+
+def company_bank_account(world: World, id: str) -> CompanyBankAccount:  # noqa: A002 - the services' word
+    """The bank account of an id; 404 where there is none."""
+    text = world.store.detail("company_bank_account", id)
+    if text is None:
+        raise missing("bank account")
+    return decode(text, CompanyBankAccount)
+
+
+def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the services' word
+    """The wallet of an id; 404 where there is none."""
+    text = world.store.detail("company_wallet", id)
+    if text is None:
+        raise missing("wallet")
+    return decode(text, CompanyWallet)
+
+
+def verify(world: World, record: CompanyBankAccount | CompanyWallet, status: Verification) -> None:
+    """The provider's review of a record has come to a result."""
+    moment = zulu(world.clock.tick())
+    changed = msgspec.structs.replace(
+        record,
+        verification_status=status,
+        verified_at=moment if status == "VERIFIED" else None,
+        updated_at=moment,
+        version=record.version + 1,
+    )
+    _keep(world, changed)
+
+
+def schedule_reviews(world: World) -> None:
+    """Let the agenda's reviews verify whatever is still pending when their time comes."""
+
+    def review(id: str) -> None:  # noqa: A002 - the services' word
+        account = company_bank_account(world, id)
+        if account.verification_status == "PENDING":
+            verify(world, account, "VERIFIED")
+
+    world.agenda.on(REVIEW, review)
+
+
+_Kept = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
+
+
+def _keep(world: World, record: _Kept) -> _Kept:
+    world.store.put([company_record(record)])
+    return record
