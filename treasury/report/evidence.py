@@ -20,6 +20,7 @@ __all__ = ["Fingerprint", "bank_files", "fingerprints", "table_hash"]
 
 TABLES: Final = (
     "lines",
+    "earlier_lines",
     "awaiting_funds",
     "virtual_accounts",
     "in_transit",

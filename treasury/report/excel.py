@@ -76,6 +76,7 @@ LINES: Final = Sheet(
         Column("Line", "entry_id", width=34),
     ),
 )
+EARLIER: Final = Sheet("Earlier lines", LINES.columns)
 AWAITING: Final = Sheet(
     "Awaiting funds",
     (
@@ -161,13 +162,14 @@ STATEMENTS: Final = Sheet(
         Column("Problem", "problem", width=60),
     ),
 )
-SHEETS: Final = (LINES, AWAITING, IN_TRANSIT, VIRTUAL, FEES, STATEMENTS)
+SHEETS: Final = (LINES, AWAITING, IN_TRANSIT, VIRTUAL, FEES, STATEMENTS, EARLIER)
 
 
 def write_workbook(r: Reconciliation, path: Path, *, zone: ZoneInfo) -> None:
     """Write the workbook to `path`; the same reconciliation and zone give the same bytes."""
     tables = {
-        "Lines": _lines(r),
+        "Lines": _lines(r.lines),
+        "Earlier lines": _lines(r.earlier_lines),
         "Awaiting funds": r.awaiting_funds,
         "In transit": r.in_transit,
         "Virtual accounts": r.virtual_accounts,
@@ -189,16 +191,15 @@ def write_workbook(r: Reconciliation, path: Path, *, zone: ZoneInfo) -> None:
             writer.write(sheet, tables[sheet.name], title)
 
 
-def _lines(r: Reconciliation) -> pa.Table:
-    """The month's lines in the words of the desk."""
-    rows = r.lines.to_pylist()
+def _lines(table: pa.Table) -> pa.Table:
+    """Lines in the words of the desk."""
+    rows = table.to_pylist()
     booked = {row["entry_id"]: row["booking_date"] for row in rows}
     words = {
         "outcome": [outcome_word(row, booked) for row in rows],
         "line_class": [LINE_CLASSES.get(row["line_class"], row["line_class"]) for row in rows],
         "direction": [DIRECTIONS.get(row["direction"], row["direction"]) for row in rows],
     }
-    table = r.lines
     for name, values in words.items():
         at = table.schema.get_field_index(name)
         table = table.set_column(at, name, pa.array(values, pa.string()))

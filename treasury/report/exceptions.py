@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.grids import Cell, Section, amount_cell, make_cell, make_grid
+from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.words import (
     amount_words,
+    amounts_words,
     clean,
     count,
     day,
@@ -24,7 +26,7 @@ from treasury.report.words import (
     short_account,
 )
 
-__all__ = ["UNEXPLAINED", "decisions_section", "exceptions_section"]
+__all__ = ["UNEXPLAINED", "decisions_section", "earlier_section", "exceptions_section"]
 
 UNEXPLAINED: Final = ("suggested", "conflict", "duplicate", "unreferenced")
 """Outcomes that somebody has still to explain."""
@@ -37,66 +39,87 @@ EXCEPTIONS: Final = {
 }
 
 
+class Around(msgspec.Struct, frozen=True):
+    """What a line is read beside: days of other lines, candidates, names of what they name."""
+
+    booked: dict[str, date]
+    candidates: dict[str, list[dict[str, Any]]]
+    named: dict[str, str]
+    year: int
+
+
 def exceptions_section(r: Reconciliation) -> Section:
     """A table for each outcome that needs a look."""
     lines = [line for line in r.lines.to_pylist() if not line["line_class"]]
-    candidates = _candidates(
-        r, [line["entry_id"] for line in lines if line["outcome"] == "suggested"]
-    )
-    named = _references(r)
-    booked = {line["entry_id"]: line["booking_date"] for line in lines}
+    around = _around(r, lines)
     grids = []
     for outcome, caption in EXCEPTIONS.items():
         own = [line for line in lines if line["outcome"] == outcome]
         if own:
-            grids.append(
-                make_grid(
-                    f"{caption}, {count(len(own), 'line')}",
-                    "Booked | Counterparty | Account | >Amount | Finding",
-                    own,
-                    lambda line: _exception_row(line, booked, candidates, named),
-                    sheet="Lines",
-                    widths=(7, 36, 12, 15, 30),
-                )
-            )
+            grids.append(_lines_grid(f"{caption}, {count(len(own), 'line')}", own, around, "Lines"))
     lead = "" if grids else "Every line of the month is matched or is other business."
     return Section("exceptions", "Exceptions", lead, tuple(grids))
 
 
-def _exception_row(
-    line: Mapping[str, Any],
-    booked: Mapping[str, date],
-    candidates: Mapping[str, list[dict[str, Any]]],
-    named: Mapping[str, str],
-) -> tuple[Cell, ...]:
-    reached = line["account"] != plain_account(line["statement_account"])
-    account = (
-        f"virtual {short_account(line['account'])}" if reached else short_account(line["account"])
+def earlier_section(r: Reconciliation) -> list[Section]:
+    """Lines of earlier months that still need somebody; no section where there are none."""
+    lines = r.earlier_lines.to_pylist()
+    if not lines:
+        return []
+    title = "Late items of earlier months"
+    sums = amounts_words((line["amount"], line["currency"]) for line in lines)
+    lead = f"{count(len(lines), 'line')}, {sums}; they do not block this month."
+    grid = _lines_grid(title, lines, _around(r, lines), "Earlier lines")
+    return [Section("earlier", title, lead, (grid,))]
+
+
+def _around(r: Reconciliation, lines: Sequence[Mapping[str, Any]]) -> Around:
+    suggested = [line["entry_id"] for line in lines if line["outcome"] == "suggested"]
+    return Around(
+        booked={line["entry_id"]: line["booking_date"] for line in lines},
+        candidates=_candidates(r, suggested),
+        named=_references(r),
+        year=r.month.year,
     )
+
+
+def _lines_grid(
+    caption: str, lines: Sequence[Mapping[str, Any]], around: Around, sheet: str
+) -> Grid:
+    return make_grid(
+        caption,
+        "Booked | Counterparty | Account | >Amount | Finding",
+        lines,
+        lambda line: _line_row(line, around),
+        sheet=sheet,
+        widths=(7, 36, 12, 15, 30),
+    )
+
+
+def _line_row(line: Mapping[str, Any], around: Around) -> tuple[Cell, ...]:
+    reached = line["account"] != plain_account(line["statement_account"])
+    account = short_account(line["account"])
     sign = "+" if line["direction"] == "CRDT" else "−"
     return (
-        make_cell(day(line["booking_date"])),
+        make_cell(day(line["booking_date"], around.year)),
         make_cell(line["counterparty_name"] or "no name", line["remittance"]),
-        make_cell(account),
+        make_cell(f"virtual {account}" if reached else account),
         make_cell(f"{sign} {amount_words(line['amount'], line['currency'])}"),
-        _finding(line, booked, candidates.get(line["entry_id"], []), named),
+        _finding(line, around),
     )
 
 
-def _finding(
-    line: Mapping[str, Any],
-    booked: Mapping[str, date],
-    candidates: Sequence[Mapping[str, Any]],
-    named: Mapping[str, str],
-) -> Cell:
+def _finding(line: Mapping[str, Any], around: Around) -> Cell:
     if line["outcome"] != "suggested":
         reference = f"for {line['reference']}" if line["reference"] else ""
-        return make_cell(outcome_word(line, booked), reference)
-    shown: tuple[str, ...] = tuple(_candidate(candidate, named) for candidate in candidates)
-    if line["runner_up_id"] is not None:
+        return make_cell(outcome_word(line, around.booked), reference)
+    candidates = around.candidates.get(line["entry_id"], ())
+    shown = tuple(_candidate(candidate, around.named) for candidate in candidates)
+    if line["margin"] is not None:
         shown = (*shown, f"Margin over the runner-up: {line['margin']:.2f}")
-    best = f"May be {line['reference'] or named.get(line['expectation_id'], 'unknown')}"
-    return Cell(clean(best), clean(line["reason"]), details=shown if len(shown) > 1 else ())
+    best = line["reference"] or around.named.get(line["expectation_id"], "unknown")
+    details = shown if len(shown) > 1 else ()
+    return Cell(clean(f"May be {best}"), clean(line["reason"]), details=details)
 
 
 def _candidate(row: Mapping[str, Any], named: Mapping[str, str]) -> str:

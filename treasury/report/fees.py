@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FeeTotal", "Fees", "fees_of"]
 
-RATE: Final = pa.decimal128(18, 2)
+RATE: Final = pa.decimal128(38, 2)
 """Basis points, two decimals."""
+BEYOND: Final = Decimal(10) ** 36
 
 REQUESTS: Final = pa.schema(
     [
@@ -137,7 +138,6 @@ def fees_of(r: Reconciliation) -> Fees:
 def _request(row: Mapping[str, Any], month: Month) -> dict[str, Any]:
     fiat, crypto = row["fiat_currency"] or "?", row["crypto_currency"] or "?"
     on_ramp = row["ramp_type"] == "ON_RAMP"
-    known = row["fee"] is not None and row["fiat_gross"] is not None
     return {
         **{name: row[name] for name in REQUESTS.names if name in row},
         "month": str(month),
@@ -145,7 +145,7 @@ def _request(row: Mapping[str, Any], month: Month) -> dict[str, Any]:
         "pair": f"{fiat} → {crypto}" if on_ramp else f"{crypto} → {fiat}",
         "chain": row["crypto_chain"],
         "fiat_currency": fiat,
-        "rate_bp": basis_points(row["fee"], row["fiat_gross"]) if known else None,
+        "rate_bp": _rate(row["fee"], row["fiat_gross"]),
     }
 
 
@@ -182,8 +182,16 @@ def _total(currency: str, rows: Iterable[Mapping[str, Any]]) -> FeeTotal:
         gross=_sum(rows, "fiat_gross"),
         fee=fee,
         net=_sum(rows, "fiat_net"),
-        rate_bp=basis_points(fee, _sum(with_fee, "fiat_gross")),
+        rate_bp=_rate(fee, _sum(with_fee, "fiat_gross")),
     )
+
+
+def _rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
+    """Basis points; None where they cannot be told, or are beyond what any column holds."""
+    if fee is None or gross is None:
+        return None
+    rate = basis_points(fee, gross)
+    return rate if rate is not None and abs(rate) < BEYOND else None
 
 
 def _sum(rows: Iterable[Mapping[str, Any]], name: str) -> Decimal:

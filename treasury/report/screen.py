@@ -129,8 +129,8 @@ def _row(label: str, text: str) -> str:
 
 
 def _close_words(found: Verdict) -> str:
-    later = f" ({count(found.later, 'item')} of later months apart)" if found.later else ""
-    return found.close + later
+    apart = f" ({count(found.apart, 'item')} of other months apart)" if found.apart else ""
+    return found.close + apart
 
 
 def _needs_table(needs: Sequence[Need]) -> list[str]:

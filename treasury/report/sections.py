@@ -9,7 +9,12 @@ from zoneinfo import ZoneInfo
 
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.evidence import bank_files, fingerprints
-from treasury.report.exceptions import UNEXPLAINED, decisions_section, exceptions_section
+from treasury.report.exceptions import (
+    UNEXPLAINED,
+    decisions_section,
+    earlier_section,
+    exceptions_section,
+)
 from treasury.report.fee_section import fees_section
 from treasury.report.grids import Cell, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import overdue_words, transit_words
@@ -51,6 +56,7 @@ def sections(r: Reconciliation, zone: ZoneInfo) -> list[Section]:
         _collections(r),
         fees_section(r),
         *decisions_section(r),
+        *earlier_section(r),
         _assumptions(r, zone),
         _evidence(r),
     ]
@@ -109,7 +115,7 @@ def _account_row(row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> 
 def _blocking(r: Reconciliation, found: Verdict, zone: ZoneInfo) -> Section:
     today = r.as_of.astimezone(zone).date()
     rows: list[tuple[Cell, ...]] = [
-        _need_row(need, today) for need in found.needs if need.items > need.later
+        _need_row(need, today) for need in found.needs if need.items > need.apart
     ]
     for row in r.statements.to_pylist():
         if not row["complete"]:
@@ -130,19 +136,20 @@ def _blocking(r: Reconciliation, found: Verdict, zone: ZoneInfo) -> Section:
             )
         )
     if not rows:
-        return Section("blocking", "Blocking items", "Nothing blocks the close.")
+        return Section("blocking", "Blocking items", "Nothing blocks the close.", (), _apart(found))
     grid = make_grid(
         "What blocks the close",
         "Item | >Items | >Amount | Since | Who acts | Next step",
         rows,
         lambda row: row,
     )
-    later = (
-        (f"{count(found.later, 'item')} of later months, listed below, do not block this one.",)
-        if found.later
-        else ()
-    )
-    return Section("blocking", "Blocking items", "", (grid,), later)
+    return Section("blocking", "Blocking items", "", (grid,), _apart(found))
+
+
+def _apart(found: Verdict) -> tuple[str, ...]:
+    if not found.apart:
+        return ()
+    return (f"{count(found.apart, 'item')} of other months, listed below, apart: not blocking.",)
 
 
 def _need_row(need: Need, today: date) -> tuple[Cell, ...]:
@@ -150,7 +157,7 @@ def _need_row(need: Need, today: date) -> tuple[Cell, ...]:
     since = day(need.since, today.year) or "–"
     return (
         make_cell(need.words.label),
-        make_cell(f"{need.items - need.later:,}"),
+        make_cell(f"{need.items - need.apart:,}"),
         make_cell(amount_words(need.amount, need.currency)),
         make_cell(since, age),
         make_cell(need.words.owner),

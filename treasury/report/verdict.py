@@ -91,6 +91,13 @@ KINDS: Final = {
         "Ask the payer, or close the line with a reason",
         "exceptions",
     ),
+    "earlier": Kind(
+        "Open from earlier months",
+        _OPEN,
+        "Treasury",
+        "Explain each, or close it with a reason",
+        "earlier",
+    ),
 }
 """In the order of the first screen."""
 
@@ -101,7 +108,7 @@ _STATES: Final = {"SENT WRONG": "wrong", "RETURNED": "wrong", "PAID BEFORE APPRO
 class Need(msgspec.Struct, frozen=True, kw_only=True):
     """Items of one kind in one currency; `amount` is None where a record does not state one.
 
-    `later` of them belong to a month after the one that is closed, and do not block it.
+    `apart` of them belong to another month than the one that is closed, and do not block it.
     """
 
     kind: str
@@ -109,7 +116,7 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     amount: Decimal | None
     since: date | None
-    later: int
+    apart: int
 
     @property
     def words(self) -> Kind:
@@ -132,14 +139,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return self.accounts - self.proved if self.accounts else 1
 
     @property
-    def later(self) -> int:
-        """Items of later months, which do not block this one."""
-        return sum(need.later for need in self.needs)
+    def apart(self) -> int:
+        """Items of other months, which do not block this one."""
+        return sum(need.apart for need in self.needs)
 
     @property
     def blocking(self) -> int:
         """How many items block the close."""
-        items = sum(need.items for need in self.needs) - self.later
+        items = sum(need.items for need in self.needs) - self.apart
         return items + self.unproved + sum(number for _, number in self.not_provable)
 
     @property
@@ -227,6 +234,10 @@ def _needs(r: Reconciliation, zone: ZoneInfo) -> tuple[Need, ...]:
             groups.setdefault((line["outcome"], line["currency"]), []).append(
                 (line["amount"], line["booking_date"], False)
             )
+    for line in r.earlier_lines.select(columns).to_pylist():
+        groups.setdefault(("earlier", line["currency"]), []).append(
+            (line["amount"], line["booking_date"], True)
+        )
     order = list(KINDS)
     keys = sorted(groups, key=lambda key: (order.index(key[0]), key[1]))
     return tuple(_need(*key, groups[key]) for key in keys)
@@ -242,5 +253,5 @@ def _need(
         items=len(members),
         amount=total(amounts) if len(amounts) == len(members) else None,
         since=min((since for _, since, _ in members if since is not None), default=None),
-        later=sum(later for _, _, later in members),
+        apart=sum(apart for _, _, apart in members),
     )

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_samples import SCHEMAS, ZONE, fee, line, reconciliation, waiting
+
+from treasury.errors import StorageError
+from treasury.report import excel, write_close
+from treasury.report.evidence import table_hash
+from treasury.report.excel import DIGITS, SHEETS, write_workbook
+from treasury.workspace import Workspace
+
+
+def read(path: Path, sheet: str) -> list[dict[str, Any]]:
+    book = openpyxl.load_workbook(path)
+    head, *rows = book[sheet].iter_rows(values_only=True)
+    book.close()
+    return [dict(zip(map(str, head), row, strict=True)) for row in rows]
+
+
+def written(tmp_path: Path, sheet: str = "Lines", **tables: Any) -> list[dict[str, Any]]:
+    path = tmp_path / "close.xlsx"
+    write_workbook(reconciliation(**tables), path, zone=ZONE)
+    return read(path, sheet)
+
+
+def test_every_sheet_is_there_with_a_frozen_header_and_a_filter(tmp_path: Path) -> None:
+    path = tmp_path / "close.xlsx"
+    write_workbook(reconciliation(lines=[line()]), path, zone=ZONE)
+    book = openpyxl.load_workbook(path)
+    assert book.sheetnames == [sheet.name for sheet in SHEETS]
+    for sheet in book:
+        assert sheet.freeze_panes == "A2"
+        assert sheet.auto_filter.ref
+    book.close()
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["0.01", "25000.00", "1234567890123.45", "0.000000000000001", "9.00000000000001", "8.41"],
+)
+def test_an_amount_that_excel_keeps_is_a_number(tmp_path: Path, amount: str) -> None:
+    (row,) = written(tmp_path, lines=[line(amount=Decimal(amount))])
+    assert isinstance(row["Amount"], int | float)
+    assert Decimal(str(row["Amount"])) == Decimal(amount)
+
+
+def test_an_amount_that_excel_would_round_is_text_with_every_digit(tmp_path: Path) -> None:
+    exact = Decimal("12345678901234567890.123456789012345678")
+    (row,) = written(tmp_path, lines=[line(amount=exact)])
+    assert isinstance(row["Amount"], str)
+    assert Decimal(row["Amount"]) == exact
+
+
+@given(st.decimals(min_value=0, max_value=10**19, places=18, allow_nan=False))
+def test_digits_are_counted_as_excel_counts_them(amount: Decimal) -> None:
+    digits, decimals = excel._digits(amount)
+    if digits <= DIGITS:
+        assert Decimal(repr(float(amount))) == amount
+    assert decimals <= 18
+
+
+def test_amounts_show_the_decimals_of_their_currency(tmp_path: Path) -> None:
+    path = tmp_path / "close.xlsx"
+    rows = [fee(), fee(fiat_currency="JPY", fiat_gross=Decimal(7), fee=Decimal("0.125"))]
+    write_workbook(reconciliation(fee_requests=rows), path, zone=ZONE)
+    book = openpyxl.load_workbook(path)
+    cells = [[cell.number_format for cell in row] for row in book["Fees"].iter_rows(min_row=2)]
+    book.close()
+    gross, charged, crypto = 5, 6, 12
+    assert (cells[0][gross], cells[0][crypto]) == ("#,##0.00", "#,##0.000000")
+    assert (cells[1][gross], cells[1][charged]) == ("#,##0", "#,##0.000")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '=HYPERLINK("http://x")',
+        "+1+1",
+        "-1",
+        "@SUM(A1)",
+        "{=1+1}",
+        "https://x.example",
+        "007",
+        "1e9",
+    ],
+)
+def test_text_from_outside_is_text_and_never_runs(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "close.xlsx"
+    write_workbook(reconciliation(lines=[line(remittance=text)]), path, zone=ZONE)
+    book = openpyxl.load_workbook(path)
+    cell = next(c for c in book["Lines"][2] if c.value == text)
+    assert cell.data_type == "s"
+    assert cell.hyperlink is None
+    book.close()
+
+
+def test_characters_that_a_workbook_cannot_hold_become_visible(tmp_path: Path) -> None:
+    texts = {"counterparty_name": "a\x00b\x1bc", "remittance": "x\ufffey"}
+    (row,) = written(tmp_path, lines=[line(**texts)])
+    assert row["Counterparty"] == "a␀b␛c"
+    assert row["Text"] == "x�y"
+
+
+def test_a_text_too_long_for_a_cell_is_cut_where_a_person_sees_it(tmp_path: Path) -> None:
+    (row,) = written(tmp_path, lines=[line(remittance="x" * 40_000)])
+    assert row["Text"].endswith(" … 8000 more characters")
+
+
+def test_dates_are_dates_and_instants_are_in_the_reporting_time_zone(tmp_path: Path) -> None:
+    (row,) = written(tmp_path, "Awaiting funds", awaiting_funds=[waiting()])
+    assert row["Due"].isoformat() == "2026-10-30T00:00:00"
+    assert row["Approved (Europe/Brussels)"].isoformat() == "2026-10-28T09:56:00"
+
+
+def test_the_pack_is_a_page_and_a_workbook_and_nothing_else(tmp_path: Path) -> None:
+    pack = write_close(reconciliation(lines=[line()]), tmp_path / "new" / "close", zone=ZONE)
+    assert sorted(pack.folder.iterdir()) == [pack.workbook, pack.report]
+    assert pack.paths == (pack.report, pack.workbook)
+    assert pack.report.read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_the_same_month_gives_the_same_bytes(tmp_path: Path) -> None:
+    r = reconciliation(lines=[line()], fee_requests=[fee()])
+    first = [path.read_bytes() for path in write_close(r, tmp_path / "a", zone=ZONE).paths]
+    again = [path.read_bytes() for path in write_close(r, tmp_path / "b", zone=ZONE).paths]
+    assert first == again
+
+
+def test_a_failure_leaves_the_former_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = write_close(reconciliation(lines=[line()]), tmp_path, zone=ZONE)
+    before = [path.read_bytes() for path in pack.paths]
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(excel, "write_workbook", full)
+    with pytest.raises(StorageError, match="No space left"):
+        write_close(reconciliation(company="Other"), tmp_path, zone=ZONE)
+    assert [path.read_bytes() for path in pack.paths] == before
+    assert sorted(tmp_path.iterdir()) == [pack.workbook, pack.report]
+
+
+def test_a_folder_that_is_a_file_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "close").write_text("")
+    with pytest.raises(StorageError, match="cannot be written"):
+        write_close(reconciliation(), tmp_path / "close", zone=ZONE)
+
+
+def test_the_hash_of_a_table_is_that_of_its_rows() -> None:
+    rows = [line("a"), line("b", amount=Decimal("100.000000"))]
+    table = reconciliation(lines=rows).lines
+    assert table_hash(table) == table_hash(table.take([0, 1]).combine_chunks())
+    assert table_hash(table) != table_hash(table.take([1, 0]))
+    assert table_hash(table) == table_hash(
+        reconciliation(lines=[line("a"), line("b", amount=Decimal(100))]).lines
+    )
+
+
+def test_samples_have_the_columns_of_a_real_reconciliation(month_end: Workspace) -> None:
+    r = month_end.reconcile("2026-10")
+    for name, schema in SCHEMAS.items():
+        assert dict(_types(getattr(r, name).schema)) == dict(_types(schema)), name
+
+
+def _types(schema: Any) -> list[tuple[str, str]]:
+    return [(field.name, str(field.type)) for field in schema]
+
+
+def test_the_practice_month_closes_into_a_pack_that_reads_back_exactly(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    r = month_end.reconcile("2026-10")
+    pack = write_close(r, tmp_path, zone=month_end.settings.zone)
+    lines = read(pack.workbook, "Lines")
+    assert [Decimal(str(row["Amount"])) for row in lines] == r.lines["amount"].to_pylist()
+    assert [row["Booked"].date() for row in lines] == r.lines["booking_date"].to_pylist()
+    assert {date(2026, 10, 1) <= row["Booked"].date() <= date(2026, 10, 31) for row in lines} == {
+        True
+    }
+    page = pack.report.read_text("utf-8")
+    assert "October 2026" in page
+    assert "<img" not in page

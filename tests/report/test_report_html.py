@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from report_samples import (
+    HOSTILE,
+    PROVIDER,
+    SCHEMAS,
+    VIRTUAL,
+    ZONE,
+    account,
+    fee,
+    line,
+    reconciliation,
+    transit,
+    virtual,
+    waiting,
+)
+
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.grids import SHOWN
+from treasury.report.html import render_html
+
+OPEN_OUTCOMES = ("suggested", "conflict", "duplicate", "unreferenced", "returned", "ignored")
+VOID = {"meta", "col", "img", "br"}
+LOADING = {"src", "srcset", "data", "action", "poster", "background", "formaction"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, and what is written in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def page(r: Reconciliation) -> Page:
+    return Page(render_html(r, zone=ZONE))
+
+
+FULL = reconciliation(
+    statements=[account(), account(account=PROVIDER, source="provider_report", name="Provider")],
+    lines=[
+        line("a"),
+        line("s", outcome="suggested", expectation_id="x1", reference="PAY-1",
+             reason="damaged reference", runner_up_id="x2", margin=Decimal("0.1")),
+        line("c", outcome="conflict", reason="status: CANCELLED", reference="PAY-2"),
+        line("d", outcome="duplicate"),
+        line("u", outcome="unreferenced", statement_account=PROVIDER, account=VIRTUAL),
+        line("r", outcome="returned", reason="returned AC04: brings back a"),
+        line("i", outcome="ignored", reason="refunded in cash"),
+        line("b", outcome="ignored", line_class="bank_charge", direction="DBIT"),
+    ],
+    earlier_lines=[line("old", outcome="unreferenced", booking_date=date(2026, 9, 2))],
+    awaiting_funds=[waiting()],
+    virtual_accounts=[virtual()],
+    in_transit=[transit()],
+    fee_requests=[fee()],
+    candidates=[
+        {"entry_id": "s", "expectation_id": "x1", "tier": 4, "score": Decimal("0.6"),
+         "reason": "damaged reference", "rank": 1},
+        {"entry_id": "s", "expectation_id": "x2", "tier": 4, "score": Decimal("0.5"),
+         "reason": "damaged too", "rank": 2},
+    ],
+)  # fmt: skip
+
+
+def test_sections_stand_in_the_order_of_the_desk() -> None:
+    headings = [a["id"] for a in page(FULL).named("section")]
+    assert headings == [
+        "verdict",
+        "accounts",
+        "blocking",
+        "transit",
+        "awaiting",
+        "exceptions",
+        "collections",
+        "fees",
+        "decisions",
+        "earlier",
+        "assumptions",
+        "evidence",
+    ]
+
+
+def test_every_part_of_the_month_is_told() -> None:
+    text = page(FULL).text
+    for words in (
+        "Blocked by 5 items",
+        "8 = 1 matched + 1 needs decision + 1 no reference + 1 conflict + 1 returned",
+        "May be PAY-1",
+        "x2: damaged too (0.50)",
+        "Margin over the runner-up: 0.10",
+        "The request is CANCELLED",
+        "No reference; reached virtual IBAN …7034",
+        "Returned AC04: brings back the payment of 14 Oct",
+        "Closed: refunded in cash",
+        "Bank charge",
+        "Pay today with this reference",
+        "EUR 25,000.00",
+        "USDC 26,865.995017",
+        "by provider report",
+        "1 line, EUR 100.00; they do not block this month.",
+        "5f5f5f",
+        "october.xml",
+    ):
+        assert words in text
+
+
+def test_runner_up_and_margin_open_only_when_asked_for() -> None:
+    text = render_html(FULL, zone=ZONE)
+    at = text.index("Margin over")
+    assert text.rindex("<details>", 0, at) > text.rindex("<td", 0, at)
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    shown = page(FULL)
+    for tag, attributes in shown.elements:
+        assert tag not in {"script", "link", "iframe", "object", "embed", "form", "base"}
+        assert not LOADING & set(attributes)
+        assert not [name for name in attributes if name.startswith("on")]
+        for name in ("href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith("#")
+    assert "url(http" not in render_html(FULL, zone=ZONE)
+
+
+def test_the_page_forbids_scripts_and_loads_by_itself() -> None:
+    policies = [a for a in page(FULL).named("meta") if a.get("http-equiv")]
+    assert [p["content"] for p in policies] == [
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    ]
+
+
+def hostile() -> Reconciliation:
+    """A month in which every text that there is, is an attack."""
+
+    def poisoned(row: dict[str, Any], table: str, *keep: str) -> dict[str, Any]:
+        texts = [field.name for field in SCHEMAS[table] if str(field.type) == "string"]
+        return {**row, **{name: HOSTILE for name in texts if name not in keep}}
+
+    kept = (
+        "statement_account", "account", "source", "direction", "line_class", "outcome", "entry_id"
+    )
+    return reconciliation(
+        company=HOSTILE,
+        statements=[poisoned(account(problem="x"), "statements", "source")],
+        lines=[
+            poisoned(line(entry, outcome=entry, margin=Decimal("0.1")), "lines", *kept)
+            for entry in OPEN_OUTCOMES
+        ],
+        awaiting_funds=[poisoned(waiting(), "awaiting_funds")],
+        virtual_accounts=[
+            poisoned(virtual(), "virtual_accounts"),
+            poisoned(virtual(f"NOT PROVABLE: {HOSTILE}"), "virtual_accounts", "proof"),
+        ],
+        in_transit=[poisoned(transit(), "in_transit")],
+        fee_requests=[poisoned(fee(), "fee_requests")],
+        fee_accruals=[
+            poisoned({"fiat_gross": Decimal(1), "fee": Decimal(1)}, "fee_accruals"),
+        ],
+        candidates=[
+            {"entry_id": "suggested", "expectation_id": HOSTILE, "tier": 4,
+             "score": Decimal("0.5"), "reason": HOSTILE, "rank": rank}
+            for rank in (1, 2)
+        ],
+    )  # fmt: skip
+
+
+def test_no_text_from_outside_becomes_an_element() -> None:
+    shown = page(hostile())
+    assert not shown.named("img")
+    assert shown.text.count(HOSTILE) > 30
+
+
+def test_tables_are_named_and_their_headers_have_a_scope() -> None:
+    shown = page(FULL)
+    assert len(shown.named("caption")) == len(shown.named("table")) > 10
+    assert all(attributes.get("scope") in {"col", "row"} for attributes in shown.named("th"))
+    for picture in (a for _, a in shown.elements if a.get("role") == "img"):
+        assert picture["aria-label"]
+
+
+def test_no_two_elements_share_an_id() -> None:
+    ids = [a["id"] for _, a in page(FULL).elements if a.get("id")]
+    assert len(ids) == len(set(ids))
+
+
+def test_links_inside_the_page_lead_somewhere() -> None:
+    shown = page(FULL)
+    ids = {a["id"] for _, a in shown.elements if a.get("id")}
+    targets = {value for _, a in shown.elements for n, value in a.items() if n.endswith("href")}
+    assert {str(target).removeprefix("#") for target in targets} <= ids
+
+
+def test_the_same_month_gives_the_same_page() -> None:
+    assert render_html(FULL, zone=ZONE) == render_html(FULL, zone=ZONE)
+
+
+def test_a_long_list_says_how_much_of_it_is_elsewhere() -> None:
+    lines = [line(str(at), outcome="unreferenced") for at in range(SHOWN + 5)]
+    text = page(reconciliation(lines=lines)).text
+    assert "5 more rows are in close.xlsx, sheet Lines" in text
+
+
+def test_reconciled_is_said_only_with_its_exceptions() -> None:
+    proof = "NOT PROVABLE: no provider report"
+    only = page(reconciliation(lines=[line()], virtual_accounts=[virtual(proof)])).text
+    assert "Reconciled except credits to 1 virtual account: no provider report." in only
+    more = page(
+        reconciliation(lines=[line(outcome="suggested")], virtual_accounts=[virtual(proof)])
+    ).text
+    assert "Not provable: credits to 1 virtual account: no provider report." in more
+    assert "econciled" not in more
+
+
+@pytest.mark.parametrize("tables", [{}, {"statements": []}])
+def test_an_empty_month_has_a_page(tables: dict[str, Any]) -> None:
+    text = page(reconciliation(**tables)).text
+    assert ("Ready to close" in text) == (not tables)

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from report_samples import (
+    ZONE,
+    account,
+    fee,
+    line,
+    reconciliation,
+    transit,
+    virtual,
+    waiting,
+)
+
+from treasury.report import (
+    first_screen,
+    funding_totals,
+    funding_view,
+    reconciliation_summary,
+)
+from treasury.report.verdict import verdict
+
+DESK = """\
+October 2026 · Harbour Lane Trading NV · SANDBOX, no real money · known at 2 Nov 09:00
+STATEMENTS  1 of 1 proved, to 31 Oct
+BANK LINES  3 = 1 matched + 2 need decision
+NEEDS YOU                    items            amount   command
+  Overdue, not paid              2    EUR  40,000.00   treasury awaiting-funds
+  Sent, service silent           1    EUR  25,000.00   treasury awaiting-funds
+  Need your decision             2    EUR  18,204.10   treasury reconcile --open
+IN TRANSIT 31 Oct   EUR 25,000.00 · USDC 10,000.000000
+FEES                EUR 200.00 on 1 completed request
+CLOSE               BLOCKED by 5 items
+OPEN                close/report.html · make notebook"""
+
+
+def screen(**tables: Any) -> str:
+    return first_screen(reconciliation(**tables), zone=ZONE)
+
+
+def test_the_first_screen_has_the_layout_of_the_desk() -> None:
+    r = reconciliation(
+        lines=[
+            line("a"),
+            line("b", outcome="suggested", amount=Decimal("18000.10")),
+            line("c", outcome="suggested", amount=Decimal(204), direction="DBIT"),
+        ],
+        awaiting_funds=[
+            waiting(),
+            waiting(send=Decimal(25000)),
+            waiting("SENT", send=Decimal(25000), overdue=0, silent=True),
+            waiting("PAY", overdue=0),
+        ],
+        in_transit=[
+            transit(),
+            transit(currency="USDC", amount=Decimal(10000)),
+        ],
+        virtual_accounts=[virtual()],
+        fee_requests=[fee()],
+    )
+    assert first_screen(r, zone=ZONE, report=Path("close/report.html")) == DESK
+
+
+def test_a_month_with_nothing_left_to_do_is_ready() -> None:
+    shown = screen(lines=[line()])
+    assert "NEEDS YOU           nothing" in shown
+    assert "CLOSE               ready" in shown
+    assert "IN TRANSIT 31 Oct   nothing" in shown
+    assert "FEES                no request completed" in shown
+    assert "OPEN                treasury close --month 2026-10 · make notebook" in shown
+
+
+def test_credits_without_a_report_are_not_provable_and_block_the_close() -> None:
+    proof = "NOT PROVABLE: no provider report"
+    shown = screen(lines=[line()], virtual_accounts=[virtual(proof) for _ in range(4)])
+    assert "NOT PROVABLE   credits to 4 virtual accounts: no provider report" in shown
+    assert (
+        "CLOSE               BLOCKED by 4 items; reconciled except credits to 4 virtual accounts:"
+        " no provider report"
+    ) in shown
+
+
+def test_reconciled_is_not_said_while_anything_else_blocks() -> None:
+    proof = "NOT PROVABLE: no provider report"
+    shown = screen(lines=[line(outcome="suggested")], virtual_accounts=[virtual(proof)])
+    assert "BLOCKED by 2 items" in shown
+    assert "reconciled " not in shown
+
+
+def test_an_overdue_request_is_not_called_unpaid_while_the_bank_has_to_be_looked_at() -> None:
+    shown = screen(awaiting_funds=[waiting("CHECK BANK")])
+    assert "Overdue, check the bank        1    EUR  15,000.00" in shown
+    assert "not paid" not in shown
+
+
+def test_each_request_counts_once_even_when_it_is_overdue_and_returned() -> None:
+    r = reconciliation(awaiting_funds=[waiting("RETURNED", overdue=4)])
+    assert [(need.kind, need.items) for need in verdict(r, ZONE).needs] == [("wrong", 1)]
+
+
+def test_exceptions_of_every_sort_need_somebody() -> None:
+    kinds = ["suggested", "conflict", "duplicate", "unreferenced"]
+    r = reconciliation(
+        lines=[line(kind, outcome=kind) for kind in kinds],
+        awaiting_funds=[waiting("PAID BEFORE APPROVAL", overdue=0, approved=None)],
+    )
+    assert [need.kind for need in verdict(r, ZONE).needs] == ["early", *kinds]
+
+
+def test_currencies_stand_in_rows_of_their_own() -> None:
+    shown = screen(
+        awaiting_funds=[
+            waiting(),
+            waiting("SEND CRYPTO", currency="USDC", send=Decimal(4800)),
+        ]
+    )
+    assert "  Overdue, not paid              1    EUR     15,000.00   " in shown
+    assert "  Overdue, not paid              1    USDC 4,800.000000   " in shown
+
+
+def test_an_amount_that_is_not_recorded_is_not_shown_as_zero() -> None:
+    shown = screen(awaiting_funds=[waiting(send=None), waiting()])
+    assert "2    EUR not recorded   " in shown
+
+
+def test_an_account_whose_statements_end_early_blocks_the_close() -> None:
+    short = account(covered_to=date(2026, 10, 15), complete=False)
+    shown = screen(statements=[account(), short])
+    assert "STATEMENTS  1 of 2 proved, to 15 Oct" in shown
+    assert "BLOCKED by 1 item\n" in shown
+
+
+def test_a_month_without_any_declared_account_is_never_ready() -> None:
+    shown = screen(statements=[])
+    assert "no account is declared" in shown
+    assert "BLOCKED by 1 item" in shown
+
+
+def test_statements_that_reach_into_the_next_month_prove_this_one_to_its_end() -> None:
+    shown = screen(statements=[account(covered_to=date(2026, 11, 30))])
+    assert "1 of 1 proved, to 31 Oct" in shown
+
+
+def test_requests_of_a_later_month_are_shown_and_do_not_block() -> None:
+    november = waiting(approved=datetime(2026, 11, 3, 8, 0, tzinfo=UTC))
+    shown = screen(awaiting_funds=[november])
+    assert "Overdue, not paid              1" in shown
+    assert "CLOSE               ready (1 item of other months apart)" in shown
+
+
+def test_lines_that_earlier_months_left_open_are_shown_and_do_not_block() -> None:
+    shown = screen(
+        lines=[line()],
+        earlier_lines=[line("old", outcome="unreferenced", booking_date=date(2026, 9, 2))],
+    )
+    assert "  Open from earlier months       1    EUR     100.00   treasury reconcile" in shown
+    assert "CLOSE               ready (1 item of other months apart)" in shown
+
+
+def test_what_may_have_arrived_is_not_counted_as_in_transit() -> None:
+    shown = screen(
+        in_transit=[
+            transit(),
+            transit(may_have_arrived_on=date(2026, 10, 30)),
+            transit(may_have_arrived_on=date(2026, 11, 2)),
+        ]
+    )
+    assert "IN TRANSIT 31 Oct   EUR 50,000.00; 1 more may have arrived: decide them" in shown
+
+
+def test_fees_not_recorded_are_said_to_be_missing() -> None:
+    shown = screen(fee_requests=[fee(), fee(fee=None)])
+    assert "EUR 200.00 on 2 completed requests, 1 without a recorded fee" in shown
+
+
+def test_hostile_text_cannot_leave_its_place_on_the_screen() -> None:
+    shown = first_screen(
+        reconciliation(company="Evil\x1b]0;title\x07\r\nCLOSE ready"),
+        zone=ZONE,
+        report=Path("a\x1bb"),
+    )
+    assert "\x1b" not in shown
+    assert "\r" not in shown
+    assert len(shown.splitlines()) == len(screen().splitlines())
+
+
+def test_the_summary_ties_items_and_sums_in_each_currency() -> None:
+    r = reconciliation(
+        lines=[
+            line("a", amount=Decimal("10.10")),
+            line("b", outcome="unreferenced", direction="DBIT", amount=Decimal("5.05")),
+            line("c", outcome="ignored", line_class="bank_charge", amount=Decimal(1)),
+            line("d", currency="USD", amount=Decimal(7)),
+        ]
+    )
+    assert reconciliation_summary(r, zone=ZONE).splitlines()[3:] == [
+        "EUR                items      in    out",
+        "  Matched              1   10.10   0.00",
+        "  No reference         1    0.00   5.05",
+        "  Other business       1    1.00   0.00",
+        "  All lines            3   11.10   5.05",
+        "USD           items     in    out",
+        "  Matched         1   7.00   0.00",
+        "  All lines       1   7.00   0.00",
+    ]
+
+
+def test_requests_are_shown_in_the_desks_columns() -> None:
+    shown = funding_view(reconciliation(awaiting_funds=[waiting()]).awaiting_funds, zone=ZONE)
+    assert shown.to_pylist() == [
+        {
+            "state": "PAY",
+            "due": "30 Oct",
+            "overdue": "1 TARGET day",
+            "direction": "on-ramp",
+            "reference": "PAY-2026-005358",
+            "send": "EUR 15,000.00",
+            "to": "Ramp Operator BV …8901",
+            "approved": "28 Oct 09:56",
+            "seen": "no debit",
+            "evidence_to": "31 Oct",
+            "next_step": "Pay today with this reference",
+            "request": "91ab…",
+        }
+    ]
+
+
+def test_funding_totals_are_apart_by_state_and_currency() -> None:
+    rows = [
+        waiting(),
+        waiting(send=Decimal(1)),
+        waiting("SENT"),
+        waiting("SEND CRYPTO", currency="USDC", send=Decimal(2)),
+    ]
+    shown = funding_totals(reconciliation(awaiting_funds=rows).awaiting_funds)
+    assert shown == (
+        "PAY: 2, EUR 15,001.00 · SENT: 1, EUR 15,000.00 · SEND CRYPTO: 1, USDC 2.000000"
+    )

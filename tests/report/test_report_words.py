@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_samples import HOSTILE, PROVIDER, VIRTUAL, ZONE, line, reconciliation
+
+from treasury.report import words
+from treasury.report.words import clean, outcome_word
+
+
+@pytest.mark.parametrize(
+    ("row", "shown"),
+    [
+        (line(), "Matched"),
+        (line(reason="accepted: telephone"), "Matched, accepted: telephone"),
+        (line(outcome="suggested"), "Needs decision"),
+        (line(outcome="duplicate"), "Paid twice"),
+        (line(outcome="unreferenced"), "No reference"),
+        (
+            line(outcome="unreferenced", statement_account=PROVIDER, account=VIRTUAL),
+            "No reference; reached virtual IBAN …7034",
+        ),
+        (
+            line(
+                outcome="conflict",
+                reason=f"account: reached {VIRTUAL}, the code belongs to {PROVIDER}",
+            ),
+            "Wrong account: reached …7034, the code belongs to …4912",
+        ),
+        (line(outcome="conflict", reason="status: CANCELLED"), "The request is CANCELLED"),
+        (
+            line(outcome="conflict", reason="direction: CRDT, expected DBIT"),
+            "Wrong direction: money in, expected money out",
+        ),
+        (
+            line(outcome="conflict", reason="2 different codes in one text"),
+            "2 different codes in one text",
+        ),
+        (line(outcome="ignored", reason="refunded in cash"), "Closed: refunded in cash"),
+        (line(outcome="ignored", line_class="bank_charge"), "Bank charge"),
+        (line(outcome="strange"), "strange"),
+    ],
+)
+def test_an_outcome_is_said_in_the_words_of_the_desk(row: dict, shown: str) -> None:
+    assert outcome_word(row) == shown
+
+
+def test_a_return_names_the_day_of_the_other_line_and_never_its_id() -> None:
+    row = line(outcome="returned", reason="returned AC04: brings back 0f0f")
+    assert outcome_word(row) == "Returned AC04: brings back an earlier payment"
+    booked = {"0f0f": date(2026, 10, 26)}
+    assert outcome_word(row, booked) == "Returned AC04: brings back the payment of 26 Oct"
+    other = line(outcome="returned", reason="returned: came back with 0f0f")
+    assert outcome_word(other, booked) == "Returned: came back on 26 Oct"
+
+
+def test_dates_are_short_and_show_their_year_only_where_it_differs() -> None:
+    assert words.day(date(2026, 10, 30)) == "30 Oct"
+    assert words.day(date(2025, 12, 1), 2026) == "1 Dec 2025"
+    assert words.day(None) == ""
+
+
+def test_an_instant_is_shown_in_the_reporting_time_zone() -> None:
+    winter = datetime(2026, 11, 2, 8, 0, tzinfo=UTC)
+    assert words.moment(winter, ZONE) == "2 Nov 09:00"
+    assert words.moment(datetime(2026, 10, 31, 23, 30, tzinfo=UTC), ZONE) == "1 Nov 00:30"
+
+
+def test_amounts_of_two_currencies_are_never_summed() -> None:
+    amounts = [(Decimal(1), "USDC"), (Decimal("2.50"), "EUR"), (Decimal(3), "EUR"), (None, "EUR")]
+    assert words.amounts_words(amounts) == (
+        "EUR 5.50 · USDC 1.000000 · 1 without a recorded amount"
+    )
+
+
+def test_a_sum_keeps_every_digit_beyond_the_interpreters_precision() -> None:
+    large, small = Decimal(12345678901234567890), Decimal("0.000000000000000001")
+    assert words.amounts_words([(large, "ETH"), (small, "ETH")]) == (
+        "ETH 12,345,678,901,234,567,890.000000000000000001"
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "shown"),
+    [
+        ("sandbox", " · SANDBOX, no real money · "),
+        ("staging", " · STAGING, no real money · "),
+        ("production", "NV · known"),
+    ],
+)
+def test_the_title_says_whether_the_money_is_real(environment: str, shown: str) -> None:
+    title = words.title_words(reconciliation(environment=environment), ZONE)
+    assert title.startswith("October 2026 · Harbour Lane Trading NV · ")
+    assert title.endswith("known at 2 Nov 09:00")
+    assert shown in title
+
+
+@given(st.text())
+def test_no_text_can_steer_a_terminal(text: str) -> None:
+    assert clean(text).isprintable() or "�" in clean(text)
+    assert not any(ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0 for char in clean(text))
+
+
+def test_escapes_and_direction_marks_become_visible() -> None:
+    assert clean("a\x1b[2Jb") == "a␛[2Jb"
+    assert clean("pay \u202e100\u202c") == "pay �100�"
+    assert clean("two\nlines\tand\x00nul") == "two lines and␀nul"
+
+
+@given(st.text())
+def test_no_text_becomes_markup_or_mathematics(text: str) -> None:
+    shown = str(words.safe_html(text + HOSTILE))
+    assert not set(shown) & set('<>"$')
+
+
+def test_the_parts_of_the_bank_lines_add_up() -> None:
+    r = reconciliation(
+        lines=[
+            line("a"),
+            line("b", outcome="suggested"),
+            line("c", outcome="ignored", line_class="bank_charge"),
+        ]
+    )
+    assert words.bank_lines_words(r.counts()) == (
+        "3 = 1 matched + 1 needs decision + 1 other business"
+    )
+    assert words.bank_lines_words(reconciliation().counts()) == "0"
