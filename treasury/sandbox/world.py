@@ -18,6 +18,7 @@ from treasury.errors import InputError
 from treasury.sandbox.agenda import Agenda
 from treasury.sandbox.bank import Bank
 from treasury.sandbox.business import tell_business
+from treasury.sandbox.callbacks import Callbacks
 from treasury.sandbox.cast import COMPANY, FEES, PAYOUT_IBAN, USERS, Cast, make_cast
 from treasury.sandbox.clock import START, CompanyClock
 from treasury.sandbox.credits import Credits
@@ -66,6 +67,7 @@ class World:
         self.ledger = Ledger(self.store)
         """Where every balance of the finance service comes from."""
         self.keys = Keys(self.store)
+        self.callbacks = Callbacks()
         self.bank = Bank(self.store, _accounts(self.cast, scenario), book.numbered())
         self._random = streams.of("live")
         self.ids = Ids(self._random)

@@ -1,0 +1,76 @@
+"""The handler around every write of a service: a key is good for one body, and once for its effect.
+
+The same call again is given the first answer, byte for byte. Another body under the same key is
+refused, also where the first attempt failed; that one may be tried again as it was. The key and the
+effect are written in one transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from treasury.sandbox.http import Call, Handler, Refusal, Reply
+from treasury.sandbox.keys import Effect
+from treasury.sandbox.world import World
+
+__all__ = ["key_in", "once"]
+
+_KEY: Final = re.compile(
+    "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
+)
+
+
+class _Identified(msgspec.Struct, frozen=True):
+    id: str = ""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    result: _Identified = _Identified()
+
+
+def key_in(body: dict[str, Any]) -> str:
+    """The key that a body carries, at its top or in its payment; empty where it has none.
+
+    A key that is none is left to the body's own check.
+    """
+    payment = body.get("paymentRequest")
+    key = body.get("idempotencyKey") or (
+        payment.get("idempotencyKey") if isinstance(payment, dict) else None
+    )
+    return key.lower() if isinstance(key, str) and _KEY.fullmatch(key) else ""
+
+
+def once(handler: Handler) -> Handler:
+    """The handler, taking effect at most once for a key; its effects are noted."""
+
+    def serve(world: World, call: Call) -> Reply:
+        key, client = key_in(call.body), call.user.id
+        digest = world.keys.digest(call.address, call.raw)
+        if not key:
+            return _noted(world, call, key, digest, handler(world, call))
+        bound = world.keys.find(client, key)
+        if bound and bound.digest != digest:
+            raise Refusal(422, "IDEMPOTENCY_CONFLICT", "Key was used for another request.")
+        if bound and bound.status:
+            return Reply(bound.answer, bound.status)
+        world.keys.bind(client, key, digest)
+        try:
+            with world.store.transaction():
+                reply = handler(world, call)
+        except Refusal as refusal:
+            # Given back, not raised: what the call wrote is gone, that the key is bound stays.
+            return refusal.reply()
+        world.keys.answer(client, key, reply.status, reply.body)
+        return _noted(world, call, key, digest, reply)
+
+    return serve
+
+
+def _noted(world: World, call: Call, key: str, digest: str, reply: Reply) -> Reply:
+    made = msgspec.json.decode(reply.body, type=_Answer).result.id if reply.body else ""
+    record = made or next(iter(call.path.values()), "")
+    world.keys.note(Effect(call.user.id, call.address, key, digest, record))
+    return reply
