@@ -168,7 +168,13 @@ def hostile() -> Reconciliation:
         return {**row, **{name: HOSTILE for name in texts if name not in keep}}
 
     kept = (
-        "statement_account", "account", "source", "direction", "line_class", "outcome", "entry_id"
+        "statement_account",
+        "account",
+        "source",
+        "direction",
+        "line_class",
+        "outcome",
+        "entry_id",
     )
     return reconciliation(
         company=HOSTILE,

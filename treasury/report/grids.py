@@ -37,7 +37,7 @@ class Cell(msgspec.Struct, frozen=True):
     @property
     def whole_note(self) -> bool:
         """The same of the note."""
-        return len(self.note) <= 16
+        return len(self.note) <= 20
 
     @property
     def whole(self) -> bool:
