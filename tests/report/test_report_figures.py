@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from datetime import date
 from decimal import Decimal
 
 from lxml import etree
+from matplotlib.figure import Figure
 from report_samples import HOSTILE, account, fee, line, reconciliation
 
 from treasury.report.fees import fees_of
 from treasury.report.figures import (
+    Drawing,
     cash_by_day,
     cash_words,
     fees_and_rate,
@@ -28,8 +31,8 @@ MONTH = reconciliation(
 )
 
 
-def bars(figure: object, panel: int = 0) -> list[tuple[int, float]]:
-    axes = figure.axes[panel]  # type: ignore[attr-defined]
+def bars(figure: Figure, panel: int = 0) -> list[tuple[int, float]]:
+    axes = figure.axes[panel]
     return [
         (round(bar.get_x() + bar.get_width() / 2), bar.get_height())
         for group in axes.containers
@@ -52,6 +55,12 @@ def test_fees_of_a_day_are_stacked_by_direction() -> None:
     assert bars(fees_and_rate(MONTH)) == [(13, 200.0), (13, 50.0)]
     on_ramp, off_ramp = fees_and_rate(MONTH).axes[0].containers
     assert off_ramp[0].get_y() == on_ramp[0].get_height()
+
+
+def test_a_hundred_requests_of_a_day_at_one_rate_are_one_point() -> None:
+    r = reconciliation(fee_requests=[fee(request_id=str(at)) for at in range(100)])
+    points = fees_and_rate(r).axes[1].collections[0].get_offsets()
+    assert [tuple(point) for point in points.tolist()] == [(12.84, 80.0)]
 
 
 def test_each_currency_has_panels_of_its_own() -> None:
@@ -98,7 +107,12 @@ def test_the_words_tell_what_the_figures_show() -> None:
     )
 
 
-def test_a_figure_shows_itself_in_a_notebook_without_pyplot() -> None:
-    shown = cash_by_day(MONTH)._repr_svg_()  # type: ignore[attr-defined]
-    assert "<svg" in shown
-    assert "matplotlib.pyplot" not in sys.modules
+def test_a_figure_shows_itself_in_a_notebook() -> None:
+    figure = cash_by_day(MONTH)
+    assert isinstance(figure, Drawing)
+    assert "<svg" in figure._repr_svg_()
+
+
+def test_drawing_needs_no_global_state_of_pyplot() -> None:
+    code = "import sys, treasury.report.figures; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

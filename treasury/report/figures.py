@@ -241,12 +241,18 @@ def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[
         ("on-ramp", "● on-ramp", INK["first"], "o"),
         ("off-ramp", "■ off-ramp", INK["second"], "s"),
     ):
-        own = [r for r in rows if r["direction"] == direction and r["rate_bp"] is not None]
+        # One point for all requests of a day within a basis point: no eye could part them.
+        points = sorted(
+            {
+                (row["completed_on"].day, round(row["rate_bp"]))
+                for row in rows
+                if row["direction"] == direction and row["rate_bp"] is not None
+            }
+        )
         # A day's points stand side by side: the circle a little left, the square a little right.
         shift = -0.16 if marker == "o" else 0.16
         axes.scatter(
-            [row["completed_on"].day + shift for row in own],
-            [float(row["rate_bp"]) for row in own],
+            [at + shift for at, _ in points], [float(rate) for _, rate in points],
             s=30, marker=marker, color=colour, edgecolors="white", linewidths=0.6, zorder=3,
         )  # fmt: skip
         parts.append((word, colour))
