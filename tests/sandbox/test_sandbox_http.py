@@ -182,7 +182,7 @@ def test_an_unknown_address_is_404_and_a_wrong_method_405(
     wrong = http.put(f"{served.finance_url}/parties")
     assert wrong.status_code == 405
     assert wrong.json()["errors"] == [
-        {"code": "METHOD_NOT_SUPPORTED", "message": "Supported methods: GET."}
+        {"code": "METHOD_NOT_SUPPORTED", "message": "Supported methods: GET, POST."}
     ]
 
 

@@ -189,13 +189,15 @@ def put_internal(world: World, transfer: AccountTransfer) -> AccountTransfer:
     return transfer
 
 
-def move(world: World, kind: str, reference: str, *postings: Posting) -> None:
-    """Move amounts in the ledger and show the new balances; 422 where there is too little."""
+def move(world: World, kind: str, reference: str, *postings: Posting, lacking: int = 422) -> None:
+    """Move amounts in the ledger and show the new balances; where there is too little, refuse."""
     try:
         world.ledger.move(kind, reference, world.clock.now.isoformat(), *postings)
     except Overdrawn as error:
         raise Refusal(
-            422, "INSUFFICIENT_FUNDS", f"Balance too low: not that much {error.asset} available."
+            lacking,
+            "INSUFFICIENT_FUNDS",
+            f"Balance too low: not that much {error.asset}.",
         ) from None
     touched = {
         place.split("/")[1]

@@ -35,6 +35,7 @@ create index if not exists by_movement_reference on movements (reference);
 create table if not exists postings (
     movement integer not null, place text not null, asset text not null, units integer not null
 );
+create index if not exists by_movement on postings (movement);
 create table if not exists balances (
     place text not null, asset text not null, units integer not null,
     primary key (place, asset)
@@ -128,6 +129,17 @@ class Ledger:
     def is_empty(self, places: Iterable[str]) -> bool:
         """Whether nothing stands in any of these places."""
         return not any(any(self.holdings(place).values()) for place in places)
+
+    def under_way(self, reference: str) -> list[tuple[str, str, Decimal]]:
+        """What one record has set aside and not let go: place, asset, amount."""
+        rows = self._db.execute(
+            "select place, asset, sum(units) from postings"
+            " join movements on movements.number = movement"
+            " where reference = ? and place like 'wallet/%/reserved'"
+            " group by place, asset having sum(units) > 0",
+            (reference,),
+        )
+        return [(place, asset, _amount(units, asset)) for place, asset, units in rows]
 
     def sums(self) -> dict[str, Decimal]:
         """Of each asset, everything everywhere: always zero."""

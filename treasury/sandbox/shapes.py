@@ -196,12 +196,16 @@ class FiatOrigin(Shape, frozen=True, kw_only=True):
 
 
 class Transfer(Shape, frozen=True, kw_only=True):
-    """A crypto or fiat transfer; a fiat one has `fiatOrigin`. `destinationAddress` is our guess."""
+    """A crypto or fiat transfer; a fiat one has `fiatOrigin`.
+
+    `destinationAddress` and `bankAccount` are our own names for what lies outside the service.
+    """
 
     id: str
     sender_account_id: str
     receiver_account_id: str | None = None
     destination_address: str | None = None
+    bank_account: dict[str, str] | None = None
     chain: str
     asset: str
     amount: Decimal
@@ -229,6 +233,8 @@ class AccountTransfer(Shape, frozen=True, kw_only=True):
     status: str
     created_at: str
     updated_at: str
+    failure_code: str | None = None
+    failure_reason: str | None = None
 
 
 class Company(Shape, frozen=True, kw_only=True):

@@ -164,6 +164,8 @@ class Wallets:
             status=move.status,
             created_at=zulu(move.at),
             updated_at=zulu(move.at + timedelta(seconds=4)),
+            failure_code=_FAILURE[0] if move.status == "FAILED" else None,
+            failure_reason=_FAILURE[1] if move.status == "FAILED" else None,
         )
 
     def _outward(self, kind: str, move: _Move) -> Transfer:
