@@ -1,0 +1,77 @@
+"""Fixtures for panels: a practice desk for each test, one warm JupyterLab for all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from panel_lab import CHROMIUM, Desk, Lab, Notebook, running_browser, running_lab
+from panel_practice import Practice, practising
+from playwright.sync_api import Browser
+
+from treasury.sandbox import Sandbox
+
+USER = "ana.lyst"
+
+
+def secrets_of_practice() -> dict[str, str]:
+    return {
+        f"TREASURY_{name.upper()}_SECRET": secret
+        for name, (_, secret) in Sandbox().credentials.items()
+    }
+
+
+@pytest.fixture
+def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    for name, secret in secrets_of_practice().items():
+        monkeypatch.setenv(name, secret)  # what `prepare` sets goes away with the test
+    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
+    monkeypatch.setenv("TREASURY_USER", USER)
+    with practising(tmp_path / "workspace") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    if not CHROMIUM.exists():
+        reason = f"{CHROMIUM} does not exist (Debian package chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return CHROMIUM
+
+
+@pytest.fixture(scope="session")
+def lab(chromium: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    variables = secrets_of_practice() | {"TREASURY_USER": USER}
+    with running_lab(tmp_path_factory.mktemp("lab"), variables) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path) -> Iterator[Browser]:
+    with running_browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def desk(lab: Lab, browser: Browser) -> Iterator[Desk]:
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    try:
+        yield Desk(lab, context.new_page())
+    finally:
+        context.close()
+
+
+@pytest.fixture
+def notebook(desk: Desk, practice: Practice, request: pytest.FixtureRequest) -> Iterator[Notebook]:
+    folder = practice.workspace.folder
+    opened = desk.open(
+        request.node.name,
+        f"import treasury\nt = treasury.open({str(folder)!r})",
+        "t.panels.approvals()",
+    )
+    yield opened
+    opened.close()

@@ -1,0 +1,231 @@
+"""A real JupyterLab and a real browser for the panels' tests: one Lab, warm, a notebook a test.
+
+The Lab listens on loopback and keeps its settings in a folder of its own. Notebooks are opened
+through the application's own commands, which takes a tenth of the time that a page load does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import nbformat
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 60_000  # milliseconds, on a machine that is busy with something else
+
+SETTINGS = {
+    "@jupyterlab/apputils-extension/notification": {
+        "checkForUpdates": False,
+        "fetchNews": "false",
+    },
+    "@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
+}
+OPEN = """async ({path}) => {
+    const app = window.jupyterapp;
+    const panel = await app.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.revealed;
+}"""
+THEME = """async (wanted) => {
+    await window.jupyterapp.commands.execute('apputils:change-theme', wanted);
+}"""
+RUN = "async () => { await window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
+SAVE = "async () => { await window.jupyterapp.shell.currentWidget.context.save(); }"
+CLOSE = """async () => {
+    const panel = window.jupyterapp.shell.currentWidget;
+    await panel.context.save();
+    await panel.sessionContext.shutdown();
+    panel.dispose();
+}"""
+T = TypeVar("T")
+
+
+class Lab:
+    """Where the server is, and the folder that it shows."""
+
+    def __init__(self, url: str, token: str, folder: Path) -> None:
+        self.url = url
+        self.token = token
+        self.folder = folder
+
+
+@contextmanager
+def running_lab(folder: Path, variables: dict[str, str]) -> Iterator[Lab]:
+    """A Lab over `folder`, with `variables` for its kernels; it ends with the block."""
+    home, token = folder / "home", secrets.token_hex(16)
+    notebooks = folder / "notebooks"
+    notebooks.mkdir(parents=True)
+    for name, value in SETTINGS.items():
+        path = home / "settings" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value), "utf-8")
+    log = folder / "lab.log"
+    places = {
+        "HOME": str(home),
+        "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        "JUPYTER_TOKEN": token,
+    }
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
+        "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--ServerApp.root_dir={notebooks}",
+        "--LabApp.expose_app_in_browser=True", "--LabApp.collaborative=False",
+        "--LabApp.extension_manager=readonly",
+    ]  # fmt: skip
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            command, env=os.environ | places | variables, stdout=out, stderr=subprocess.STDOUT
+        )
+        try:
+            yield Lab(_address(server, home / "runtime", log), token, notebooks)
+        finally:
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def _address(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
+    def found() -> str | None:
+        assert server.poll() is None, log.read_text("utf-8", "replace")
+        for path in runtime.glob("jpserver-*.json"):
+            try:
+                return str(json.loads(path.read_text("utf-8"))["url"]).rstrip("/")
+            except ValueError:  # being written
+                return None
+        return None
+
+    return until(found, "JupyterLab to say where it is")
+
+
+def until(look: Callable[[], T | None], what: str, seconds: float = 60.0) -> T:
+    """What `look` finds, asked again and again until a deadline."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"waited {seconds:.0f} s for {what}")
+
+
+class Desk:
+    """A page with Lab in it; `requests` are the addresses that it asked for."""
+
+    def __init__(self, lab: Lab, page: Page) -> None:
+        self.lab = lab
+        self.page = page
+        self.requests: list[str] = []
+        self.dialogs: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("dialog", self._note_dialog)
+        page.set_default_timeout(PATIENCE)
+        page.goto(f"{lab.url}/lab?reset&token={lab.token}")
+        self._restored()
+
+    def _note_dialog(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def _restored(self) -> None:
+        self.page.wait_for_function("() => window.jupyterapp !== undefined")
+        self.page.evaluate("async () => { await window.jupyterapp.restored; }")
+
+    def reload(self, notebook: Notebook) -> None:
+        """Load the page again and show the same notebook; its kernel goes on."""
+        self.page.goto(f"{self.lab.url}/lab?reset")
+        self._restored()
+        self.page.evaluate(OPEN, {"path": notebook.path.name})
+
+    def theme(self, name: str) -> None:
+        """Change the theme and wait until it is there."""
+        self.page.evaluate(THEME, {"theme": name})
+        light = str(name.endswith("Light")).lower()
+        self.page.wait_for_function(
+            "light => document.body.dataset.jpThemeLight === light", arg=light
+        )
+
+    def narrow(self) -> None:
+        """Put the side bars away."""
+        self.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
+
+    def open(self, name: str, *cells: str) -> Notebook:
+        """Write a notebook of code cells, open it and start its kernel."""
+        path = self.lab.folder / f"{name}.ipynb"
+        content = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        )
+        nbformat.write(content, path)
+        self.page.evaluate(OPEN, {"path": path.name})
+        return Notebook(self.page, path)
+
+
+class Notebook:
+    """The open notebook."""
+
+    def __init__(self, page: Page, path: Path) -> None:
+        self.page = page
+        self.path = path
+        self.view = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+
+    def run(self) -> Notebook:
+        """Run every cell and wait for the last."""
+        self.page.evaluate(RUN)
+        return self
+
+    @property
+    def panel(self) -> Locator:
+        """The panel in the notebook's outputs; nothing else is looked at, least of all source."""
+        return self.view.locator(".treasury-panel")
+
+    @property
+    def cells(self) -> Locator:
+        """The notebook's cells."""
+        return self.view.locator(".jp-Cell")
+
+    def saved(self) -> str:
+        """Save, and read what is then in the file."""
+        self.page.evaluate(SAVE)
+        return self.path.read_text("utf-8")
+
+    def close(self) -> None:
+        """End its kernel and close it."""
+        self.page.evaluate(CLOSE)
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Chromium, driven by Playwright."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()

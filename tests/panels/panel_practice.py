@@ -1,0 +1,91 @@
+"""A practice workspace whose services run in the test process, synced and ready for a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from treasury.cli.practice import prepare
+from treasury.panels import ApprovalsPanel
+from treasury.panels.blocks import Frame, Step
+from treasury.sandbox import Sandbox, Served
+from treasury.workspace import Workspace
+
+ON_RAMP = "PAY-2026-005409"
+
+
+class Practice:
+    """The desk, the company opposite, and what the services were asked."""
+
+    def __init__(self, workspace: Workspace, company: Sandbox, served: Served) -> None:
+        self.workspace = workspace
+        self.company = company
+        self.served = served
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """What the lake shows as awaiting approval, oldest first."""
+        return self.workspace.sql(
+            "SELECT * FROM ramp_requests WHERE status = 'AWAITING_APPROVAL' ORDER BY created_at, id"
+        ).to_pylist()
+
+    def request(self, request_id: str) -> Any:
+        """The request as the service has it now."""
+        return self.workspace.client("viewer").ramp.requests.get(request_id).value
+
+    def decisions(self) -> list[str]:
+        """The decisions that reached the service, as paths in order of arrival."""
+        ends = ("/approve", "/reject")
+        return [path for method, path, _ in self.served.requests if path.endswith(ends)]
+
+    def events(self, request_id: str, kind: str) -> list[str | None]:
+        """By whom the service recorded events of a kind."""
+        events = self.request(request_id).events
+        return [event.email for event in events if event.event_type == kind]
+
+    def journaled(self, kind: str) -> list[Any]:
+        """The journal's entries of a kind."""
+        return self.workspace.journal.entries(kind)
+
+
+@contextmanager
+def practising(folder: Path) -> Iterator[Practice]:
+    """Serve a new practice company and sync a workspace for it in `folder`."""
+    company = Sandbox()
+    with company.serve() as served:
+        workspace = prepare(folder, company, served)
+        try:
+            workspace.sync()
+            yield Practice(workspace, company, served)
+        finally:
+            workspace.close_clients()
+
+
+def chosen(panel: ApprovalsPanel, number: int = 0) -> str:
+    """The key of a row on screen."""
+    table = panel.frame().table
+    assert table is not None
+    return table.rows[number].key
+
+
+def propose(panel: ApprovalsPanel, verb: str = "approve", number: int = 0, **typed: str) -> Step:
+    """Take the first step and wait for the second."""
+    panel.press(verb, chosen=chosen(panel, number), **typed)
+    assert panel.wait()
+    step = panel.frame().step
+    assert step is not None, panel.frame().message
+    return step
+
+
+def confirm(panel: ApprovalsPanel, step: Step) -> Frame:
+    """Take the second step and wait for what comes of it."""
+    panel.press("confirm", step=step.key)
+    assert panel.wait()
+    return panel.frame()
+
+
+def said(frame: Frame) -> str:
+    """The message on screen, as one text."""
+    assert frame.message is not None
+    return "\n".join([frame.message.title, *(line.text for line in frame.message.lines)])
