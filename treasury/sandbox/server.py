@@ -23,6 +23,7 @@ from treasury.sandbox.app import FINANCE, RAMP, TOKEN, make_app
 from treasury.sandbox.camt import statements
 from treasury.sandbox.cast import COMPANY
 from treasury.sandbox.faults import FaultGate, Faults
+from treasury.sandbox.finance_drivers import FinanceDrivers
 from treasury.sandbox.ids import Ids, Streams
 from treasury.sandbox.lines import Source
 from treasury.sandbox.state import place_of
@@ -31,7 +32,7 @@ from treasury.sandbox.world import World
 
 __all__ = ["PROFILES", "Sandbox", "Served", "serve_forever"]
 
-PROFILES: Final = ("spec",)
+PROFILES: Final = ("spec", "b")
 _HOST: Final = "127.0.0.1"
 
 
@@ -64,6 +65,8 @@ class Sandbox:
             )
         self.faults = Faults()
         self._world = World(seed, scenario, profile=profile, place=place_of(state))
+        self.finance = FinanceDrivers(self._world)
+        """What the platform and the world do at the finance service."""
         self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
 
     @property
