@@ -34,6 +34,7 @@ from treasury.sandbox.http import (
 from treasury.sandbox.idempotency import once
 from treasury.sandbox.lists import Listing, all_of, detail_of, listing
 from treasury.sandbox.payments import create_payment
+from treasury.sandbox.profile_b import routes_b
 from treasury.sandbox.sessions import create_session
 from treasury.sandbox.shapes import Transfer, decode
 from treasury.sandbox.world import World
@@ -135,6 +136,6 @@ _ROUTES: Final = (
 )
 
 
-def routes(_: str) -> tuple[Route, ...]:
+def routes(profile: str) -> tuple[Route, ...]:
     """The operations that a profile serves."""
-    return _ROUTES
+    return routes_b(_ROUTES) if profile == "b" else _ROUTES

@@ -43,11 +43,14 @@ def key_in(body: dict[str, Any]) -> str:
     return key.lower() if isinstance(key, str) and _KEY.fullmatch(key) else ""
 
 
-def once(handler: Handler) -> Handler:
-    """The handler, taking effect at most once for a key; its effects are noted."""
+def once(handler: Handler, *, keyed: bool = True) -> Handler:
+    """The handler, taking effect at most once for a key; its effects are noted.
+
+    Where a generation of a service does not know keys, `keyed` is False.
+    """
 
     def serve(world: World, call: Call) -> Reply:
-        key, client = key_in(call.body), call.user.id
+        key, client = key_in(call.body) if keyed else "", call.user.id
         digest = world.keys.digest(call.address, call.raw)
         if not key:
             return _noted(world, call, key, digest, handler(world, call))

@@ -1,0 +1,293 @@
+"""Profile `b`: the finance service as its published contract has it, over the same world.
+
+It differs from the specification in three ways. Some operations are gone: their addresses are
+unknown (404) or take only other methods (405). Some rules are others: an account has its wallet
+from the start, nothing comes in before it is verified, a party's change needs its version, keys of
+parties and accounts mean nothing. And bodies have other fields and words: an answer is made as the
+specification has it and dressed on its way out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Annotated, Any, Final, TypeAlias, cast
+
+import msgspec
+
+from treasury.sandbox.finance_accounts import (
+    add_role,
+    create_account,
+    create_virtual_account,
+    give_wallet,
+)
+from treasury.sandbox.finance_bodies import (
+    CryptoBody,
+    FiatBody,
+    NewSession,
+    PaymentRequestBody,
+    exactly_one,
+)
+from treasury.sandbox.finance_parties import change_party, create_party, delete_party
+from treasury.sandbox.finance_records import account_of, is_verified, usable
+from treasury.sandbox.finance_transfers import make_crypto, make_fiat
+from treasury.sandbox.http import MANAGERS, Call, Handler, Refusal, Reply, Route, invalid, result
+from treasury.sandbox.idempotency import once
+from treasury.sandbox.payments import create_payment
+from treasury.sandbox.sessions import make_session
+from treasury.sandbox.shapes import encode
+from treasury.sandbox.world import World
+
+__all__ = ["routes_b"]
+
+_Body: TypeAlias = dict[str, Any]
+_Look: TypeAlias = Callable[[_Body, bool], _Body]
+"""Makes a body of profile b; the flag says whether it stands in a list."""
+
+
+# rules
+
+
+def _create_party(world: World, call: Call) -> Reply:
+    return create_party(world, _without_key(call))
+
+
+def _create_account(world: World, call: Call) -> Reply:
+    """An account comes with its wallet."""
+    reply = create_account(world, _without_key(call))
+    made = _read(reply.body)["result"]["id"]
+    give_wallet(world, account_of(world, made))
+    return reply
+
+
+def _without_key(call: Call) -> Call:
+    """The call as if it carried no key: this generation does not know it here."""
+    body = {name: value for name, value in call.body.items() if name != "idempotencyKey"}
+    return msgspec.structs.replace(call, body=body, raw=msgspec.json.encode(body))
+
+
+def _change_party(world: World, call: Call) -> Reply:
+    if call.body.get("version") is None:
+        raise invalid("version is required.")
+    return change_party(world, call)
+
+
+def _create_virtual_account(world: World, call: Call) -> Reply:
+    if not is_verified(account_of(world, call.path["accountId"])):
+        raise Refusal(400, "KYC_NOT_VERIFIED", "Account is not verified yet.")
+    return create_virtual_account(world, call)
+
+
+class _SessionBody(NewSession, frozen=True, kw_only=True):
+    external_ref: Annotated[str, msgspec.Meta(max_length=255)] | None = None
+    metadata: dict[str, str] | None = None
+
+
+def _create_session(world: World, call: Call) -> Reply:
+    account, body = account_of(world, call.path["accountId"]), call.read(_SessionBody)
+    usable(account)
+    if not is_verified(account):
+        raise Refusal(422, "KYC_REQUIRED", "Account is not verified yet.")
+    file = make_session(world, account.id, body, body.external_ref, body.metadata)
+    return result(encode(file.session), 201)
+
+
+class _CryptoBody(CryptoBody, frozen=True, kw_only=True):
+    merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
+
+
+class _FiatBody(FiatBody, frozen=True, kw_only=True):
+    merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
+
+
+def _create_crypto(world: World, call: Call) -> Reply:
+    body = call.read(_CryptoBody)
+    _one_account(body, destinationAddress=body.destination_address)
+    made = make_crypto(world, call.path["senderAccountId"], body, body.merchant_reference)
+    return result(encode(made), 201)
+
+
+def _create_fiat(world: World, call: Call) -> Reply:
+    body = call.read(_FiatBody)
+    _one_account(body, bankAccount=body.bank_account)
+    made = make_fiat(world, call.path["senderAccountId"], body, body.merchant_reference)
+    return result(encode(made), 201)
+
+
+def _one_account(body: CryptoBody | FiatBody, **outside: object) -> None:
+    """The receiver is always an account of the service."""
+    for name, value in outside.items():
+        if value is not None:
+            raise invalid(f"Object contains unknown field `{name}`.")
+    exactly_one(
+        receiverAccountId=body.receiver_account_id, receiverExternalId=body.receiver_external_id
+    )
+
+
+def _create_payment(world: World, call: Call) -> Reply:
+    call.read(PaymentRequestBody)
+    try:
+        return create_payment(world, call)
+    except Refusal as refusal:
+        if refusal.code == "KYC_NOT_VERIFIED":
+            raise Refusal(400, "ACCOUNT_NOT_ACTIVE", "Account is not active.") from None
+        raise
+
+
+# words and fields
+
+_KYC: Final = {"VERIFIED": "VERIFIED", "REJECTED": "REJECTED"}
+_KYB: Final = {"VERIFIED": "VERIFIED", "REJECTED": "DENIED"}
+_BRIEF: Final = (
+    "id", "externalId", "partyType", "status", "firstName", "lastName", "name", "vatNumber",
+    "createdAt",
+)  # fmt: skip
+
+
+def _party(body: _Body, in_list: bool) -> _Body:
+    if in_list:
+        return {name: body[name] for name in _BRIEF if name in body}
+    return _checked(body)
+
+
+def _checked(body: _Body) -> _Body:
+    """The body with this generation's words for where a check stands."""
+    words = {"kycStatus": (_KYC, "VERIFICATION_PENDING"), "kybStatus": (_KYB, "PENDING")}
+    return body | {
+        name: known.get(body[name], other) for name, (known, other) in words.items() if name in body
+    }
+
+
+def _account(body: _Body, _: bool) -> _Body:
+    shown = _checked(_less(body, "chain", "partyRoles"))
+    return shown | ({"status": "CLOSED"} if body["status"] == "BLOCKED" else {})
+
+
+def _role(body: _Body, _: bool) -> _Body:
+    return _less(body, "party")
+
+
+def _wallet(body: _Body, _: bool) -> _Body:
+    return _less(body, "accountId", "status")
+
+
+def _transfer(body: _Body, _: bool) -> _Body:
+    shown = _less(body, "failureCode", "failureReason", "destinationAddress", "bankAccount")
+    return shown | ({"status": "PENDING"} if body["status"] == "PROCESSING" else {})
+
+
+def _as_is(body: _Body, _: bool) -> _Body:
+    return body
+
+
+def _less(body: _Body, *names: str) -> _Body:
+    return {name: value for name, value in body.items() if name not in names}
+
+
+_LOOKS: Final[tuple[tuple[str, _Look], ...]] = (
+    # the first one whose words an address contains
+    ("/party-roles", _role),
+    ("/wallets", _wallet),
+    ("/virtual-bank-accounts", _as_is),
+    ("/payment-sessions", _as_is),
+    ("/payment-requests", _as_is),
+    ("/transfers", _transfer),
+    ("/accounts", _account),
+    ("/parties", _party),
+)
+_CODES: Final = {
+    "VALIDATION_ERROR": "invalid-request",
+    "UNAUTHORIZED": "unauthenticated",
+    "CONFLICT": "concurrent-modification",
+    "INTERNAL_SERVER_ERROR": "internal-error",
+}
+_SPELLED_OUT: Final = frozenset({"FORBIDDEN", "NOT_FOUND", "INVALID_MEDIA_TYPE", "RATE_LIMITED"})
+
+
+def _dress(look: _Look) -> Callable[[Reply], Reply]:
+    def dress(reply: Reply) -> Reply:
+        if not reply.body:
+            return reply
+        body = _read(reply.body)
+        if not body["success"]:
+            body["errors"] = [_error(error) for error in body["errors"]]
+        elif isinstance(body["result"], list):
+            body["result"] = [look(item, True) for item in body["result"]]
+        else:
+            body["result"] = look(body["result"], False)
+        return Reply(encode(body), reply.status)
+
+    return dress
+
+
+def _error(error: _Body) -> _Body:
+    code = error["code"]
+    if error.get("message") == "No such account.":
+        code = "account-not-found"
+    elif code in _CODES:
+        code = _CODES[code]
+    elif code not in _SPELLED_OUT:
+        code = code.lower().replace("_", "-")
+    return error | {"code": code}
+
+
+def _read(text: str) -> _Body:
+    """The answer's JSON with every number's own digits."""
+    return cast(_Body, json.loads(text, parse_float=Decimal, parse_int=Decimal))
+
+
+# the table
+
+_Rule: TypeAlias = tuple[Handler, bool]
+_WRITES: Final[dict[tuple[str, str], _Rule]] = {
+    # what is written in this generation, and whether a key counts
+    ("POST", "/parties"): (_create_party, False),
+    ("PATCH", "/parties/{id}"): (_change_party, True),
+    ("DELETE", "/parties/{id}"): (delete_party, True),
+    ("POST", "/accounts"): (_create_account, False),
+    ("POST", "/accounts/{accountId}/party-roles"): (add_role, True),
+    ("POST", "/accounts/{accountId}/virtual-bank-accounts"): (_create_virtual_account, True),
+    ("POST", "/accounts/{accountId}/fiat-to-crypto/payment-sessions"): (_create_session, True),
+    ("POST", "/accounts/{senderAccountId}/transfers/crypto"): (_create_crypto, True),
+    ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (_create_fiat, True),
+    ("POST", "/payment-requests"): (_create_payment, True),
+}
+_MEANS: Final = {
+    # a status asked for in this generation's words, in the words that are stored
+    "/transfers": {"PENDING": ["PENDING", "PROCESSING"]},
+    "/accounts": {"CLOSED": ["CLOSED", "BLOCKED"]},
+}
+
+
+def routes_b(specified: Iterable[Route]) -> tuple[Route, ...]:
+    """The operations of this generation, made from those of the specification."""
+    reads = [
+        msgspec.structs.replace(route, handler=_asked(route))
+        for route in specified
+        if route.method == "GET" and not route.path.startswith("/account-to-account")
+    ]
+    writes = [
+        Route(method, path, once(handler, keyed=keyed), MANAGERS)
+        for (method, path), (handler, keyed) in _WRITES.items()
+    ]
+    return tuple(
+        msgspec.structs.replace(route, dress=_dress(_look_of(route.path)))
+        for route in (*reads, *writes)
+    )
+
+
+def _look_of(path: str) -> _Look:
+    return next(look for words, look in _LOOKS if words in path)
+
+
+def _asked(route: Route) -> Handler:
+    words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), {})
+
+    def serve(world: World, call: Call) -> Reply:
+        asked = call.query.get("status", [])
+        statuses = [each for status in asked for each in words.get(status, [status])]
+        query = call.query | ({"status": statuses} if asked else {})
+        return route.handler(world, msgspec.structs.replace(call, query=query))
+
+    return serve
