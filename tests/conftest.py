@@ -15,9 +15,10 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(autouse=True)
-def _no_workspace_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test never touches the workspace of whoever runs it."""
-    monkeypatch.delenv("TREASURY_WORKSPACE", raising=False)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test never sees the workspace or the secrets of whoever runs it, nor another test's."""
+    for name in [name for name in os.environ if name.startswith("TREASURY_")]:
+        monkeypatch.delenv(name)
 
 
 def fill(folder: Path, company: Sandbox) -> Workspace:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -98,14 +97,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return self.as_of.astimezone(self.zone).date()
 
 
-class Total(msgspec.Struct, frozen=True):
-    """How many lines, and their amount in one currency."""
-
-    items: int
-    amount: Decimal
-    currency: str
-
-
 class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the bank's month amounts to; every table is Arrow, every amount exact.
 
@@ -146,15 +137,6 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         for row in self.lines.select(["outcome", "line_class"]).to_pylist():
             found["other_business" if row["line_class"] else row["outcome"]] += 1
         return found
-
-    def totals(self, outcome: str) -> list[Total]:
-        """Items and amounts of the lines with that outcome by currency, without other business."""
-        sums: dict[str, tuple[int, Decimal]] = {}
-        for row in self.lines.select(["outcome", "line_class", "currency", "amount"]).to_pylist():
-            if row["outcome"] == outcome and row["line_class"] is None:
-                items, amount = sums.get(row["currency"], (0, Decimal(0)))
-                sums[row["currency"]] = (items + 1, amount + row["amount"])
-        return [Total(*sums[currency], currency) for currency in sorted(sums)]
 
     @property
     def provable(self) -> bool:

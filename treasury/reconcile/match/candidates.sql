@@ -30,7 +30,8 @@ FROM (
         UNION ALL
         SELECT entry_id, expectation_id, 5 AS tier,
             CAST(0.5 - CAST(least(days, 40) AS DECIMAL(6, 4)) / 100 AS DECIMAL(6, 4)) AS score,
-            'no reference; expected for ' || CAST(days AS VARCHAR) || ' days' AS reason
+            'no reference; requested ' || CASE days WHEN 0 THEN 'the same day' WHEN 1 THEN 'the day before'
+                ELSE CAST(days AS VARCHAR) || ' days before' END AS reason
         FROM unreferenced_amounts
     ) AS c
     JOIN lines AS l ON l.entry_id = c.entry_id
