@@ -106,9 +106,10 @@ class ActionRefused(TreasuryError):
 class ServiceError(TreasuryError):
     """A payment service answered with an error, or could not be asked.
 
-    `operation` is the method and route ("POST /ramp-requests/{id}/approve"), `status` the HTTP
-    status, `code` the service's own code (upper case, underscores) and `trace` its trace id, each
-    None where unknown. `may_have_executed` is True where a write may have taken effect.
+    `operation` is the method and route ("POST /ramp-requests/{id}/approve"), `ids` what fills the
+    route, `status` the HTTP status, `code` the service's own code (upper case, underscores),
+    `trace` its trace id and `key` the idempotency key that was sent, each empty or None where
+    unknown. `may_have_executed` is True where a write may have taken effect.
     """
 
     exit_code = 5
@@ -122,6 +123,8 @@ class ServiceError(TreasuryError):
         status: int | None = None,
         code: str | None = None,
         trace: str | None = None,
+        ids: tuple[str, ...] = (),
+        key: str | None = None,
         may_have_executed: bool = False,
     ) -> None:
         super().__init__(what, do=do)
@@ -129,6 +132,8 @@ class ServiceError(TreasuryError):
         self.status = status
         self.code = code
         self.trace = trace
+        self.ids = ids
+        self.key = key
         self.may_have_executed = may_have_executed
 
 
@@ -191,6 +196,23 @@ class UnexpectedResponse(ServiceError):
 class OutcomeUnknown(ServiceError):
     """A write may or may not have taken effect; `look_up` says where to find out."""
 
-    def __init__(self, what: str, *, look_up: str, operation: str | None = None) -> None:
-        super().__init__(what, do=look_up, operation=operation, may_have_executed=True)
+    def __init__(
+        self,
+        what: str,
+        *,
+        look_up: str,
+        operation: str | None = None,
+        trace: str | None = None,
+        ids: tuple[str, ...] = (),
+        key: str | None = None,
+    ) -> None:
+        super().__init__(
+            what,
+            do=look_up,
+            operation=operation,
+            trace=trace,
+            ids=ids,
+            key=key,
+            may_have_executed=True,
+        )
         self.look_up = look_up

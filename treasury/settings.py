@@ -28,9 +28,11 @@ __all__ = [
     "Services",
     "Settings",
     "load_settings",
+    "pin_environment",
 ]
 
 FILE_NAME = "treasury.toml"
+PIN_NAME = "environment"
 
 Environment = Literal["sandbox", "staging", "production"]
 Source = Literal["own_bank", "provider_report"]
@@ -56,12 +58,16 @@ class Secret:
 
 
 class Company(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[workspace]`: whose desk this is. `now` fixes the clock and is for the sandbox only."""
+    """`[workspace]`: whose desk this is. `now` fixes the clock and is for the sandbox only.
+
+    In production nothing is written to the services before `allow_writes` says so.
+    """
 
     company: str
     environment: Environment = "sandbox"
     time_zone: str = "Europe/Brussels"
     now: datetime | None = None
+    allow_writes: bool = False
 
 
 class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,11 +77,23 @@ class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[services]`: the two base addresses and the token address they share."""
+    """`[services]`: the two base addresses and the token address they share.
+
+    Whoever takes the addresses takes along which environment they belong to and whether it may be
+    written to. `environment` may stand in the file, beside the addresses that it is about; it then
+    has to be the workspace's. `allow_writes` is `[workspace]`'s and is not read here.
+    """
 
     token_url: str
     finance: Service
     ramp: Service
+    environment: Environment | None = None
+    allow_writes: bool | None = None
+
+    @property
+    def may_write(self) -> bool:
+        """Whether anything may be changed at these addresses: in production only if allowed."""
+        return self.environment != "production" or self.allow_writes is True
 
 
 class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,6 +101,8 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     client_id: str
     client_secret: str
+    environment: Environment | None = None
+    """Where it belongs; may be left out, and has to be the workspace's where it is not."""
 
     def secret(self) -> Secret:
         """Fetch the secret; SettingsError says where it was looked for, never what was found."""
@@ -169,7 +189,48 @@ def load_settings(folder: Path) -> Settings:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise SettingsError(f"{path}: {error}", do="correct that key") from None
     _check(settings, path)
-    return settings
+    return _bound(settings)
+
+
+def pin_environment(folder: Path, settings: Settings) -> None:
+    """Note beside the lake which environment fills it; refuse another one from then on.
+
+    To be called before the first thing is stored. SettingsError where the workspace already holds
+    the records of another environment, or of the same at other hosts. The sandbox has no host of
+    its own.
+    """
+    mark = _mark(settings)
+    path = folder / PIN_NAME
+    try:
+        held = path.read_text("utf-8").strip()
+    except FileNotFoundError:
+        path.write_text(mark + "\n", "utf-8")
+        return
+    if held != mark:
+        raise SettingsError(
+            f"{folder} holds the records of {held}, and {FILE_NAME} now says {mark}",
+            do="make a workspace of its own for each environment",
+        )
+
+
+def _mark(settings: Settings) -> str:
+    """`staging at finance.example.test, ramp.example.test`."""
+    services, environment = settings.services, settings.workspace.environment
+    if services is None or environment == "sandbox":
+        return environment
+    hosts = (urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp))
+    return f"{environment} at {', '.join(hosts)}"
+
+
+def _bound(settings: Settings) -> Settings:
+    """The settings, with the addresses told what they belong to."""
+    if settings.services is None:
+        return settings
+    desk = settings.workspace
+    services = msgspec.structs.replace(
+        settings.services, environment=desk.environment, allow_writes=desk.allow_writes
+    )
+    return msgspec.structs.replace(settings, services=services)
 
 
 def _check(settings: Settings, path: Path) -> None:
@@ -188,8 +249,39 @@ def _check(settings: Settings, path: Path) -> None:
         )
     services = settings.services
     if services is not None:
+        if services.allow_writes is not None:
+            raise SettingsError(
+                f"{path}: services.allow_writes is not read",
+                do="write allow_writes below [workspace]",
+            )
         for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
             _check_url(url, path)
+            _check_place(url, settings.workspace.environment, path)
+        _check_same("services", services.environment, settings, path)
+    for name, credential in settings.credentials.items():
+        _check_same(f"credentials.{name}", credential.environment, settings, path)
+
+
+def _check_same(
+    section: str, environment: Environment | None, settings: Settings, path: Path
+) -> None:
+    ours = settings.workspace.environment
+    if environment is not None and environment != ours:
+        raise SettingsError(
+            f"{path}: [{section}] is for {environment}, and this workspace is for {ours}",
+            do="give each environment a workspace with its own addresses and credentials",
+        )
+
+
+def _check_place(url: str, environment: Environment, path: Path) -> None:
+    """A sandbox is on this machine, and production is not."""
+    here = is_loopback(urlsplit(url).hostname or "")
+    if (environment == "sandbox" and not here) or (environment == "production" and here):
+        raise SettingsError(
+            f"{path}: {urlsplit(url).hostname} cannot be {environment}",
+            do="a sandbox runs on a loopback address, production never; correct the one or the"
+            " other",
+        )
 
 
 def _check_url(url: str, path: Path) -> None:

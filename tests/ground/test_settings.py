@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from treasury.errors import SettingsError
-from treasury.settings import Credential, Secret, is_loopback, load_settings
+from treasury.settings import (
+    Credential,
+    Secret,
+    is_loopback,
+    load_settings,
+    pin_environment,
+)
 
 GOOD = """\
 [workspace]
@@ -95,3 +101,54 @@ def test_a_secret_shows_itself_to_nobody() -> None:
 def test_loopback_is_this_machine_only() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.3.2.1", "::1", "localhost")))
     assert not any(map(is_loopback, ("10.0.0.1", "localhost.example.test", "", "0.0.0.0")))
+
+
+SANDBOX = GOOD.replace("https://", "http://127.0.0.1:8000/").replace("staging", "sandbox")
+PRODUCTION = GOOD.replace("http://127.0.0.1:8000", "https://ramp.example.test").replace(
+    '"staging"', '"production"'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (GOOD.replace("staging", "sandbox"), "cannot be sandbox"),
+        (PRODUCTION.replace("https://finance.example.test", "http://127.0.0.1"), "be production"),
+        (GOOD.replace("[services]", '[services]\nenvironment = "production"'), "for production"),
+        (GOOD + '[credentials.x]\nclient_id="x"\nclient_secret="env:X"\n'
+         'environment = "production"', r"credentials\.x\] is for production"),
+        (GOOD.replace("[services]", "[services]\nallow_writes = true"), "below .workspace"),
+    ],
+)  # fmt: skip
+def test_environments_are_not_mixed(tmp_path: Path, text: str, word: str) -> None:
+    with pytest.raises(SettingsError, match=word):
+        load_settings(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        (SANDBOX, True),
+        (GOOD, True),
+        (PRODUCTION, False),
+        (PRODUCTION.replace("company =", "allow_writes = true\ncompany ="), True),
+    ],
+)
+def test_only_production_needs_leave_to_write(tmp_path: Path, text: str, may: bool) -> None:
+    services = load_settings(written(tmp_path, text)).services
+    assert services is not None
+    assert services.may_write is may
+
+
+def test_a_workspace_is_filled_from_one_environment(tmp_path: Path) -> None:
+    staging = load_settings(written(tmp_path, GOOD))
+    for _ in range(2):
+        pin_environment(tmp_path, staging)
+    production = load_settings(written(tmp_path, PRODUCTION))
+    with pytest.raises(SettingsError, match=r"holds the records of staging at finance\.example"):
+        pin_environment(tmp_path, production)
+
+
+def test_a_sandbox_may_change_its_port(tmp_path: Path) -> None:
+    pin_environment(tmp_path, load_settings(written(tmp_path, SANDBOX)))
+    pin_environment(tmp_path, load_settings(written(tmp_path, SANDBOX.replace("8000", "8001"))))
