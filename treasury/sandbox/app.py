@@ -18,6 +18,7 @@ from starlette.routing import Route as WebRoute
 from starlette.types import ExceptionHandler
 
 from treasury.sandbox import finance, ramp
+from treasury.sandbox.faults import STALE
 from treasury.sandbox.http import Call, Refusal, Reply, Route
 from treasury.sandbox.people import SCOPES
 from treasury.sandbox.tokens import Tokens
@@ -34,7 +35,7 @@ _READS: Final = ("GET", "HEAD")
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(world: World, tokens: Tokens) -> Starlette:
+def make_app(world: World, tokens: Tokens, control: Iterable[WebRoute] = ()) -> Starlette:
     """The application; the world's lock is held while a call reads or changes it."""
 
     async def token(request: Request) -> Response:
@@ -45,7 +46,7 @@ def make_app(world: World, tokens: Tokens) -> Starlette:
     def endpoint(routes: dict[str, Route]) -> _Endpoint:
         async def serve(request: Request) -> Response:
             body = await request.body()
-            with world.lock:
+            with world.lock, world.behind(request.scope.get(STALE, 0)):
                 route = routes["GET" if request.method == "HEAD" else request.method]
                 return _response(route.dress(_answer(world, tokens, route, request, body)))
 
@@ -65,6 +66,7 @@ def make_app(world: World, tokens: Tokens) -> Starlette:
             WebRoute(TOKEN, token, methods=["POST"]),
             Mount(FINANCE, routes=web(finance.routes(world.profile))),
             Mount(RAMP, routes=web(ramp.ROUTES)),
+            *control,
         ],
         exception_handlers=_HANDLERS,
     )

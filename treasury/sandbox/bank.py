@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import Final
 
 import msgspec
 
-from treasury.calendar import Month
+from treasury.calendar import Month, is_target_day, next_target_day
 from treasury.errors import InputError
+from treasury.money import is_exact_in, quantize
 from treasury.sandbox.clock import FIRST_DAY
 from treasury.sandbox.lines import Line, Period, StatementAccount
 from treasury.sandbox.shapes import decode, encode
 from treasury.sandbox.store import Record, Store
 
-__all__ = ["Bank"]
+__all__ = ["Bank", "cents", "names"]
 
 _KIND: Final = "bank_line"
+_MOST: Final = Decimal(10) ** 12
 
 
 class Bank:
@@ -52,6 +55,10 @@ class Bank:
         self._store.put([Record(kind=_KIND, id=reference, item=text, detail=text)])
         return line
 
+    def day(self, today: date) -> date:
+        """The day on which something sent today is booked."""
+        return today if is_target_day(today) else next_target_day(today)
+
     def months(self, today: date) -> list[Period]:
         """Every month that is over."""
         months: list[Period] = []
@@ -69,3 +76,19 @@ class Bank:
                 do=f"ask for days from {FIRST_DAY} to {today - timedelta(1)}",
             )
         return Period(f"{first}_{last}", first, last)
+
+
+def cents(amount: Decimal) -> Decimal:
+    """An amount that can be wired in euros; InputError for any other."""
+    if not (amount.is_finite() and 0 < amount < _MOST and is_exact_in(amount, "EUR")):
+        raise InputError(f"{amount} is no amount in EUR", do="give a positive one, in cents")
+    return quantize(amount, "EUR")
+
+
+def names(text: str, code: str) -> bool:
+    """Whether a payment's text has a code whole in it, however it is spaced or written."""
+    return _letters(code) in _letters(text)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).upper()

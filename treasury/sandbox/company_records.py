@@ -37,6 +37,7 @@ REVIEW: Final = "company_bank_account.review"
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 _Country = Annotated[str, msgspec.Meta(pattern="^[A-Z]{2}$")]
+_Kept = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
 Verification = Literal["PENDING", "VERIFIED", "DENIED"]
 
 
@@ -208,7 +209,7 @@ def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the 
     return decode(text, CompanyWallet)
 
 
-def verify(world: World, record: CompanyBankAccount | CompanyWallet, status: Verification) -> None:
+def verify(world: World, record: _Kept, status: Verification) -> _Kept:
     """The provider's review of a record has come to a result."""
     moment = zulu(world.clock.tick())
     changed = msgspec.structs.replace(
@@ -218,7 +219,7 @@ def verify(world: World, record: CompanyBankAccount | CompanyWallet, status: Ver
         updated_at=moment,
         version=record.version + 1,
     )
-    _keep(world, changed)
+    return _keep(world, changed)
 
 
 def schedule_reviews(world: World) -> None:
@@ -230,9 +231,6 @@ def schedule_reviews(world: World) -> None:
             verify(world, account, "VERIFIED")
 
     world.agenda.on(REVIEW, review)
-
-
-_Kept = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
 
 
 def _keep(world: World, record: _Kept) -> _Kept:

@@ -16,6 +16,7 @@ from treasury.sandbox.company_records import (
     create_wallet,
 )
 from treasury.sandbox.http import Call, Handler, Reply, Route, result
+from treasury.sandbox.idempotency import once
 from treasury.sandbox.lists import Listing, all_of, detail_of, listing
 from treasury.sandbox.people import invite
 from treasury.sandbox.ramp_requests import (
@@ -132,47 +133,50 @@ _WALLETS: Final = Listing(
 ROUTES: Final = (
     Route("GET", "/company", _company),
     Route("GET", "/company/users", all_of("user")),
-    Route("POST", "/company/users/invite", invite, scope="manage:company-users"),
+    Route("POST", "/company/users/invite", once(invite), scope="manage:company-users"),
     Route("GET", "/company-bank-accounts", listing(_BANK_ACCOUNTS)),
     Route(
-        "POST", "/company-bank-accounts", create_bank_account, scope="manage:company-bank-account"
+        "POST",
+        "/company-bank-accounts",
+        once(create_bank_account),
+        scope="manage:company-bank-account",
     ),
     Route("GET", "/company-bank-accounts/{id}", detail_of("company_bank_account", "bank account")),
     Route(
         "PATCH",
         "/company-bank-accounts/{id}",
-        change_bank_account,
+        once(change_bank_account),
         scope="manage:company-bank-account",
     ),
     Route("GET", "/company-wallets", listing(_WALLETS)),
-    Route("POST", "/company-wallets", create_wallet, scope="manage:company-wallet"),
+    Route("POST", "/company-wallets", once(create_wallet), scope="manage:company-wallet"),
     Route("GET", "/company-wallets/{id}", detail_of("company_wallet", "wallet")),
-    Route("PATCH", "/company-wallets/{id}", change_wallet, scope="manage:company-wallet"),
+    Route("PATCH", "/company-wallets/{id}", once(change_wallet), scope="manage:company-wallet"),
     Route("GET", "/ramp-requests", listing(_REQUESTS)),
-    Route("POST", "/ramp-requests", create, scope="create:ramp-request"),
+    Route("POST", "/ramp-requests", once(create), scope="create:ramp-request"),
     Route("GET", "/ramp-requests/on-ramp/pairs", _pairs(on_ramp=True)),
     Route("GET", "/ramp-requests/off-ramp/pairs", _pairs(on_ramp=False)),
     Route("GET", "/ramp-requests/{id}", detail_of("ramp_request", "ramp request")),
     Route(
         "POST",
         "/ramp-requests/{id}/approve",
-        decide("APPROVABLE", Life.approve, not_the_creator),
+        once(decide("APPROVABLE", Life.approve, not_the_creator)),
         scope="approve:ramp-request",
     ),
     Route(
         "POST",
         "/ramp-requests/{id}/reject",
-        decide("REJECTABLE", Life.reject, anyone),
+        once(decide("REJECTABLE", Life.reject, anyone)),
         scope="reject:ramp-request",
     ),
     Route(
         "POST",
         "/ramp-requests/{id}/cancel",
-        decide("CANCELLABLE", Life.cancel, only_the_creator),
+        once(decide("CANCELLABLE", Life.cancel, only_the_creator)),
         scope="cancel:ramp-request",
     ),
-    Route("PUT", "/ramp-requests/{id}/amount", change_amount, scope="edit:ramp-request"),
-    Route("PATCH", "/ramp-requests/{id}/tx-hash", add_hash, scope="edit:ramp-request"),
+    Route("PUT", "/ramp-requests/{id}/amount", once(change_amount), scope="edit:ramp-request"),
+    Route("PATCH", "/ramp-requests/{id}/tx-hash", once(add_hash), scope="edit:ramp-request"),
     Route("GET", "/fees", all_of("fee")),
     Route("POST", "/fees/calculate", _calculate),
     Route("GET", "/fiat-currencies", all_of("fiat_currency")),

@@ -17,7 +17,6 @@ import msgspec
 from treasury.money import exponent, is_exact_in
 from treasury.sandbox.company_records import company_bank_account, company_wallet
 from treasury.sandbox.http import Call, Handler, Refusal, Reply, invalid, missing, result, stale
-from treasury.sandbox.keys import Effect, Keys
 from treasury.sandbox.ramps import Life
 from treasury.sandbox.rates import conversion_rate
 from treasury.sandbox.shapes import (
@@ -55,8 +54,6 @@ class _New(msgspec.Struct, frozen=True, rename="camel"):
     crypto_currency_id: _Id
     company_wallet_id: _Id | None = None
     company_bank_account_id: _Id | None = None
-    idempotency_key: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] | None = None
-    """Not in the contract; a client may send one all the same."""
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -85,21 +82,9 @@ def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the serv
 
 
 def create(world: World, call: Call) -> Reply:
-    """A new request awaiting approval; a repeated key is answered as it was the first time."""
-    new, digest = call.read(_New), Keys.digest(call.address, call.raw)
-    key = new.idempotency_key or ""
-    bound = world.keys.find(call.user.id, key) if key else None
-    if bound is not None:
-        if bound.digest != digest:
-            raise Refusal(422, "IDEMPOTENCY_CONFLICT", "The key was used for another request.")
-        return Reply(bound.answer, bound.status)
-    request = world.change(_new_request(world, call.user, new))
-    reply = result(encode(request), 201)
-    if key:
-        world.keys.bind(call.user.id, key, digest)
-        world.keys.answer(call.user.id, key, reply.status, reply.body)
-    world.keys.note(Effect(call.user.id, call.address, key, digest, request.id))
-    return reply
+    """A new request awaiting approval."""
+    request = _new_request(world, call.user, call.read(_New))
+    return result(encode(world.change(request)), 201)
 
 
 def _new_request(world: World, user: User, new: _New) -> RampRequest:
@@ -193,12 +178,6 @@ def _reference(world: World) -> str:
 # change
 
 
-def _changed(world: World, call: Call, request: RampRequest) -> Reply:
-    digest = Keys.digest(call.address, call.raw)
-    world.keys.note(Effect(call.user.id, call.address, "", digest, request.id))
-    return result(encode(world.change(request)))
-
-
 def _in_state(request: RampRequest, version: int, status: str, name: str) -> None:
     if version != request.version:
         raise stale()
@@ -219,7 +198,9 @@ def decide(name: str, step: _Step, may: Callable[[RampRequest, User], str | None
             raise Refusal(403, "FORBIDDEN", refused)
         version = call.read(_Version).version
         _in_state(request, version, "AWAITING_APPROVAL", name)
-        return _changed(world, call, step(world.life, request, call.user, world.clock.tick()))
+        return result(
+            encode(world.change(step(world.life, request, call.user, world.clock.tick())))
+        )
 
     return serve
 
@@ -247,7 +228,7 @@ def change_amount(world: World, call: Call) -> Reply:
     unit = "EUR" if request.ramp_type == "ON_RAMP" else request.crypto_currency.currency
     amount = amount_of(world, body.amount, unit)
     step = world.life.change_amount(request, call.user, amount, world.clock.tick())
-    return _changed(world, call, step)
+    return result(encode(world.change(step)))
 
 
 def add_hash(world: World, call: Call) -> Reply:
@@ -258,4 +239,4 @@ def add_hash(world: World, call: Call) -> Reply:
         raise invalid("Only an off-ramp request takes a transaction hash.")
     given = body.blockchain_transaction_hash
     step = world.life.add_hash(request, call.user, given, world.clock.tick())
-    return _changed(world, call, step)
+    return result(encode(world.change(step)))

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,14 +21,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treasury.errors import InputError
 from treasury.sandbox.app import FINANCE, RAMP, TOKEN, make_app
+from treasury.sandbox.bank_drivers import BankDrivers
 from treasury.sandbox.camt import statements
 from treasury.sandbox.cast import COMPANY
+from treasury.sandbox.control import control_routes, drivers_of
+from treasury.sandbox.drivers import RampDrivers
 from treasury.sandbox.faults import FaultGate, Faults
 from treasury.sandbox.finance_drivers import FinanceDrivers
 from treasury.sandbox.ids import Ids, Streams
 from treasury.sandbox.lines import Source
+from treasury.sandbox.practice_clock import PracticeClock
 from treasury.sandbox.state import place_of
 from treasury.sandbox.tokens import CREDENTIALS, Tokens
+from treasury.sandbox.webhooks import Webhooks
 from treasury.sandbox.world import World
 
 __all__ = ["PROFILES", "Sandbox", "Served", "serve_forever"]
@@ -49,7 +55,11 @@ class Served:
 
 
 class Sandbox:
-    """A practice company with both services, its banks' files and the truth about them."""
+    """A practice company with both services, its banks' files and the truth about them.
+
+    With `state`, a folder, whatever happens outlives the process. `webhook` is a loopback address
+    that is told of ramp requests; `ramp_bounds` are the least and the most that one may be of.
+    """
 
     def __init__(
         self,
@@ -58,6 +68,8 @@ class Sandbox:
         scenario: str = "full",
         profile: str = "spec",
         state: Path | None = None,
+        webhook: str | None = None,
+        ramp_bounds: tuple[Decimal, Decimal] | None = None,
     ) -> None:
         if profile not in PROFILES:
             raise InputError(
@@ -68,6 +80,18 @@ class Sandbox:
         self.finance = FinanceDrivers(self._world)
         """What the platform and the world do at the finance service."""
         self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
+        self.clock = PracticeClock(self._world)
+        """Moves the company's time on."""
+        self.ramp = RampDrivers(self._world)
+        """What the ramp's platform does."""
+        self.finance = FinanceDrivers(self._world)
+        """What the finance service's platform does."""
+        self.banks = BankDrivers(self._world, self.finance)
+        """What arrives from outside."""
+        if webhook is not None:
+            Webhooks(self._world, webhook)
+        if ramp_bounds is not None:
+            self._world.bounds = ramp_bounds
 
     @property
     def now(self) -> datetime:
@@ -151,7 +175,14 @@ class Sandbox:
 
     def _server(self, served: Served, ready: Callable[[], None]) -> _Server:
         server = _Server(ready)
-        app = make_app(self._world, self._tokens)
+        control = control_routes(
+            self._world,
+            self.faults,
+            self.clock,
+            drivers_of(self.finance, self.ramp, self.banks),
+            self.bank_files,
+        )
+        app = make_app(self._world, self._tokens, control)
         gate = FaultGate(app, self.faults, server.cut)
         server.serve_app(_Recorder(gate, served))
         return server

@@ -105,6 +105,8 @@ class Store:
     def __init__(self, place: str = ":memory:") -> None:
         self.db = sqlite3.connect(place, check_same_thread=False, isolation_level=None, timeout=0)
         weakref.finalize(self, self.db.close)
+        self.unseen_from = ""
+        """Where set, lists do not show what was created then or later."""
         self.db.execute("pragma locking_mode = exclusive")
         self.db.execute("pragma journal_mode = wal")
         if self.db.execute("select 1 from sqlite_master where name = 'facts'").fetchone() is None:
@@ -193,6 +195,9 @@ class Store:
         if between != ("", "~"):
             clauses.append("created_at >= ? and created_at < ?")
             values += between
+        if self.unseen_from:
+            clauses.append("created_at < ?")
+            values.append(self.unseen_from)
         condition = " and ".join(clauses)
         order = "desc" if descending else "asc"
         by = ", ".join(f"{_known(column)} {order}" for column in (*sort, "position"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -29,7 +29,7 @@ from treasury.sandbox.ledger import Ledger
 from treasury.sandbox.lines import Book, StatementAccount
 from treasury.sandbox.plans import plans
 from treasury.sandbox.ramps import Life, record_of
-from treasury.sandbox.shapes import RampRequest, decode
+from treasury.sandbox.shapes import RampRequest, bare, decode
 from treasury.sandbox.state import is_new, open_store
 from treasury.sandbox.store import Record, company_record, make_record
 from treasury.sandbox.transfers import Wallets
@@ -123,6 +123,16 @@ class World:
                 self._acting = False
             for call in after:
                 call()
+
+    @contextmanager
+    def behind(self, seconds: int) -> Iterator[None]:
+        """Let lists lag for a while: what was created in the last `seconds` is not shown."""
+        if seconds:
+            self.store.unseen_from = bare(self.clock.now - timedelta(seconds=seconds))
+        try:
+            yield
+        finally:
+            self.store.unseen_from = ""
 
     def after(self, call: Callable[[], object]) -> None:
         """Let something be done once the running act has taken effect; it must not block."""
