@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from treasury.calendar import Month
+from treasury.calendar import Month, parse_instant
 from treasury.cli.desk import folder_of
 from treasury.cli.progress import TerminalProgress
 from treasury.errors import InputError, TreasuryError
@@ -74,6 +74,7 @@ currency = "{2}"
 source = "{3}"
 """
 
+
 scenario_option = click.option(
     "--scenario",
     type=click.Choice(SCENARIOS),
@@ -95,11 +96,33 @@ seed_option = click.option("--seed", type=int, default=7, show_default=True, hel
 @click.option(
     "--truth", type=click.Path(dir_okay=False), help="Also write what each bank line really is."
 )
+@click.option("--state", type=click.Path(file_okay=False), help="Keep what happens in that folder.")
+@click.option(
+    "--clock", metavar="INSTANT", help="Move the company's clock on first, like 2026-11-03T09:00Z."
+)
+@click.option("--webhook", metavar="URL", help="Tell that loopback address of ramp requests.")
 def sandbox(
-    *, port: int, seed: int, profile: str, scenario: str, bank_files: str | None, truth: str | None
+    *,
+    port: int,
+    seed: int,
+    profile: str,
+    scenario: str,
+    bank_files: str | None,
+    truth: str | None,
+    state: str | None,
+    clock: str | None,
+    webhook: str | None,
 ) -> None:
     """Serve both services for practice on loopback, until interrupted."""
-    company = Sandbox(seed, scenario=scenario, profile=profile)
+    company = Sandbox(
+        seed,
+        scenario=scenario,
+        profile=profile,
+        state=Path(state) if state else None,
+        webhook=webhook,
+    )
+    if clock:
+        company.clock.set(parse_instant(clock))
     if bank_files:
         for path in company.write_bank_files(Path(bank_files)):
             click.echo(str(path))
@@ -109,6 +132,7 @@ def sandbox(
     def announce(served: Served) -> None:
         click.echo(f"finance  {served.finance_url}\nramp     {served.ramp_url}")
         click.echo(f"token    {served.token_url}")
+        click.echo(f"practice {served.base_url}/sandbox  clock, drivers, faults, bank files")
         for name, (client_id, secret) in company.credentials.items():
             click.echo(f"{name:<8} client_id={client_id} client_secret={secret} (practice only)")
 
