@@ -30,6 +30,13 @@ class Caller:
     def ramp(self, path: str, **query: object) -> httpx.Response:
         return self._http.get(self.served.ramp_url + path, params=query, headers=self._headers)
 
+    def write(self, method: str, path: str, body: object = None) -> httpx.Response:
+        """A write to the finance service; bytes are sent as they are."""
+        content = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
+        headers = {**self._headers, "Content-Type": "application/json"}
+        url = self.served.finance_url + path
+        return self._http.request(method, url, content=content, headers=headers)
+
     def decide(self, path: str, body: object) -> httpx.Response:
         url = f"{self.served.ramp_url}/ramp-requests/{path}"
         return self._http.post(url, json=body, headers=self._headers)
