@@ -86,6 +86,19 @@ def test_lines_are_conserved_and_sums_tie_to_the_statements(month_end: Workspace
         assert lines[row["account"], "DBIT"] == row["debit_total"]
 
 
+def test_each_accounts_balances_tie_with_its_lines(month_end: Workspace) -> None:
+    for month in ("2026-05", "2026-09", "2026-10"):
+        result = month_end.reconcile(month)
+        for row in result.statements.to_pylist():
+            moved = sum(
+                line["amount"] if line["direction"] == "CRDT" else -line["amount"]
+                for line in result.lines.to_pylist()
+                if line["statement_account"] == row["account"]
+            )
+            assert row["complete"]
+            assert row["opening_balance"] + moved == row["closing_balance"]
+
+
 def test_requests_that_await_funds_read_as_they_should(
     month_end: Workspace, company: Sandbox
 ) -> None:

@@ -56,6 +56,7 @@ SCHEMAS: dict[str, pa.Schema] = {
         [
             *_schema(
                 "account name currency source problem",
+                amount="opening_balance closing_balance",
                 day="covered_from covered_to",
                 number="statements proved",
             ),
@@ -149,6 +150,8 @@ def account(**changed: Any) -> Row:
         "source": "own_bank",
         "statements": 1,
         "proved": 1,
+        "opening_balance": Decimal("387449.74"),
+        "closing_balance": Decimal("251686.06"),
         "covered_from": date(2026, 5, 1),
         "covered_to": date(2026, 10, 31),
         "complete": True,

@@ -53,6 +53,8 @@ STEPS: tuple[Step, ...] = (
         MONTH_PACKAGE,
         (
             "covered",
+            "month_statements",
+            "account_balances",
             "statement_proofs",
             "every_line",
             "month_lines",

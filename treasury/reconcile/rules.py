@@ -54,7 +54,7 @@ STANDARD_CLASSES = (
     ),
     ClassRule(
         name="interest",
-        line_class="bank_charge",
+        line_class="other_business",
         source="own_bank",
         bank_transaction_code=r"[A-Z]{4}/[A-Z]{4}/INTR",
     ),

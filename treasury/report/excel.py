@@ -157,6 +157,8 @@ STATEMENTS: Final = Sheet(
         Column("Statements", "statements", "number", 11),
         Column("Proved", "proved", "number", 9),
         Column("Whole month", "complete", width=12),
+        Column("Opening", "opening_balance", "amount", 18),
+        Column("Closing", "closing_balance", "amount", 18),
         Column("Proved from", "covered_from", "date", 12),
         Column("Proved to", "covered_to", "date", 12),
         Column("Problem", "problem", width=60),

@@ -74,7 +74,7 @@ def _accounts(r: Reconciliation, found: Verdict) -> Section:
         lines.setdefault(plain_account(line["statement_account"]), []).append(line)
     grid = make_grid(
         "Accounts and their statements in the month",
-        "Account | >In | >Out | >Bank charges | >Unexplained | Statements | Proved to",
+        "Account | >Opening | >In | >Out | >Closing | >Unexplained | Statements",
         r.statements.to_pylist(),
         lambda row: _account_row(row, lines.get(row["account"], [])),
         sheet="Statements",
@@ -91,25 +91,34 @@ def _accounts(r: Reconciliation, found: Verdict) -> Section:
 def _account_row(row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> tuple[Cell, ...]:
     def sums(of: Callable[[Mapping[str, Any]], bool]) -> str:
         chosen = [(line["amount"], line["currency"]) for line in lines if of(line)]
-        return amounts_words(chosen) or "–"
+        return amounts_words(chosen)
 
     open_lines = [
         line for line in lines if line["outcome"] in UNEXPLAINED and not line["line_class"]
     ]
     where = f"{row['currency']} {short_account(row['account'])}, {SOURCES[row['source']]}"
+    charges = sums(lambda line: line["line_class"] == "bank_charge")
     proved = f"{row['proved']} of {row['statements']} proved" if row["statements"] else "none added"
+    reach = f"to {day(row['covered_to'])}" if row["covered_to"] else ""
     return (
         make_cell(row["name"] or short_account(row["account"]), where),
-        make_cell(sums(lambda line: line["direction"] == "CRDT")),
-        make_cell(sums(lambda line: line["direction"] == "DBIT")),
-        make_cell(sums(lambda line: line["line_class"] == "bank_charge")),
+        make_cell(_balance(row, "opening_balance")),
+        make_cell(sums(lambda line: line["direction"] == "CRDT") or "–"),
+        make_cell(
+            sums(lambda line: line["direction"] == "DBIT") or "–",
+            f"bank charges {charges}" if charges else "",
+        ),
+        make_cell(_balance(row, "closing_balance")),
         make_cell(
             amounts_words((line["amount"], line["currency"]) for line in open_lines) or "–",
             count(len(open_lines), "line") if open_lines else "",
         ),
-        make_cell(proved, row["problem"] or "", "ok" if row["complete"] else "bad"),
-        make_cell(day(row["covered_to"]) or "–"),
+        make_cell(proved, row["problem"] or reach, "ok" if row["complete"] else "bad"),
     )
+
+
+def _balance(row: Mapping[str, Any], name: str) -> str:
+    return "–" if row[name] is None else amount_words(row[name], row["currency"])
 
 
 def _blocking(r: Reconciliation, found: Verdict, zone: ZoneInfo) -> Section:

@@ -1,5 +1,5 @@
--- Each declared account's statements that touch the month: how many are proved, and up to when an
--- unbroken run of them reaches.
+-- Each declared account's month: its statements and how many are proved, its balances, and how far an
+-- unbroken run of proved statements reaches. `complete`: all of them proved, and the whole month covered.
 SELECT
     d.account,
     d.name,
@@ -8,15 +8,16 @@ SELECT
     count(s.statement_id) AS statements,
     count(*) FILTER (WHERE s.proved) AS proved,
     min(s.proof) FILTER (WHERE NOT s.proved) AS problem,
+    min(b.opening_balance) AS opening_balance,
+    min(b.closing_balance) AS closing_balance,
     min(c.covered_from) AS covered_from,
     min(c.covered_to) AS covered_to,
     coalesce(count(s.statement_id) > 0 AND count(*) FILTER (WHERE NOT s.proved) = 0
-        AND min(c.covered_to) >= min(a.month_last), FALSE) AS complete
+        AND min(c.covered_from) <= min(a.month_first) AND min(c.covered_to) >= min(a.month_last), FALSE) AS complete
 FROM declared_accounts AS d
 CROSS JOIN asked AS a
-LEFT JOIN statements AS s
-    ON upper(replace(s.account, ' ', '')) = d.account
-    AND s.closing_date >= a.month_first AND s.opening_date <= a.month_last
+LEFT JOIN month_statements AS s ON s.account = d.account
 LEFT JOIN covered AS c ON c.account = d.account
+LEFT JOIN account_balances AS b ON b.account = d.account
 GROUP BY d.account, d.name, d.currency, d.source
 ORDER BY d.source, d.account
