@@ -24,6 +24,7 @@ install: .venv/run.stamp
 
 demo: .venv/run.stamp
 	@$(TREASURY) demo
+	@echo "The treasury command is .venv/bin/treasury"
 
 notebook: .venv/run.stamp
 	@$(TREASURY) practice -- .venv/bin/jupyter lab notebooks/operations.ipynb
