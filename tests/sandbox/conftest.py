@@ -41,11 +41,22 @@ class Caller:
         url = f"{self.served.ramp_url}/ramp-requests/{path}"
         return self._http.post(url, json=body, headers=self._headers)
 
+    def ramp_write(self, method: str, path: str, body: object) -> httpx.Response:
+        """A write to the ramp service."""
+        url = self.served.ramp_url + path
+        return self._http.request(method, url, json=body, headers=self._headers)
+
 
 @pytest.fixture
 def http() -> Iterator[httpx.Client]:
     with httpx.Client(timeout=10) as client:
         yield client
+
+
+@pytest.fixture
+def speak() -> type[Caller]:
+    """Makes a caller for a sandbox that a test serves itself."""
+    return Caller
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +74,13 @@ def served(sandbox: Sandbox) -> Iterator[Served]:
 def viewer(sandbox: Sandbox, served: Served) -> Iterator[Caller]:
     with httpx.Client(timeout=10) as client:
         yield Caller(sandbox, served, client, "viewer")
+
+
+@pytest.fixture(scope="session")
+def shared_maker(sandbox: Sandbox, served: Served) -> Iterator[Caller]:
+    """A maker on the sandbox that nobody changes: for writes that are refused."""
+    with httpx.Client(timeout=10) as client:
+        yield Caller(sandbox, served, client, "maker")
 
 
 @pytest.fixture(scope="session")
