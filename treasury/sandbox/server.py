@@ -77,8 +77,6 @@ class Sandbox:
             )
         self.faults = Faults()
         self._world = World(seed, scenario, profile=profile, place=place_of(state))
-        self.finance = FinanceDrivers(self._world)
-        """What the platform and the world do at the finance service."""
         self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
         self.clock = PracticeClock(self._world)
         """Moves the company's time on."""
