@@ -48,6 +48,12 @@ class Caller:
 
 
 @pytest.fixture
+def caller_of() -> type[Caller]:
+    """Makes a caller for a test that serves a sandbox of its own kind."""
+    return Caller
+
+
+@pytest.fixture
 def http() -> Iterator[httpx.Client]:
     with httpx.Client(timeout=10) as client:
         yield client
