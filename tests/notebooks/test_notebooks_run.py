@@ -1,0 +1,121 @@
+"""The stored notebooks: clean in the repository, and running end to end on the practice company."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from treasury.cli.practice import prepare
+from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+NAMES = ("operations", "monthly_reconciliation")
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    company = Sandbox()
+    for name, (_, secret) in company.credentials.items():
+        monkeypatch.setenv(f"TREASURY_{name.upper()}_SECRET", secret)
+    for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    with company.serve() as served:
+        made = prepare(tmp_path / "workspace", company, served)
+        monkeypatch.setenv("TREASURY_WORKSPACE", str(made.folder))
+        made.sync()
+        made.statements.add(sorted((made.folder / "bank").glob("*.xml")))
+        made.close_clients()
+        yield made
+
+
+def read(name: str) -> nbformat.NotebookNode:
+    return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+
+
+def run(name: str, folder: Path) -> nbformat.NotebookNode:
+    notebook = read(name)
+    NotebookClient(
+        notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    ).execute()
+    return notebook
+
+
+def outputs(notebook: nbformat.NotebookNode, cell: str) -> list[nbformat.NotebookNode]:
+    (found,) = (one for one in notebook.cells if one.id == cell)
+    return list(found.outputs)
+
+
+def text(notebook: nbformat.NotebookNode, cell: str) -> str:
+    return "".join(one.text for one in outputs(notebook, cell) if one.output_type == "stream")
+
+
+def html(notebook: nbformat.NotebookNode, cell: str) -> str:
+    return "".join(
+        one.data["text/html"]
+        for one in outputs(notebook, cell)
+        if "text/html" in one.get("data", {})
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_stored_without_outputs(name: str) -> None:
+    notebook = read(name)
+    nbformat.validate(notebook)
+    assert "widgets" not in notebook.metadata
+    for cell in notebook.cells:
+        assert cell.get("outputs", []) == []
+        assert cell.get("execution_count") is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_has_short_cells_with_words_before_them(name: str) -> None:
+    cells = read(name).cells
+    assert cells[0].cell_type == "markdown"
+    assert all(len(cell.source.splitlines()) <= 15 for cell in cells if cell.cell_type == "code")
+    words = [cell.id for cell in cells if cell.cell_type == "markdown"]
+    assert len(words) >= 5
+
+
+def test_the_morning_runs_and_shows_what_waits(workspace: Workspace, tmp_path: Path) -> None:
+    done = run("operations", tmp_path)
+    assert "NEEDS YOU" in text(done, "status")
+    assert "EUR operating account" in html(done, "statements")
+    assert "PAY" in html(done, "funding")
+    (panel,) = outputs(done, "approvals")
+    assert VIEW in panel.data
+    awaiting = workspace.sql("SELECT * FROM ramp_requests WHERE status = 'AWAITING_APPROVAL'")
+    held = json.dumps(done.metadata) + json.dumps(panel)
+    for row in awaiting.to_pylist():
+        for told in ("payment_reference", "company_bank_account_iban", "company_wallet_address"):
+            assert row[told] is None or row[told] not in held
+    assert all(secret not in json.dumps(done) for _, secret in Sandbox().credentials.values())
+
+
+def test_the_morning_shows_no_whole_account_number(workspace: Workspace, tmp_path: Path) -> None:
+    shown = json.dumps(run("operations", tmp_path))
+    for account in workspace.settings.accounts:
+        assert account.account not in shown
+
+
+def test_the_close_runs_and_writes_its_report(workspace: Workspace, tmp_path: Path) -> None:
+    done = run("monthly_reconciliation", tmp_path)
+    assert "October 2026" in text(done, "open")
+    assert "matched" in text(done, "summary")
+    assert "lines need a person" in text(done, "open-lines")
+    assert "Needs decision" in html(done, "open-lines")
+    assert "by provider report" in html(done, "virtual")
+    assert "Fees of October 2026" in html(done, "fees")
+    for figure in ("cash", "rates"):
+        (output,) = outputs(done, figure)
+        assert output.data["image/svg+xml"].lstrip().startswith("<?xml")
+    report = workspace.folder / "close" / "2026-10" / "report.html"
+    assert str(report) in text(done, "close")
+    assert report.is_file()
+    assert "CLOSE" in text(done, "verdict")
