@@ -111,6 +111,11 @@ class Sandbox:
         """Account, name, currency and source of every account that has statements."""
         return [(a.iban, a.name, "EUR", a.source) for a in self._world.bank.accounts]
 
+    def close(self) -> None:
+        """Let go of the state's folder; nothing can be asked afterwards."""
+        with self._world.lock:
+            self._world.store.close()
+
     def expire_tokens(self) -> None:
         """Let every access token run out now."""
         with self._world.lock:

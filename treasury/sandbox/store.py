@@ -104,7 +104,7 @@ class Store:
 
     def __init__(self, place: str = ":memory:") -> None:
         self.db = sqlite3.connect(place, check_same_thread=False, isolation_level=None, timeout=0)
-        weakref.finalize(self, self.db.close)
+        self.close = weakref.finalize(self, self.db.close)
         self.unseen_from = ""
         """Where set, lists do not show what was created then or later."""
         self.db.execute("pragma locking_mode = exclusive")

@@ -1,0 +1,270 @@
+"""The control plane over a real socket: who may ask, what it does, a month end practised on it."""
+
+from __future__ import annotations
+
+import io
+import json
+import queue
+import threading
+import zipfile
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import httpx
+import pytest
+from lxml import etree
+
+from treasury.errors import InputError
+from treasury.sandbox import Sandbox, Served
+
+PAYOUT = "NL05TEST0417164300"
+
+
+@pytest.fixture
+def running(own_sandbox: Sandbox) -> Iterator[Served]:
+    with own_sandbox.serve() as served:
+        yield served
+
+
+def result(answer: httpx.Response) -> Any:
+    body = answer.json()
+    assert answer.status_code == 200, body
+    assert "no part of either service" in body["sandbox"]
+    return body["result"]
+
+
+def awaiting(sandbox: Sandbox) -> dict[str, Any]:
+    return next(f for f in sandbox.truth_requests() if f["state"] == "PAY")
+
+
+# who may ask
+
+
+def test_only_this_machine_is_answered(running: Served, http: httpx.Client) -> None:
+    for host in ("evil.test", "evil.test:8000", "127.0.0.1.evil.test", "10.0.0.1"):
+        answer = http.get(f"{running.base_url}/sandbox", headers={"Host": host})
+        assert answer.status_code == 403
+    for host in ("localhost", "127.0.0.1:8000", "[::1]:8000"):
+        assert http.get(f"{running.base_url}/sandbox", headers={"Host": host}).status_code == 200
+
+
+def test_it_names_itself_and_what_it_can_do(
+    own_sandbox: Sandbox, running: Served, http: httpx.Client
+) -> None:
+    state = result(http.get(f"{running.base_url}/sandbox"))
+    assert state["now"] == "2026-11-02T08:00:00Z"
+    assert state["drivers"]["fund"] == ["requestId", "amount", "text", "instant"]
+    assert {"kyc", "sepa_credit", "bank_line", "complete"} <= set(state["drivers"])
+    own_sandbox.ramp.fund(awaiting(own_sandbox)["id"])
+    (entry,) = result(http.get(f"{running.base_url}/sandbox"))["agenda"]
+    assert entry["due"] == "2026-11-03T09:30:00Z"
+
+
+# clock and drivers
+
+
+def test_the_clock_moves_by_a_span_or_to_an_instant(running: Served, http: httpx.Client) -> None:
+    clock = f"{running.base_url}/sandbox/clock"
+    moved = result(http.post(clock, json={"days": 1, "hours": 2, "minutes": 3}))
+    assert moved == {"now": "2026-11-03T10:03:00Z", "happened": 0}
+    moved = result(http.post(clock, json={"to": "2026-11-04T09:00:00+01:00"}))
+    assert moved["now"] == "2026-11-04T08:00:00Z"
+    for wrong in ({"to": "2026-11-04T09:00:00"}, {"hours": -1}, {"weeks": 1}, {"days": "1"}):
+        answer = http.post(clock, json=wrong)
+        assert answer.status_code == 400
+        assert answer.json()["do"]
+
+
+@pytest.mark.parametrize(
+    ("driver", "body", "said"),
+    [
+        ("nothing", {}, "no driver"),
+        ("fund", {}, "requestId"),
+        ("fund", {"requestId": "x"}, "no ramp request x"),
+        ("fund", {"requestId": "x", "extra": 1}, "extra"),
+        ("kyb", {"status": "MAYBE"}, "MAYBE"),
+        ("verify_wallet", {"walletId": "x"}, "No such wallet"),
+    ],
+)
+def test_a_driver_that_cannot_be_is_400_and_says_why(
+    running: Served, http: httpx.Client, driver: str, body: dict[str, Any], said: str
+) -> None:
+    answer = http.post(f"{running.base_url}/sandbox/drive/{driver}", json=body)
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]
+
+
+def test_amounts_keep_their_digits_as_numbers_and_as_text(
+    own_sandbox: Sandbox, running: Served, http: httpx.Client
+) -> None:
+    url, its_id = f"{running.base_url}/sandbox/drive/fund", awaiting(own_sandbox)["id"]
+    for amount in (1000.55, "1000.55"):
+        result(http.post(url, json={"requestId": its_id, "amount": amount}))
+    lines = own_sandbox._world.bank.lines[-2:]
+    assert [line.amount for line in lines] == [Decimal("1000.55")] * 2
+
+
+# a month end
+
+
+def test_a_month_end_can_be_practised_from_outside(
+    own_sandbox: Sandbox, running: Served, http: httpx.Client
+) -> None:
+    def drive(driver: str, **body: object) -> Any:
+        return result(http.post(f"{running.base_url}/sandbox/drive/{driver}", json=body))
+
+    virtual = own_sandbox._world.cast.virtual_accounts[0]
+    drive("fund", requestId=awaiting(own_sandbox)["id"])
+    drive("sepa_credit", iban=virtual.iban, amount="640.00", text=f"INV 9 {virtual.reference_code}")
+    drive("bank_line", account=PAYOUT, amount=12.5, direction="DBIT", name="Bank", text="Charges")
+    result(http.post(f"{running.base_url}/sandbox/clock", json={"to": "2026-12-01T08:00:00Z"}))
+
+    october = balances(own_sandbox.bank_files())
+    archive = http.get(f"{running.base_url}/sandbox/bank-files")
+    assert archive.headers["content-type"] == "application/zip"
+    months = unpacked(archive.content)
+    assert months == dict(own_sandbox.bank_files())
+    assert len(months) == 3 * 7
+    for account, moved in (
+        (own_sandbox._world.cast.master_iban, Decimal("640.00")),
+        (PAYOUT, Decimal("-12.50")),
+    ):
+        closing = october[account, "2026-10"][1]
+        assert balances(list(months.items()))[account, "2026-11"] == (closing, closing + moved)
+
+
+def test_days_that_are_over_have_one_statement_an_account(
+    own_sandbox: Sandbox, running: Served, http: httpx.Client
+) -> None:
+    url = f"{running.base_url}/sandbox/bank-files"
+    line = own_sandbox.ramp.fund(awaiting(own_sandbox)["id"])
+    today = {"first": "2026-11-02", "last": "2026-11-02"}
+    answer = http.get(url, params=today)
+    assert answer.status_code == 400
+    assert "ask for days from" in answer.json()["do"]
+    own_sandbox.clock.advance(days=1)
+    files = unpacked(http.get(url, params=today).content)
+    assert set(files) == {
+        f"camt053_{account[0]}_2026-11-02_2026-11-02.xml" for account in own_sandbox.bank_accounts
+    }
+    assert any(line.servicer_reference.encode() in content for content in files.values())
+    yesterday = unpacked(http.get(url, params={"last": "2026-11-02"}).content)
+    assert yesterday == files
+    assert http.get(url, params={"first": "soon"}).status_code == 400
+    with pytest.raises(InputError, match="no statement from 2026-11-02 to 2026-11-01"):
+        own_sandbox.bank_files(date(2026, 11, 2), date(2026, 11, 1))
+
+
+def unpacked(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def balances(files: list[tuple[str, bytes]]) -> dict[tuple[str, str], tuple[Decimal, Decimal]]:
+    """Opening and closing by account and period."""
+    found = {}
+    for name, content in files:
+        _, account, period = name.removesuffix(".xml").split("_", 2)
+        amounts = [
+            Decimal(node.findtext("{*}Amt") or "")
+            for node in etree.fromstring(content).iter("{*}Bal")
+        ]
+        found[account, period] = (amounts[0], amounts[1])
+    return found
+
+
+# faults from outside
+
+
+def test_faults_are_queued_listed_and_forgotten_and_never_strike_the_control_plane(
+    running: Served, http: httpx.Client
+) -> None:
+    url = f"{running.base_url}/sandbox/faults"
+    queued = result(http.post(url, json={"add": [{"name": "broken", "times": 2}]}))
+    assert [fault["status"] for fault in queued["waiting"]] == [500]
+    assert http.get(f"{running.ramp_url}/fees").status_code == 500
+    seen = result(http.get(url))
+    assert seen["struck"] == [["GET", "/ramp/v1/fees", "broken"]]
+    assert seen["waiting"][0]["times"] == 1
+    assert result(http.delete(url))["waiting"] == []
+    assert http.get(f"{running.ramp_url}/fees").status_code == 401
+    result(http.post(url, json={"mix": {"seed": 1, "rate": 1, "names": ["broken"], "atMost": 1}}))
+    statuses = [http.get(f"{running.ramp_url}/fees").status_code for _ in range(2)]
+    assert statuses == [500, 401]
+    for wrong in ({"add": [{"drop": "never"}]}, {"mix": {"seed": 1, "rate": 2}}, {"mixed": 1}):
+        assert http.post(url, json=wrong).status_code == 400
+
+
+# webhooks
+
+
+@pytest.fixture
+def receiver() -> Iterator[tuple[str, queue.Queue[dict[str, Any]]]]:
+    """A loopback address and what it is told."""
+    told: queue.Queue[dict[str, Any]] = queue.Queue()
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            told.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Hook) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/hook", told
+        server.shutdown()
+        thread.join()
+
+
+def test_a_ramp_request_tells_its_moves_in_events_that_say_they_are_invented(
+    receiver: tuple[str, queue.Queue[dict[str, Any]]],
+) -> None:
+    url, told = receiver
+    sandbox = Sandbox(7, webhook=url)
+    its_id = awaiting(sandbox)["id"]
+    sandbox.ramp.receive(its_id)
+    sandbox.clock.advance(hours=2)
+    events = [told.get(timeout=20) for _ in range(4)]
+    assert sorted(event["event"] for event in events) == [
+        "ramp_request.completed", "ramp_request.payment_received",
+        "ramp_request.status_changed", "ramp_request.status_changed",
+    ]  # fmt: skip
+    assert all("the sandbox's own" in event["invented"] for event in events)
+    assert len({event["id"] for event in events}) == 4
+    moves = {(e["data"]["previousStatus"], e["data"]["status"]) for e in events}
+    assert moves == {("AWAITING_FUNDS", "PROCESSING"), ("PROCESSING", "SUCCEEDED")}
+    assert {event["data"]["rampRequestId"] for event in events} == {its_id}
+
+
+def test_a_move_that_is_taken_back_tells_nothing(
+    receiver: tuple[str, queue.Queue[dict[str, Any]]],
+) -> None:
+    url, told = receiver
+    sandbox = Sandbox(7, webhook=url)
+    its_id = awaiting(sandbox)["id"]
+
+    def taken_back() -> None:
+        with sandbox._world.act():
+            sandbox.ramp.deny(its_id)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        taken_back()
+    sandbox.ramp.block(its_id)
+    assert told.get(timeout=20)["data"]["status"] == "BLOCKED"
+    assert told.empty()
+
+
+def test_an_address_elsewhere_is_refused_and_a_deaf_one_holds_nothing_up() -> None:
+    with pytest.raises(InputError, match="not an address on this machine"):
+        Sandbox(7, webhook="http://hooks.example.test/in")
+    sandbox = Sandbox(7, webhook="http://127.0.0.1:9/hook")
+    its_id = awaiting(sandbox)["id"]
+    assert sandbox.ramp.receive(its_id).status == "PROCESSING"
