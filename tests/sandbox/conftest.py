@@ -47,7 +47,7 @@ class Caller:
         return self._http.request(method, url, json=body, headers=self._headers)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def caller_of() -> type[Caller]:
     """Makes a caller for a test that serves a sandbox of its own kind."""
     return Caller
