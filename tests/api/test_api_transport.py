@@ -122,7 +122,7 @@ def test_write_that_can_never_leave_was_not_executed(connect: Connect) -> None:
 def test_keyed_write_is_repeated_with_the_same_bytes(connect: Connect) -> None:
     client, service = connect(scripted(httpx.ReadTimeout("t"), refusal(503), answer({"id": "t"})))
     body = {"amount": "1.00", "idempotencyKey": "k"}
-    client.request("POST", "/account-to-account-transfers", body=body, keyed=True)
+    client.request("POST", "/account-to-account-transfers", body=body, kind="keyed")
     assert len({request.content for request in service.requests}) == 1
     assert len(service.requests) == 3
 
@@ -132,7 +132,7 @@ def test_refused_keyed_write_after_a_lost_answer_says_it_may_have_executed(
 ) -> None:
     client, _ = connect(scripted(httpx.ReadTimeout("t"), refusal(404, "NOT_FOUND")))
     with pytest.raises(NotFound) as caught:
-        client.request("POST", "/accounts/{id}/x", "a", body={}, keyed=True)
+        client.request("POST", "/accounts/{id}/x", "a", body={}, kind="keyed")
     assert caught.value.may_have_executed
 
 

@@ -42,6 +42,9 @@ class _Grant(msgspec.Struct, frozen=True):
     access_token: str
     expires_in: float = 300.0
 
+    def __repr__(self) -> str:
+        return "_Grant(…)"
+
 
 class _Token(msgspec.Struct, frozen=True):
     bearer: Secret
@@ -101,19 +104,7 @@ class TokenAuth(httpx.Auth):
         return _Token(Secret(grant.access_token), asked_at + grant.expires_in - early)
 
     def _ask(self) -> _Grant:
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": self._credential.client_id,
-            "client_secret": self._credential.secret().reveal(),
-        }
-        call = Call(
-            method="POST",
-            route=OPERATION.partition(" ")[2],
-            url=self._url,
-            headers={"Content-Type": "application/x-www-form-urlencoded"},
-            content=urlencode(form).encode(),
-        )
-        response = self._transport.send(call)
+        response = self._transport.send(self._call())
         try:
             grant = msgspec.json.decode(response.content, type=_Grant)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -121,6 +112,21 @@ class TokenAuth(httpx.Auth):
         if not _VISIBLE.fullmatch(grant.access_token):
             raise _no_token("without a token")
         return grant
+
+    def _call(self) -> Call:
+        """The request for a token; the secret is in its content and nowhere else."""
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": self._credential.client_id,
+            "client_secret": self._credential.secret().reveal(),
+        }
+        return Call(
+            method="POST",
+            route=OPERATION.partition(" ")[2],
+            url=self._url,
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+            content=urlencode(form).encode(),
+        )
 
     def _bad_credentials(self, answer: str) -> BadCredentials:
         return BadCredentials(

@@ -16,12 +16,22 @@ import httpx
 import msgspec
 
 from treasury.api.auth import TokenAuth
-from treasury.api.codec import Pagination, Record, decode, encode, open_envelope, result_bytes
+from treasury.api.bodies import Body
+from treasury.api.codec import (
+    Pagination,
+    Record,
+    decode,
+    encode,
+    open_envelope,
+    result_bytes,
+    split,
+)
+from treasury.api.errors import where
 from treasury.api.finance import Finance
 from treasury.api.ramp import Ramp
 from treasury.api.resources import Service
-from treasury.api.transport import Call, Clock, Limits, Transport
-from treasury.errors import InputError, OutcomeUnknown, UnexpectedResponse
+from treasury.api.transport import Call, Clock, Kind, Limits, Transport
+from treasury.errors import ActionRefused, InputError, OutcomeUnknown, UnexpectedResponse
 from treasury.settings import Credential, Services
 
 __all__ = ["Client", "Reply"]
@@ -33,24 +43,35 @@ _PLACE = re.compile(r"\{\w+\}")
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """A successful answer: the result's own bytes (`null` where there is none)."""
 
-    operation: str
+    call: Call
     status: int
     result: bytes
     pagination: Pagination | None = None
     credential: str = ""
     """The client id that the call was made with."""
 
-    look_up: str | None = None
-    """Where to find out what a write did; None for a read."""
+    @property
+    def operation(self) -> str:
+        """`POST /ramp-requests/{id}/approve`."""
+        return self.call.operation
 
     def record(self, model: type[T]) -> Record[T]:
         """The result as one record; OutcomeUnknown where a write's answer does not read."""
         try:
-            return decode(self.result, model, self.operation)
+            return self.read(self.result, model)
         except UnexpectedResponse as error:
-            if self.look_up is None:
+            if self.call.kind == "read":
                 raise
-            raise _probably_done(error, self.operation, self.look_up) from None
+            raise _probably_done(error, self.call) from None
+
+    def records(self, model: type[T]) -> list[Record[T]]:
+        """The result as a list of records."""
+        return [self.read(item, model) for item in split(self.result, self.operation)]
+
+    def read(self, raw: bytes, model: type[T]) -> Record[T]:
+        """A part of the result as a record that knows who asked."""
+        value = decode(raw, model, self.operation).value
+        return Record(value, raw, self.credential)
 
 
 class Client:
@@ -76,6 +97,7 @@ class Client:
             (*self._addresses.values(), services.token_url), limits=limits, clock=clock, inner=inner
         )
         self._auth = TokenAuth(services.token_url, credential, self._transport)
+        self._may_write = services.may_write
         self.client_id = credential.client_id
         self.finance = Finance(self)
         self.ramp = Ramp(self)
@@ -98,6 +120,16 @@ class Client:
         """Close the connections."""
         self._transport.close()
 
+    @property
+    def clock(self) -> Clock:
+        """Where time comes from."""
+        return self._transport.clock
+
+    @property
+    def may_write(self) -> bool:
+        """Whether anything may be changed with this client: in production only if allowed."""
+        return self._may_write
+
     def request(
         self,
         method: str,
@@ -106,32 +138,41 @@ class Client:
         service: Service = "finance",
         params: Iterable[tuple[str, str]] = (),
         body: object | None = None,
-        keyed: bool = False,
+        kind: Kind | None = None,
         look_up: str | None = None,
     ) -> Reply:
         """Any operation: `request("GET", "/accounts/{id}", account_id)`.
 
-        `keyed` says that the body carries an idempotency key, so that sending it again is safe;
-        `look_up` is the advice of an OutcomeUnknown.
+        `kind` says whether sending it again is safe; left out, a GET is a "read", a body with a key
+        that every generation honours is "keyed", and the rest is a "write". `look_up` is the advice
+        of an OutcomeUnknown. ActionRefused where the environment may not be written to.
         """
-        reading = method in {"GET", "HEAD"}
+        written = _Written.of(body, reading=method in {"GET", "HEAD"})
         call = Call(
             method=method,
             route=route,
             url=self._addresses[service] + _fill(route, ids),
-            kind="read" if reading else "keyed" if keyed else "write",
+            kind=kind or written.kind,
             params=tuple(params),
             headers={} if body is None else {"Content-Type": "application/json"},
-            content=None if body is None else encode(body),
-            look_up=look_up or f"read what {route} is about and see what became of it",
+            content=written.content,
+            ids=ids,
+            key=written.key,
+            look_up=look_up or written.look_up(route),
         )
+        if call.kind != "read" and not self._may_write:
+            raise ActionRefused(
+                f"{call.operation}: this is production, and writing is not allowed; nothing was"
+                " sent",
+                do="set allow_writes = true below [workspace] in treasury.toml",
+            )
         response = self._transport.send(call, self._auth)
         try:
             return self._reply(call, response)
         except UnexpectedResponse as error:
-            if reading:
+            if call.kind == "read":
                 raise
-            raise _probably_done(error, call.operation, call.look_up) from None
+            raise _probably_done(error, call) from None
 
     def _reply(self, call: Call, response: httpx.Response) -> Reply:
         pagination, result = None, b"null"
@@ -139,13 +180,34 @@ class Client:
             envelope = open_envelope(response.content, call.operation)
             pagination, result = envelope.pagination, result_bytes(envelope)
         return Reply(
-            operation=call.operation,
+            call=call,
             status=response.status_code,
             result=result,
             pagination=pagination,
             credential=self.client_id,
-            look_up=None if call.kind == "read" else call.look_up,
         )
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """A body as it is sent, and whether it may be sent again."""
+
+    kind: Kind
+    content: bytes | None = None
+    key: str | None = None
+
+    @classmethod
+    def of(cls, body: object | None, *, reading: bool) -> Self:
+        """Of a body of `bodies`, of anything that JSON can hold, or of none."""
+        usual: Kind = "read" if reading else "write"
+        if isinstance(body, Body):
+            return cls("keyed" if body.REPEATS else usual, encode(body.wire()), body.key)
+        return cls(usual, None if body is None else encode(body))
+
+    def look_up(self, route: str) -> str:
+        """Where to find out what became of it."""
+        if self.kind == "keyed":
+            return f"send the same body again, with its key {self.key}: it is carried out once"
+        return f"read what {route} is about and see what became of it"
 
 
 def _fill(route: str, ids: tuple[str, ...]) -> str:
@@ -162,7 +224,11 @@ def _fill(route: str, ids: tuple[str, ...]) -> str:
     return route
 
 
-def _probably_done(error: UnexpectedResponse, operation: str, look_up: str) -> OutcomeUnknown:
+def _probably_done(error: UnexpectedResponse, call: Call) -> OutcomeUnknown:
     return OutcomeUnknown(
-        f"{error.what}; it was probably carried out", look_up=look_up, operation=operation
+        f"{error.what}; it was probably carried out{where(call.ids)}",
+        look_up=call.look_up,
+        operation=call.operation,
+        ids=call.ids,
+        key=call.key,
     )

@@ -14,8 +14,9 @@ import httpx
 import msgspec
 
 from treasury import errors as tree
+from treasury.api.scopes import SCOPES
 
-__all__ = ["Refusal", "error_for", "one_line", "read_refusal"]
+__all__ = ["Refusal", "error_for", "one_line", "read_refusal", "where"]
 
 _TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -77,25 +78,45 @@ class Refusal(msgspec.Struct, frozen=True):
     """Whether the body has the services' own shape; a proxy's page has not."""
 
 
-def error_for(response: httpx.Response, operation: str) -> tree.ServiceError:
-    """The error that a response without success means."""
+def error_for(
+    response: httpx.Response, operation: str, *, ids: tuple[str, ...] = (), key: str | None = None
+) -> tree.ServiceError:
+    """The error that a response without success means; `key` is the idempotency key sent."""
     refusal = read_refusal(response)
-    kind = _kind(response.status_code, refusal, operation)
+    kind = _kind(response.status_code, refusal, operation, keyed=key is not None)
     said = ": ".join(part for part in (refusal.code, refusal.message) if part)
     what = f"{operation}: {response.status_code}" + (f" {said}" if said else "")
     return kind(
-        what + (f" (trace {refusal.trace})" if refusal.trace else ""),
-        do=_DO[kind],
+        what + where(ids, refusal.trace),
+        do=_advice(kind, operation),
         operation=operation,
         status=response.status_code,
         code=refusal.code,
         trace=refusal.trace,
+        ids=ids,
+        key=key,
     )
 
 
-def _kind(status: int, refusal: Refusal, operation: str) -> type[tree.ServiceError]:
+def where(ids: tuple[str, ...], trace: str | None = None) -> str:
+    """` (id r1, trace t1)`: which record, and what the provider finds the call by."""
+    parts = [f"id {shown}" for shown in map(one_line, ids) if shown]
+    parts += [f"trace {trace}"] if trace else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _advice(kind: type[tree.ServiceError], operation: str) -> str:
+    scope = SCOPES.get(operation)
+    if kind is tree.Forbidden and scope is not None:
+        return f"use a credential that may {scope}; nothing was executed"
+    return _DO[kind]
+
+
+def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type[tree.ServiceError]:
     if status in _REFINED and refusal.code in _BY_CODE:
         return _BY_CODE[refusal.code]
+    if status == 409 and keyed:  # a create has no version to conflict with
+        return tree.KeySpent
     if status == 404 and ("{" not in operation or not refusal.is_ours):
         return tree.NotOffered
     if status >= 500:

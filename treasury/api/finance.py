@@ -1,31 +1,102 @@
 """The finance service: parties, accounts, wallets, virtual bank accounts, transfers.
 
-Each attribute is a collection of `resources`; its route is the specification's.
+Each attribute is a collection of `resources`; its routes are the specification's. What is created
+takes a body of `bodies`, which is checked and has its idempotency key from the moment it is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from treasury.api.bodies import (
+    AccountChanges,
+    Body,
+    NewAccount,
+    NewAccountToAccountTransfer,
+    NewCryptoTransfer,
+    NewFiatTransfer,
+    NewParty,
+    NewPartyRole,
+    NewPaymentRequest,
+    NewPaymentSession,
+    NewVirtualBankAccount,
+    NewWallet,
+    PartyChanges,
+)
 from treasury.api.codec import Record, decode, split
 from treasury.api.models import (
     Account,
+    Allowance,
     Balance,
     Party,
     PartyRole,
+    PaymentRequest,
+    PaymentSession,
+    Permit,
     Transfer,
     VirtualBankAccount,
     Wallet,
 )
-from treasury.api.resources import Collection, Table
+from treasury.api.resources import Collection, Endpoint, Filter, Table
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client
+    from treasury.api.client import Client, Reply
 
-__all__ = ["Finance", "Wallets"]
+__all__ = ["Finance"]
+
+FIND = "look it up with `find` and this body before sending it again"
+
+
+class Parties(Collection[Party]):
+    """Natural persons and companies; identity checks begin by themselves."""
+
+    def create(self, body: NewParty) -> Record[Party]:
+        """Create a party. Not repeated by itself: later generations ignore its key."""
+        return self._send("POST", "/parties", body=body, look_up=FIND).record(Party)
+
+    def update(self, party_id: str, body: PartyChanges) -> Record[Party]:
+        """Change names, VAT number or address of what was read at `version`."""
+        return self._send("PATCH", "/parties/{id}", party_id, body=body).record(Party)
+
+    def delete(self, party_id: str) -> None:
+        """Delete a party; documented services refuse one that has accounts."""
+        self._send("DELETE", "/parties/{id}", party_id, look_up=_gone("party", party_id))
+
+
+class Accounts(Collection[Account]):
+    """Accounts, each on one blockchain network."""
+
+    def create(self, body: NewAccount) -> Record[Account]:
+        """Open an account. Not repeated by itself: later generations ignore its key."""
+        return self._send("POST", "/accounts", body=body, look_up=FIND).record(Account)
+
+    def update(self, account_id: str, body: AccountChanges) -> Record[Account]:
+        """Change an account; not offered by later generations."""
+        return self._send("PATCH", "/accounts/{id}", account_id, body=body).record(Account)
+
+    def delete(self, account_id: str) -> None:
+        """Delete an account; not offered by later generations."""
+        self._send("DELETE", "/accounts/{id}", account_id, look_up=_gone("account", account_id))
+
+    def reactivate(self, account_id: str) -> Record[Account]:
+        """Make a suspended account active again; not offered by later generations."""
+        route = "/accounts/{accountId}/reactivate"
+        return self._send("POST", route, account_id).record(Account)
+
+
+def _gone(what: str, name: str) -> str:
+    return f"read {what} {name}: it is deleted where the service does not know it any more"
+
+
+class PartyRoles(Table[PartyRole]):
+    """Who is what to an account."""
+
+    def create(self, account_id: str, body: NewPartyRole) -> Record[PartyRole]:
+        """Give a party a role; its contract has no key."""
+        return self._send("POST", self.route, account_id, body=body, look_up=FIND).record(PartyRole)
 
 
 class _Sniff(msgspec.Struct, frozen=True):
@@ -39,14 +110,34 @@ class _Sniff(msgspec.Struct, frozen=True):
 class Wallets(Collection[Wallet]):
     """Wallets with their balances; a bare balance row is a wallet without id that holds just it."""
 
-    def _records(self, raw: bytes) -> tuple[Record[Wallet], ...]:
-        return tuple(self._record(item) for item in split(raw, self._listing))
+    def create(self, account_id: str, body: NewWallet) -> Record[Wallet]:
+        """Provision a wallet on the account's own chain; its contract has no key.
 
-    def _record(self, raw: bytes) -> Record[Wallet]:
-        row = decode(raw, _Sniff, self._listing).value
-        if row.id is not None or (row.asset or row.token) is None:
-            return decode(raw, Wallet, self._listing)
-        return Record(Wallet(balances=(decode(raw, Balance, self._listing).value,)), raw)
+        Later generations provision it with the account and do not offer this.
+        """
+        return self._send("POST", self.route, account_id, body=body, look_up=FIND).record(Wallet)
+
+    def permits(self, account_id: str, wallet_id: str) -> list[Record[Permit]]:
+        """Signed leave to spend tokens: announced, and read only here."""
+        route = f"{self.route}/{{walletId}}/permits"
+        return self._ask(route, account_id, wallet_id).records(Permit)
+
+    def allowances(self, account_id: str, wallet_id: str, asset: str) -> list[Record[Allowance]]:
+        """What may be spent for a wallet: announced, and read only here."""
+        route = f"{self.route}/{{walletId}}/allowances"
+        reply = self._ask(route, account_id, wallet_id, params=(("asset", asset),))
+        return reply.records(Allowance)
+
+    def _records(self, reply: Reply) -> tuple[Record[Wallet], ...]:
+        return tuple(_wallet(reply, item) for item in split(reply.result, self._listing))
+
+
+def _wallet(reply: Reply, raw: bytes) -> Record[Wallet]:
+    row = decode(raw, _Sniff, reply.operation).value
+    if row.id is not None or (row.asset or row.token) is None:
+        return reply.read(raw, Wallet)
+    balance = reply.read(raw, Balance)
+    return Record(Wallet(balances=(balance.value,)), raw, balance.credential)
 
 
 def _wallet_key(wallet: Wallet) -> Hashable:
@@ -54,11 +145,103 @@ def _wallet_key(wallet: Wallet) -> Hashable:
     return wallet.id or tuple((b.asset, b.token, b.contract_address) for b in wallet.balances)
 
 
+class VirtualBankAccounts(Collection[VirtualBankAccount]):
+    """Where customers' euros arrive."""
+
+    def create(self, account_id: str, body: NewVirtualBankAccount) -> Record[VirtualBankAccount]:
+        """Issue a virtual bank account; later generations want the account verified first."""
+        return self._send("POST", self.route, account_id, body=body).record(VirtualBankAccount)
+
+
+class PaymentSessions(Endpoint[PaymentSession]):
+    """Hosted checkouts. They cannot be read again: keep what `create` answers."""
+
+    def create(self, account_id: str, body: NewPaymentSession) -> Record[PaymentSession]:
+        """Open a checkout; `payment_url` is for the customer."""
+        return self._send("POST", self.route, account_id, body=body).record(PaymentSession)
+
+
+class Transfers(Collection[Transfer]):
+    """Transfers of one account, on-chain and by SEPA; `account_role` is SENDER or RECEIVER."""
+
+    def crypto(self, sender_account_id: str, body: NewCryptoTransfer) -> Record[Transfer]:
+        """Send crypto; the sender's party has to be verified."""
+        route = "/accounts/{senderAccountId}/transfers/crypto"
+        return self._send("POST", route, sender_account_id, body=body).record(Transfer)
+
+    def fiat(self, sender_account_id: str, body: NewFiatTransfer) -> Record[Transfer]:
+        """Send fiat. Some services move stablecoin between accounts instead: no bank is implied."""
+        route = "/accounts/{senderAccountId}/transfers/fiat"
+        return self._send("POST", route, sender_account_id, body=body).record(Transfer)
+
+    def create(
+        self, sender_account_id: str, body: NewCryptoTransfer | NewFiatTransfer
+    ) -> Record[Transfer]:
+        """`POST /transfers`, whose body is not shown: the sender, and a body of either kind.
+
+        Prefer `crypto` and `fiat`.
+        """
+        whole = _WithSender(sender_account_id=sender_account_id, transfer=body)
+        return self._send("POST", "/transfers", body=whole).record(Transfer)
+
+    def wait(
+        self, account_id: str, transfer_id: str, *, timeout: float = 60.0, every: float = 2.0
+    ) -> Record[Transfer]:
+        """The transfer when it is final, or as it is after `timeout` seconds."""
+        clock = self._client.clock
+        until = clock.monotonic() + timeout
+        record = self.get(account_id, transfer_id)
+        while not record.value.is_final and clock.monotonic() < until:
+            clock.sleep(every)
+            record = self.get(account_id, transfer_id)
+        return record
+
+    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+        if name != "account_role":
+            return super()._keeps(value, name, wanted, parents)
+        side = {"SENDER": value.sender_account_id, "RECEIVER": value.receiver_account_id}
+        said = side.get(str(wanted))
+        return said is None or said in parents
+
+
+class _WithSender(Body, frozen=True, kw_only=True):
+    """The sender's account beside the fields of a transfer; the key is the transfer's."""
+
+    REPEATS = True
+
+    sender_account_id: str
+    transfer: NewCryptoTransfer | NewFiatTransfer
+
+    @property
+    def key(self) -> str | None:
+        return self.transfer.key
+
+    def wire(self) -> dict[str, Any]:
+        return {"senderAccountId": self.sender_account_id, **self.transfer.wire()}
+
+
+class AccountToAccountTransfers(Collection[Transfer]):
+    """Transfers between two accounts of the service; not offered by later generations."""
+
+    def create(self, body: NewAccountToAccountTransfer) -> Record[Transfer]:
+        """Move funds without the blockchain."""
+        return self._send("POST", self.route, body=body).record(Transfer)
+
+
+class PaymentRequests(Endpoint[PaymentRequest]):
+    """Payments tied to a card. They cannot be read again: keep what `create` answers."""
+
+    def create(self, body: NewPaymentRequest) -> Record[PaymentRequest]:
+        """Request a payment."""
+        return self._send("POST", self.route, body=body).record(PaymentRequest)
+
+
 class Finance:
-    """Every collection of the finance service that the tables are made from."""
+    """Every operation of the finance service."""
 
     def __init__(self, client: Client) -> None:
-        self.parties = Collection(
+        account = "/accounts/{accountId}"
+        self.parties = Parties(
             client,
             "finance",
             "/parties",
@@ -66,7 +249,7 @@ class Finance:
             one="/parties/{id}",
             filters=("party_type", "status", "external_id"),
         )
-        self.accounts = Collection(
+        self.accounts = Accounts(
             client,
             "finance",
             "/accounts",
@@ -74,35 +257,41 @@ class Finance:
             one="/accounts/{id}",
             filters=("external_id", "status", "party_id"),
         )
-        self.party_roles = Table(client, "finance", "/accounts/{accountId}/party-roles", PartyRole)
+        self.party_roles = PartyRoles(client, "finance", f"{account}/party-roles", PartyRole)
         self.wallets = Wallets(
             client,
             "finance",
-            "/accounts/{accountId}/wallets",
+            f"{account}/wallets",
             Wallet,
             filters=("chain", "status"),
             key=_wallet_key,
         )
-        self.virtual_bank_accounts = Collection(
+        self.virtual_bank_accounts = VirtualBankAccounts(
             client,
             "finance",
-            "/accounts/{accountId}/virtual-bank-accounts",
+            f"{account}/virtual-bank-accounts",
             VirtualBankAccount,
-            one="/accounts/{accountId}/virtual-bank-accounts/{virtualBankAccountId}",
+            one=f"{account}/virtual-bank-accounts/{{virtualBankAccountId}}",
             filters=("bank_account_type", "status"),
         )
-        self.transfers = Collection(
+        self.payment_sessions = PaymentSessions(
+            client, "finance", f"{account}/fiat-to-crypto/payment-sessions", PaymentSession
+        )
+        self.transfers = Transfers(
             client,
             "finance",
-            "/accounts/{accountId}/transfers",
+            f"{account}/transfers",
             Transfer,
-            one="/accounts/{accountId}/transfers/{transferId}",
+            one=f"{account}/transfers/{{transferId}}",
             filters=("account_role", "status"),
         )
-        self.account_to_account_transfers = Collection(
+        self.account_to_account_transfers = AccountToAccountTransfers(
             client,
             "finance",
             "/account-to-account-transfers",
             Transfer,
             filters=("source_account_id", "destination_account_id"),
+        )
+        self.payment_requests = PaymentRequests(
+            client, "finance", "/payment-requests", PaymentRequest
         )

@@ -31,6 +31,8 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     size: int
     pagination: Pagination | None
     fetch: Callable[[int], Page[T]]
+    received: int | None = None
+    """Records on the service's page, where a filter of ours left some out of `items`."""
 
     def __iter__(self) -> Iterator[Record[T]]:
         return iter(self.items)
@@ -44,7 +46,8 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
         stated = self.pagination or Pagination()
         if stated.has_next_page is not None:
             return stated.has_next_page
-        return len(self.items) == (stated.page_size or self.size)
+        received = len(self.items) if self.received is None else self.received
+        return received == (stated.page_size or self.size)
 
     @property
     def total(self) -> int | None:
@@ -126,4 +129,4 @@ def _only_new(page: Page[T], keys: list[Hashable], yielded: set[Hashable]) -> Pa
         if name not in yielded:
             yielded.add(name)
             fresh.append(record)
-    return msgspec.structs.replace(page, items=tuple(fresh))
+    return msgspec.structs.replace(page, items=tuple(fresh), received=len(page.items))

@@ -1,18 +1,38 @@
 """The ramp service: the company, its users, bank accounts and wallets, ramp requests, fees.
 
-Each attribute is a collection of `resources`; its route is the specification's. Approving and
-rejecting carry the version that the person saw: a stale one is a VersionConflict and never sent
-again by itself.
+Each attribute is a collection of `resources`; its routes are the specification's. Whatever changes
+a record carries the version that the person saw: a stale one is a VersionConflict and never sent
+again by itself. Nothing here has an idempotency key: a create whose answer did not come is looked
+up with `find`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from collections.abc import Collection as Known
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from treasury.api.bodies import (
+    Amount,
+    BankAccountChanges,
+    Body,
+    CompanyWalletChanges,
+    FeeQuestion,
+    Invitation,
+    NewBankAccount,
+    NewCompanyWallet,
+    NewRampRequest,
+    RampAmount,
+    RampTransactionHash,
+    Version,
+)
 from treasury.api.codec import Record, decode, split
+from treasury.api.lookup import SKEW, created_since, only_one
 from treasury.api.models import (
+    CalculatedFee,
     Chain,
     Company,
     CompanyBankAccount,
@@ -25,60 +45,232 @@ from treasury.api.models import (
     FiatCurrency,
     RampRequest,
 )
-from treasury.api.resources import Collection, Endpoint, Single, Table
+from treasury.api.resources import Collection, Filter, Params, Reference, Single, Table
+from treasury.errors import Forbidden, InputError, NotOffered, NotReady
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client
+    from treasury.api.client import Client, Reply
 
 __all__ = ["BankConfig", "Chains", "Ramp", "RampRequests"]
 
-Verb = Literal["approve", "reject", "cancel"]
+FIND = "look it up with `find` and this body before sending it again"
+DAY = timedelta(days=1)
 
 
 class RampRequests(Collection[RampRequest]):
-    """Ramp requests; a list item lacks version, fee, net amount and events, `get` has them."""
+    """Ramp requests; a list item lacks version, fee, net amount and events, `get` has them.
+
+    The filters `from_date` and `to_date` are the service's own, in a zone that it does not state;
+    `created_from` and `created_to` are days in UTC, asked for a day wider and trimmed here.
+    """
+
+    def create(self, body: NewRampRequest, *, check: bool = True) -> Record[RampRequest]:
+        """Create a request; NotReady, with nothing sent, where its company or target is unverified.
+
+        `check=False` leaves that to the service. Compare `body.differences(answer)` before anybody
+        approves.
+        """
+        if check:
+            self._check_verified(body)
+        return self._send("POST", self.route, body=body, look_up=FIND).record(RampRequest)
 
     def approve(self, request_id: str, *, version: int) -> Record[RampRequest]:
         """Approve what was seen at `version`; the creator's own credential is refused."""
         return self._decide("approve", request_id, version)
 
     def reject(self, request_id: str, *, version: int) -> Record[RampRequest]:
-        """Reject what was seen at `version`."""
+        """Reject what was seen at `version`; the service takes no reason, keep it yourself."""
         return self._decide("reject", request_id, version)
 
     def cancel(self, request_id: str, *, version: int) -> Record[RampRequest]:
         """Cancel what was seen at `version`; for the creator, while it awaits approval."""
         return self._decide("cancel", request_id, version)
 
-    def _decide(self, verb: Verb, request_id: str, version: int) -> Record[RampRequest]:
-        route = f"/ramp-requests/{{id}}/{verb}"
-        reply = self._client.request(
-            "POST",
-            route,
-            request_id,
-            service=self._service,
-            body={"version": version},
-            look_up=f"read ramp request {request_id}: its status and last event say",
+    def change_amount(
+        self, request_id: str, *, amount: Amount, version: int
+    ) -> Record[RampRequest]:
+        """Change the amount (fiat gross on-ramp, crypto gross off-ramp), before it is approved."""
+        body = RampAmount(amount=amount, version=version)
+        return self._change("PUT", "amount", request_id, body)
+
+    def add_transaction_hash(
+        self, request_id: str, *, transaction_hash: str, version: int
+    ) -> Record[RampRequest]:
+        """Say with which transaction the crypto of an off-ramp was sent."""
+        body = RampTransactionHash(blockchain_transaction_hash=transaction_hash, version=version)
+        return self._change("PATCH", "tx-hash", request_id, body)
+
+    def find(
+        self,
+        *parents: str,
+        body: Body,
+        since: datetime,
+        known: Known[str] = (),
+        created_by: str | None = None,
+    ) -> Record[RampRequest]:
+        """The request that `body`, sent at `since`, has created; OutcomeUnknown if unclear.
+
+        Told by creation time, direction and amount, then by what its detail says; by its maker
+        where `created_by` is given and the request names one.
+        """
+        listed = self.iterate(*parents, created_from=(since - SKEW).date(), sort_order="DESC")
+        details = (
+            self.get(record.value.id) for record in created_since(listed, body, since, known)
         )
-        return reply.record(RampRequest)
+        found = [
+            record
+            for record in details
+            if body.is_like(record.value)
+            and (created_by is None or record.value.maker in {created_by, None})
+        ]
+        return only_one(found, self._listing)
+
+    def _decide(self, verb: str, request_id: str, version: int) -> Record[RampRequest]:
+        return self._change("POST", verb, request_id, Version(version=version))
+
+    def _change(self, method: str, verb: str, request_id: str, body: Body) -> Record[RampRequest]:
+        look_up = f"read ramp request {request_id}: its status and last event say"
+        route = f"/ramp-requests/{{id}}/{verb}"
+        return self._send(method, route, request_id, body=body, look_up=look_up).record(RampRequest)
+
+    def _check_verified(self, body: NewRampRequest) -> None:
+        """Read what the request builds on; what cannot be read is left to the service."""
+        ramp = self._client.ramp
+        checks: list[tuple[str, Callable[[], str | None]]] = [
+            ("the company", lambda: ramp.company.get().value.kyb_status)
+        ]
+        if wallet := body.company_wallet_id:
+            status = lambda: ramp.wallets.get(wallet).value.verification_status  # noqa: E731
+            checks.append((f"wallet {wallet}", status))
+        if account := body.company_bank_account_id:
+            status = lambda: ramp.bank_accounts.get(account).value.verification_status  # noqa: E731
+            checks.append((f"bank account {account}", status))
+        for what, status in checks:
+            _require_verified(what, status)
+
+    def _sent(self, name: str, value: Filter) -> Params:
+        wider = {"created_from": ("from_date", -DAY), "created_to": ("to_date", DAY)}
+        if name not in wider:
+            return super()._sent(name, value)
+        sent_as, shift = wider[name]
+        return super()._sent(sent_as, _day(value) + shift)
+
+    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+        if name in {"from_date", "to_date"}:
+            return True
+        if name not in {"created_from", "created_to"}:
+            return super()._keeps(value, name, wanted, parents)
+        if value.created_at is None:
+            return True
+        day, limit = value.created_at.date(), _day(wanted)
+        return bool(day >= limit if name == "created_from" else day <= limit)
 
 
-class Chains(Table[Chain]):
+def _require_verified(what: str, read: Callable[[], str | None]) -> None:
+    try:
+        said = read()
+    except (Forbidden, NotOffered):
+        return
+    if said not in {"VERIFIED", None}:
+        raise NotReady(
+            f"{what} is {said}, not VERIFIED; no ramp request was sent",
+            do="wait for the verification, or ask the provider",
+            operation="POST /ramp-requests",
+        )
+
+
+def _day(value: Filter) -> date:
+    if isinstance(value, datetime):
+        raise InputError("an instant is not a day", do="give a date")
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise InputError(f"{value!r} is not a day", do="write it as 2026-10-01") from None
+
+
+class BankAccounts(Collection[CompanyBankAccount]):
+    """The company's own bank accounts; a list item lacks version and IBAN, `get` has them."""
+
+    def create(self, body: NewBankAccount) -> Record[CompanyBankAccount]:
+        """Register a bank account; it is reviewed before it can be used."""
+        reply = self._send("POST", self.route, body=body, look_up=FIND)
+        return reply.record(CompanyBankAccount)
+
+    def update(self, account_id: str, *, name: str, version: int) -> Record[CompanyBankAccount]:
+        """Rename what `get` showed at `version`."""
+        body = BankAccountChanges(name=name, version=version)
+        reply = self._send("PATCH", "/company-bank-accounts/{id}", account_id, body=body)
+        return reply.record(CompanyBankAccount)
+
+    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+        if name != "supported_ramp_types":
+            return super()._keeps(value, name, wanted, parents)
+        said = value.supported_ramp_type
+        return said is None or said in (wanted if isinstance(wanted, tuple) else (wanted,))
+
+
+class CompanyWallets(Collection[CompanyWallet]):
+    """The company's own wallets; a list item lacks the version, `get` has it."""
+
+    def create(self, body: NewCompanyWallet) -> Record[CompanyWallet]:
+        """Register a wallet; it is verified by 1 USDC sent from it to a deposit wallet."""
+        reply = self._send("POST", self.route, body=body, look_up=FIND)
+        return reply.record(CompanyWallet)
+
+    def update(self, wallet_id: str, *, description: str, version: int) -> Record[CompanyWallet]:
+        """Describe what `get` showed at `version`."""
+        body = CompanyWalletChanges(description=description, version=version)
+        reply = self._send("PATCH", "/company-wallets/{id}", wallet_id, body=body)
+        return reply.record(CompanyWallet)
+
+
+class Users(Table[CompanyUser]):
+    """The company's users."""
+
+    def invite(self, body: Invitation) -> Record[CompanyUser]:
+        """Invite a user. The link in the answer is dropped: it lets its holder in."""
+        reply = self._send("POST", "/company/users/invite", body=body, look_up=FIND)
+        return reply.record(CompanyUser)
+
+
+class Fees(Reference[Fee]):
+    """Fee tiers, and the calculator."""
+
+    def calculate(self, *, amount: Amount, ramp_type: str) -> Record[CalculatedFee]:
+        """The fee of an amount, which is fiat on-ramp and crypto off-ramp; the fee is in the same.
+
+        It changes nothing, so it is asked again like any reading.
+        """
+        question = FeeQuestion(amount=amount, type=ramp_type)
+        reply = self._client.request(
+            "POST", "/fees/calculate", service=self._service, body=question, kind="read"
+        )
+        said = reply.record(CalculatedFee)
+        unit: Literal["fiat", "crypto"] = "fiat" if ramp_type == "ON_RAMP" else "crypto"
+        value = msgspec.structs.replace(said.value, unit=unit)
+        return Record(value, said.raw, said.credential)
+
+
+class Chains(Reference[Chain]):
     """Blockchain networks; documented as an object, a list of names and a list of objects."""
 
-    def all(self, *parents: str) -> list[Record[Chain]]:
-        """Every network."""
-        reply = self._client.request("GET", self.route, *parents, service=self._service)
+    def _records(self, reply: Reply) -> list[Record[Chain]]:
         raw = reply.result
         if raw.lstrip().startswith(b"{"):
             raw = bytes(decode(raw, _SupportedChains, self._listing).value.supported_chains)
-        return [self._chain(item) for item in split(raw, self._listing)]
+        return [
+            Record(Chain(name=_chain_name(item, self._listing)), item, reply.credential)
+            for item in split(raw, self._listing)
+        ]
 
-    def _chain(self, raw: bytes) -> Record[Chain]:
-        if raw.lstrip().startswith(b'"'):
-            return Record(Chain(name=decode(raw, str, self._listing).value), raw)
-        row = decode(raw, _ChainRow, self._listing).value
-        return Record(Chain(name=row.name or row.chain or row.id), raw)
+
+def _chain_name(raw: bytes, operation: str) -> str:
+    if raw.lstrip().startswith(b'"'):
+        return decode(raw, str, operation).value
+    row = decode(raw, _ChainRow, operation).value
+    return row.name or row.chain or row.id
 
 
 class _SupportedChains(msgspec.Struct, frozen=True, rename="camel"):
@@ -108,34 +300,39 @@ class _Config(msgspec.Struct, frozen=True, rename="camel"):
     supported_currencies: tuple[msgspec.Raw, ...] = ()
 
 
-class BankConfig(Endpoint[ConfigEntry]):
-    """The bank account configuration as one list of (kind, code, name)."""
+class BankConfig(Reference[ConfigEntry]):
+    """Account types, countries and currencies of bank accounts: one list of (kind, code, name)."""
 
-    def all(self) -> list[Record[ConfigEntry]]:
-        """Every account type, country and currency that bank accounts may have."""
-        reply = self._client.request("GET", self.route, service=self._service)
+    def _records(self, reply: Reply) -> list[Record[ConfigEntry]]:
         config = decode(reply.result, _Config, self._listing).value
         kinds = (
             ("account_type", config.enabled_account_types),
             ("country", config.supported_countries),
             ("currency", config.supported_currencies),
         )
-        return [self._entry(kind, bytes(raw)) for kind, rows in kinds for raw in rows]
+        return [
+            Record(_entry(kind, bytes(raw), self._listing), bytes(raw), reply.credential)
+            for kind, rows in kinds
+            for raw in rows
+        ]
 
-    def _entry(self, kind: str, raw: bytes) -> Record[ConfigEntry]:
-        row = decode(raw, _ConfigRow, self._listing).value
-        code = row.type or row.country_code or row.code
-        name = row.description or row.country_name or row.name
-        return Record(ConfigEntry(kind=kind, code=code, name=name), raw)
+
+def _entry(kind: str, raw: bytes, operation: str) -> ConfigEntry:
+    row = decode(raw, _ConfigRow, operation).value
+    return ConfigEntry(
+        kind=kind,
+        code=row.type or row.country_code or row.code,
+        name=row.description or row.country_name or row.name,
+    )
 
 
 class Ramp:
-    """Every collection of the ramp service that the tables are made from."""
+    """Every operation of the ramp service."""
 
     def __init__(self, client: Client) -> None:
         self.company = Single(client, "ramp", "/company", Company)
-        self.users = Table(client, "ramp", "/company/users", CompanyUser)
-        self.bank_accounts = Collection(
+        self.users = Users(client, "ramp", "/company/users", CompanyUser)
+        self.bank_accounts = BankAccounts(
             client,
             "ramp",
             "/company-bank-accounts",
@@ -143,7 +340,7 @@ class Ramp:
             one="/company-bank-accounts/{id}",
             filters=("verification_status", "supported_ramp_types"),
         )
-        self.wallets = Collection(
+        self.wallets = CompanyWallets(
             client,
             "ramp",
             "/company-wallets",
@@ -157,12 +354,22 @@ class Ramp:
             "/ramp-requests",
             RampRequest,
             one="/ramp-requests/{id}",
-            filters=("ramp_type", "status", "from_date", "to_date", "payment_reference"),
+            filters=(
+                "ramp_type",
+                "status",
+                "from_date",
+                "to_date",
+                "created_from",
+                "created_to",
+                "payment_reference",
+            ),
         )
-        self.on_ramp_pairs = Table(client, "ramp", "/ramp-requests/on-ramp/pairs", CurrencyPair)
-        self.off_ramp_pairs = Table(client, "ramp", "/ramp-requests/off-ramp/pairs", CurrencyPair)
-        self.fees = Table(client, "ramp", "/fees", Fee)
-        self.fiat_currencies = Table(client, "ramp", "/fiat-currencies", FiatCurrency)
-        self.crypto_currencies = Table(client, "ramp", "/crypto-currencies", CryptoCurrency)
+        self.on_ramp_pairs = Reference(client, "ramp", "/ramp-requests/on-ramp/pairs", CurrencyPair)
+        self.off_ramp_pairs = Reference(
+            client, "ramp", "/ramp-requests/off-ramp/pairs", CurrencyPair
+        )
+        self.fees = Fees(client, "ramp", "/fees", Fee)
+        self.fiat_currencies = Reference(client, "ramp", "/fiat-currencies", FiatCurrency)
+        self.crypto_currencies = Reference(client, "ramp", "/crypto-currencies", CryptoCurrency)
         self.chains = Chains(client, "ramp", "/chains", Chain)
         self.bank_config = BankConfig(client, "ramp", "/bank-accounts/config", ConfigEntry)

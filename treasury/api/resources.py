@@ -1,32 +1,44 @@
 """What can be asked of a collection: declared once for each, done in one place.
 
 A collection is its routes, its model and its filters. `list` gives a page, `iterate` every record,
-`pages` every page, `get` one record. Parents come first: `wallets.iterate(account_id)`.
+`pages` every page, `get` one record. Parents come first: `wallets.iterate(account_id)`. A filter is
+sent to the service and applied again to what comes back, for not every generation knows it.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Iterator
-from datetime import date
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from treasury.api.codec import Record, decode, decode_all
+import msgspec
+
+from treasury.api.bodies import Body
+from treasury.api.codec import Record
+from treasury.api.lookup import created_since, only_one
 from treasury.api.paging import Page, walk
 from treasury.errors import InputError
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client
+    from collections.abc import Collection as Known
 
-__all__ = ["Collection", "Order", "Service", "Single", "Table"]
+    from treasury.api.client import Client, Reply
+
+__all__ = ["Collection", "Order", "Reference", "Service", "Single", "Table"]
 
 T = TypeVar("T")
 Service = Literal["finance", "ramp"]
 Order = Literal["ASC", "DESC"]
-Filter = str | int | bool | date | None
+Filter = str | int | bool | date | tuple[str, ...] | None
+Filters = dict[str, Filter]
 Params = tuple[tuple[str, str], ...]
 
 PAGE_SIZE = 100
 """The documented default, sent all the same."""
+
+MAX_AGE = 3600.0
+"""Seconds for which reference data is taken from memory."""
 
 
 def by_id(value: object) -> Hashable:
@@ -51,14 +63,29 @@ class Endpoint(Generic[T]):
     def _listing(self) -> str:
         return f"GET {self.route}"
 
+    def _ask(self, route: str, *ids: str, params: Params = ()) -> Reply:
+        return self._client.request("GET", route, *ids, service=self._service, params=params)
+
+    def _send(
+        self,
+        method: str,
+        route: str,
+        *ids: str,
+        body: Body | None = None,
+        look_up: str | None = None,
+    ) -> Reply:
+        """Change something; `look_up` says where to see whether it was done."""
+        return self._client.request(
+            method, route, *ids, service=self._service, body=body, look_up=look_up
+        )
+
 
 class Single(Endpoint[T]):
     """A record that there is one of."""
 
     def get(self) -> Record[T]:
         """The record."""
-        reply = self._client.request("GET", self.route, service=self._service)
-        return decode(reply.result, self._model, self._listing)
+        return self._ask(self.route).record(self._model)
 
 
 class Table(Endpoint[T]):
@@ -66,15 +93,48 @@ class Table(Endpoint[T]):
 
     def all(self, *parents: str) -> list[Record[T]]:
         """Every record of the list, in the service's order."""
-        reply = self._client.request("GET", self.route, *parents, service=self._service)
+        reply = self._ask(self.route, *parents)
         if reply.pagination is not None and reply.pagination.has_next_page:
             paged = Collection(self._client, self._service, self.route, self._model, key=_by_value)
             return list(paged.iterate(*parents))
-        return decode_all(reply.result, self._model, self._listing)
+        return self._records(reply)
+
+    def find(self, *parents: str, body: Body, since: datetime, known: Known[str] = ()) -> Record[T]:
+        """The record that `body`, sent at `since`, has created; OutcomeUnknown if unclear."""
+        found = list(created_since(self.all(*parents), body, since, known))
+        return only_one(found, self._listing)
+
+    def _records(self, reply: Reply) -> list[Record[T]]:
+        return reply.records(self._model)
 
 
 def _by_value(value: object) -> Hashable:
     return repr(value)
+
+
+class Reference(Table[T]):
+    """Reference data: `all` asks the service, `known` remembers the answer for a while."""
+
+    def __init__(self, client: Client, service: Service, route: str, model: type[T]) -> None:
+        super().__init__(client, service, route, model)
+        self._lock = threading.Lock()
+        self._held: tuple[float, list[Record[T]]] | None = None
+
+    def all(self, *parents: str) -> list[Record[T]]:
+        """Every record, as the service has it now."""
+        asked_at = self._client.clock.monotonic()
+        records = super().all(*parents)
+        with self._lock:
+            self._held = (asked_at, records)
+        return list(records)
+
+    def known(self, max_age: float = MAX_AGE) -> list[Record[T]]:
+        """Every record, from an answer of at most `max_age` seconds ago."""
+        with self._lock:
+            held = self._held
+        if held is not None and self._client.clock.monotonic() - held[0] < max_age:
+            return list(held[1])
+        return self.all()
 
 
 class Collection(Endpoint[T]):
@@ -107,7 +167,7 @@ class Collection(Endpoint[T]):
     ) -> Page[T]:
         """One page. Filters are named as the service names them, in snake_case."""
         asked = self._params(size, sort_on, sort_order, filters)
-        return self._page(parents, page, size, asked)
+        return self._filtered(self._page(parents, page, size, asked), parents, filters)
 
     def pages(
         self,
@@ -119,7 +179,8 @@ class Collection(Endpoint[T]):
     ) -> Iterator[Page[T]]:
         """The pages from the first on, no record twice; see `paging.walk` for the error."""
         asked = self._params(size, sort_on, sort_order, filters)
-        return walk(lambda: self._page(parents, 1, size, asked), self._key, self._listing)
+        every = walk(lambda: self._page(parents, 1, size, asked), self._key, self._listing)
+        return (self._filtered(page, parents, filters) for page in every)
 
     def iterate(
         self,
@@ -130,39 +191,60 @@ class Collection(Endpoint[T]):
         **filters: Filter,
     ) -> Iterator[Record[T]]:
         """Every record, each once."""
-        asked = self._params(size, sort_on, sort_order, filters)
-        for page in walk(lambda: self._page(parents, 1, size, asked), self._key, self._listing):
+        every = self.pages(*parents, size=size, sort_on=sort_on, sort_order=sort_order, **filters)
+        for page in every:
             yield from page
 
     def get(self, *ids: str) -> Record[T]:
         """One record by its id, after the ids of its parents."""
         if not self._one:
             raise InputError(f"{self.route} has no single records", do="list them instead")
-        reply = self._client.request("GET", self._one, *ids, service=self._service)
-        return decode(reply.result, self._model, f"GET {self._one}")
+        return self._ask(self._one, *ids).record(self._model)
+
+    def find(self, *parents: str, body: Body, since: datetime, known: Known[str] = ()) -> Record[T]:
+        """The record that `body`, sent at `since`, has created; OutcomeUnknown if unclear.
+
+        `known` are ids that were there before: they tell it from an equal one of the same minute.
+        """
+        listed = self.iterate(*parents, sort_order="DESC")
+        return only_one(list(created_since(listed, body, since, known)), self._listing)
 
     def _page(self, parents: tuple[str, ...], number: int, size: int, asked: Params) -> Page[T]:
-        reply = self._client.request(
-            "GET",
-            self.route,
-            *parents,
-            service=self._service,
-            params=(("page", str(number)), *asked),
-        )
+        reply = self._ask(self.route, *parents, params=(("page", str(number)), *asked))
+        items = self._records(reply)
         return Page(
-            items=self._records(reply.result),
+            items=items,
             number=number,
             size=size,
             pagination=reply.pagination,
             fetch=lambda other: self._page(parents, other, size, asked),
         )
 
-    def _records(self, raw: bytes) -> tuple[Record[T], ...]:
-        return tuple(decode_all(raw, self._model, self._listing))
+    def _records(self, reply: Reply) -> tuple[Record[T], ...]:
+        return tuple(reply.records(self._model))
 
-    def _params(
-        self, size: int, sort_on: str, sort_order: Order, filters: dict[str, Filter]
-    ) -> Params:
+    def _filtered(self, page: Page[T], parents: tuple[str, ...], filters: Filters) -> Page[T]:
+        wanted = {name: value for name, value in filters.items() if value is not None}
+        if not wanted:
+            return page
+        return msgspec.structs.replace(
+            page,
+            items=tuple(
+                record
+                for record in page
+                if all(self._keeps(record.value, name, wanted[name], parents) for name in wanted)
+            ),
+            received=len(page) if page.received is None else page.received,
+            fetch=lambda other: self._filtered(page.fetch(other), parents, filters),
+        )
+
+    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+        """Whether a record passes a filter, as far as it says anything about it."""
+        del parents  # for those whose filter is about the parent
+        said = getattr(value, name, None)
+        return said is None or str(said) == _text(wanted)
+
+    def _params(self, size: int, sort_on: str, sort_order: Order, filters: Filters) -> Params:
         unknown = sorted(set(filters) - set(self._filters))
         if unknown:
             known = ", ".join(self._filters) or "none"
@@ -170,9 +252,17 @@ class Collection(Endpoint[T]):
                 f"{self.route} has no filter {unknown[0]!r}", do=f"its filters are: {known}"
             )
         given = (
-            (_camel(name), _text(value)) for name, value in filters.items() if value is not None
+            param
+            for name, value in filters.items()
+            if value is not None
+            for param in self._sent(name, value)
         )
         return (("size", str(size)), ("sortOn", sort_on), ("sortOrder", sort_order), *given)
+
+    def _sent(self, name: str, value: Filter) -> Params:
+        """The query parameters of a filter; several values are sent one by one."""
+        values = value if isinstance(value, tuple) else (value,)
+        return tuple((_camel(name), _text(one)) for one in values)
 
 
 def _camel(name: str) -> str:

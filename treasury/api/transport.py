@@ -1,15 +1,18 @@
 """The one way to a service: encrypted, without redirects, with one loop that decides on repeats.
 
 A read is repeated after a passing failure, with growing pauses, as long as the deadline allows. A
-write is repeated only where nothing has left this machine or where it carries an idempotency key.
-Any other write whose answer did not come is an `OutcomeUnknown`: it may have been carried out.
+write is repeated only where it was certainly not carried out (nothing has left this machine, or the
+service turned it away for rate) or where it carries an idempotency key. Any other write whose
+answer did not come is an `OutcomeUnknown`: it may have been carried out. How many calls are under
+way at once follows what the service bears (`limiter`).
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from random import SystemRandom
@@ -20,7 +23,8 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from treasury.api.errors import error_for, one_line, read_refusal
+from treasury.api.errors import error_for, one_line, read_refusal, where
+from treasury.api.limiter import Limiter
 from treasury.errors import (
     OutcomeUnknown,
     RateLimited,
@@ -30,8 +34,9 @@ from treasury.errors import (
 )
 from treasury.settings import is_loopback
 
-__all__ = ["Call", "Clock", "Limits", "Transport"]
+__all__ = ["Call", "Clock", "Kind", "Limits", "Transport", "unknown"]
 
+Kind = Literal["read", "keyed", "write"]
 Failure = httpx.Response | httpx.RequestError
 
 _NEVER_SENT = (
@@ -81,11 +86,18 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     route: str
     url: str
-    kind: Literal["read", "keyed", "write"] = "read"
+    kind: Kind = "read"
     params: tuple[tuple[str, str], ...] = ()
     headers: Mapping[str, str] = {}
     content: bytes | None = None
+    ids: tuple[str, ...] = ()
+    key: str | None = None
+    """The idempotency key in `content`, for errors to name."""
+
     look_up: str = "read the record and see what became of it"
+
+    def __repr__(self) -> str:
+        return f"<Call {self.operation}>"  # its content may be a secret
 
     @property
     def operation(self) -> str:
@@ -108,6 +120,7 @@ class Transport:
             _refuse_plain_http(address)
         self.limits = limits or Limits()
         self.clock = clock or Clock()
+        self.limiter = Limiter(self.limits.connections - 1)  # one is left for renewing a token
         # Proxies and certificates come from the environment, as everywhere; but what stays on this
         # machine is not handed to a proxy.
         away = not all(is_loopback(urlsplit(address).hostname or "") for address in addresses)
@@ -144,7 +157,7 @@ class Transport:
         unsure = False
         attempt = 0
         while True:
-            outcome = self._try(call, auth, until - self.clock.monotonic())
+            outcome = self._in_turn(call, auth, until)
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
             unsure = unsure or _is_unsure(call, outcome)
@@ -155,9 +168,24 @@ class Transport:
                 raise _error(call, outcome, unsure, pause)
             self.clock.sleep(pause)
 
-    def _try(self, call: Call, auth: httpx.Auth | None, left: float) -> Failure:
+    def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> Failure:
+        """One attempt, when there is room for it. A token is fetched inside another call's turn."""
+        if auth is None:
+            return self._try(call, None, until)
+        with self.limiter.slot(until - self.clock.monotonic()) as slot:
+            if slot is None:
+                return httpx.PoolTimeout("too many calls are waiting")
+            outcome = self._try(call, auth, until)
+        if isinstance(outcome, httpx.Response):
+            if outcome.status_code == 429:
+                self.limiter.refused(slot)
+            elif outcome.is_success:
+                self.limiter.served()
+        return outcome
+
+    def _try(self, call: Call, auth: httpx.Auth | None, until: float) -> Failure:
         limits = self.limits
-        wait = max(1.0, min(limits.read, left))
+        wait = max(1.0, min(limits.read, until - self.clock.monotonic()))
         request = self._http.build_request(
             call.method,
             call.url,
@@ -167,18 +195,40 @@ class Transport:
             timeout=httpx.Timeout(wait, connect=min(limits.connect, wait)),
         )
         try:
-            return self._http.send(request, auth=auth)
+            response = self._http.send(request, auth=auth, stream=True)
+            response.stream = _Timed(response.stream, lambda: self.clock.monotonic() > until)
+            with closing(response):
+                response.read()
         except httpx.RequestError as error:
             return error
+        return response
 
     def _pause(self, outcome: Failure, attempt: int) -> float:
         """Seconds to wait: as the service asked, else growing, with jitter against crowds."""
         if isinstance(outcome, httpx.Response):
-            asked = _retry_after(outcome.headers.get("retry-after", ""), self.clock.now())
+            asked = _asked_to_wait(outcome.headers, self.clock.now())
             if asked is not None:
                 return asked
         ceiling = min(self.limits.longest_pause, self.limits.first_pause * 2 ** (attempt - 1))
         return self.clock.jitter(ceiling / 2, ceiling)
+
+
+class _Timed(httpx.SyncByteStream):
+    """A body that is given up when time is up: bytes that trickle in outwit a read timeout."""
+
+    def __init__(self, inner: object, is_late: Callable[[], bool]) -> None:
+        assert isinstance(inner, httpx.SyncByteStream)
+        self._inner = inner
+        self._is_late = is_late
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._inner:
+            yield part
+            if self._is_late():
+                raise httpx.ReadTimeout("the answer was not complete in time")
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 def _refuse_plain_http(address: str) -> None:
@@ -194,8 +244,11 @@ def _refuse_plain_http(address: str) -> None:
 def _may_repeat(call: Call, outcome: Failure) -> bool:
     if isinstance(outcome, _NEVER_SENT):
         return True
-    if isinstance(outcome, httpx.Response) and outcome.status_code not in _PASSING:
-        return False
+    if isinstance(outcome, httpx.Response):
+        if outcome.status_code not in _PASSING:
+            return False
+        if outcome.status_code == 429:  # turned away before anything was done
+            return True
     return call.kind != "write"
 
 
@@ -209,9 +262,11 @@ def _is_unsure(call: Call, outcome: Failure) -> bool:
 def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceError:
     if isinstance(outcome, httpx.Response):
         if unsure and outcome.status_code in _PASSING:
-            return _unknown(call, f"answered {outcome.status_code}", read_refusal(outcome).trace)
-        error = error_for(outcome, call.operation)
+            return unknown(call, f"answered {outcome.status_code}", read_refusal(outcome).trace)
+        error = error_for(outcome, call.operation, ids=call.ids, key=call.key)
         error.may_have_executed = unsure
+        if unsure:
+            error.do = f"an earlier attempt may have been carried out; {call.look_up}"
         if isinstance(error, RateLimited) and "retry-after" in outcome.headers:
             error.do = f"the service asks to wait {pause:.0f} s; run it again after that"
         return error
@@ -219,23 +274,36 @@ def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceE
     if isinstance(outcome, httpx.ConnectError):  # a wrong name, a closed port, a bad certificate
         reason = one_line(str(outcome), 160) or reason
     if unsure:
-        return _unknown(call, f"gave no answer ({reason})", None)
+        return unknown(call, f"gave no answer ({reason})")
     host = urlsplit(call.url).netloc.rpartition("@")[2]
     return ServiceUnreachable(
-        f"{call.operation}: no answer from {host} ({reason})",
+        f"{call.operation}: no answer from {host} ({reason}){where(call.ids)}",
         do="check the address in treasury.toml and the network, then run it again",
         operation=call.operation,
+        ids=call.ids,
+        key=call.key,
     )
 
 
-def _unknown(call: Call, how: str, trace: str | None) -> OutcomeUnknown:
-    error = OutcomeUnknown(
-        f"{call.operation}: the service {how}; it may have been carried out",
+def unknown(call: Call, how: str, trace: str | None = None) -> OutcomeUnknown:
+    """The error of a write that may have been carried out, and how to find out."""
+    return OutcomeUnknown(
+        f"{call.operation}: the service {how}; it may have been carried out"
+        f"{where(call.ids, trace)}",
         look_up=call.look_up,
         operation=call.operation,
+        trace=trace,
+        ids=call.ids,
+        key=call.key,
     )
-    error.trace = trace
-    return error
+
+
+def _asked_to_wait(headers: httpx.Headers, now: datetime) -> float | None:
+    """Seconds that the service asks to wait; None where it does not say."""
+    exact = headers.get("retry-after-ms", "").strip()
+    if _SECONDS.fullmatch(exact):
+        return float(exact) / 1000
+    return _retry_after(headers.get("retry-after", ""), now)
 
 
 def _retry_after(value: str, now: datetime) -> float | None:

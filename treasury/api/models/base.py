@@ -1,0 +1,46 @@
+"""What every record of both services has in common.
+
+A model takes what any documented generation of the service sends: only what identifies a record is
+mandatory, enums are open strings, an amount is an exact Decimal whether it came as a number or as a
+string, and a time without a zone is UTC. What a model does not name is not lost: every record
+travels with its own bytes (`codec.Record`).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.money import PRECISION, SCALE, parse_amount
+
+__all__ = ["Model"]
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A record of a service: instants are brought to UTC, amounts are checked to be storable."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, datetime):
+                msgspec.structs.force_setattr(self, name, _in_utc(value))
+            elif isinstance(value, Decimal):
+                _check_amount(value, name)
+
+
+def _in_utc(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _check_amount(value: Decimal, name: str) -> None:
+    exponent = value.as_tuple().exponent
+    plain = isinstance(exponent, int) and exponent >= -SCALE
+    if plain and value.adjusted() < PRECISION - SCALE:
+        return
+    try:
+        parse_amount(value, what=name)
+    except InputError as error:
+        raise ValueError(error.what) from None  # msgspec adds where in the record it stands
