@@ -97,6 +97,14 @@ def test_a_driver_that_cannot_be_is_400_and_says_why(
     assert said in answer.json()["error"]
 
 
+def test_tokens_can_be_made_to_run_out(
+    own_sandbox: Sandbox, callers: dict[str, Any], http: httpx.Client
+) -> None:
+    base = callers["maker"].served.base_url
+    result(http.post(f"{base}/sandbox/drive/expire_tokens"))
+    assert callers["maker"].ramp("/fees").status_code == 401
+
+
 def test_amounts_keep_their_digits_as_numbers_and_as_text(
     own_sandbox: Sandbox, running: Served, http: httpx.Client
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,8 +10,9 @@ import httpx
 import pytest
 
 from treasury.errors import InputError
-from treasury.sandbox import Sandbox
+from treasury.sandbox import RateLimit, Sandbox
 from treasury.sandbox.faults import CATALOGUE, Faults
+from treasury.sandbox.limits import LimitGate
 
 FEES = "/ramp/v1/fees"
 LIST = "/ramp/v1/ramp-requests"
@@ -200,3 +202,45 @@ def test_every_fault_of_the_catalogue_can_be_queued_by_name() -> None:
     for name in CATALOGUE:
         faults.add(name=name)
     assert [fault.name for fault in faults.waiting()] == list(CATALOGUE)
+
+
+# the limit
+
+
+def test_a_limit_tells_what_is_left_and_refuses_what_is_too_much(
+    http: httpx.Client, speak: Any
+) -> None:
+    sandbox = Sandbox(7, rate_limit=RateLimit(3, 3600))
+    with sandbox.serve() as running:
+        maker = speak(sandbox, running, http, "maker")
+        answers = [maker.ramp("/fees"), maker.finance("/parties"), maker.ramp("/fees")]
+        assert [answer.headers["x-ratelimit-remaining"] for answer in answers] == ["2", "1", "0"]
+        refused = maker.finance("/parties")
+        assert (refused.status_code, refused.headers["x-ratelimit-remaining"]) == (429, "0")
+        assert refused.json()["errors"][0]["code"] == "RATE_LIMITED"
+        assert 0 < int(refused.headers["retry-after"]) <= 3600
+        assert http.get(f"{running.base_url}/sandbox").status_code == 200
+
+
+def test_a_limit_begins_anew_when_its_time_is_over() -> None:
+    now = 0.0
+    answered = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        answered.append(scope["path"])
+
+    async def sink(_: Any) -> None:
+        """Take whatever is answered."""
+
+    gate = LimitGate(app, RateLimit(1, 10), clock=lambda: now)
+    for moment in (0.0, 9.9, 10.0, 19.0):
+        now = moment
+        scope = {"type": "http", "path": f"/ramp/v1/{moment}"}
+        asyncio.run(gate(scope, sink, sink))
+    assert answered == ["/ramp/v1/0.0", "/ramp/v1/10.0"]
+
+
+@pytest.mark.parametrize(("calls", "seconds"), [(0, 1), (1, 0), (-1, 1)])
+def test_what_is_no_limit_is_refused(calls: int, seconds: float) -> None:
+    with pytest.raises(InputError, match="no limit"):
+        RateLimit(calls, seconds)

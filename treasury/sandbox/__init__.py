@@ -4,7 +4,8 @@ Deterministic by seed. Made from the specification alone, and sharing no model w
 that one misreading cannot pass on both sides.
 """
 
+from treasury.sandbox.limits import RateLimit
 from treasury.sandbox.server import PROFILES, Sandbox, Served, serve_forever
 from treasury.sandbox.world import SCENARIOS
 
-__all__ = ["PROFILES", "SCENARIOS", "Sandbox", "Served", "serve_forever"]
+__all__ = ["PROFILES", "SCENARIOS", "RateLimit", "Sandbox", "Served", "serve_forever"]

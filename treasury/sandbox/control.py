@@ -28,7 +28,7 @@ from treasury.sandbox.practice_clock import PracticeClock
 from treasury.sandbox.shapes import encode
 from treasury.sandbox.world import World
 
-__all__ = ["Driver", "control_routes", "drivers_of"]
+__all__ = ["Driver", "control_routes", "driver_of", "drivers_of"]
 
 _LABEL: Final = "the sandbox's own control plane; no part of either service"
 
@@ -51,14 +51,15 @@ class Driver(msgspec.Struct, frozen=True):
 def drivers_of(*holders: object) -> dict[str, Driver]:
     """Every public method of the holders that only does something; a later holder prevails."""
     return {
-        name: Driver(method, _takes(name, method))
+        name: driver_of(method)
         for holder in holders
         for name, method in inspect.getmembers(holder, inspect.ismethod)
         if not name.startswith("_")
     }
 
 
-def _takes(name: str, method: Callable[..., Any]) -> type[msgspec.Struct]:
+def driver_of(method: Callable[..., Any]) -> Driver:
+    """One method as a driver; what it takes follows from its signature."""
     hints = get_type_hints(method)
     fields: list[Any] = []
     for parameter in inspect.signature(method).parameters.values():
@@ -69,7 +70,11 @@ def _takes(name: str, method: Callable[..., Any]) -> type[msgspec.Struct]:
             (parameter.name, kind) if needed else (parameter.name, kind, parameter.default)
         )
     fields.sort(key=len)
-    return msgspec.defstruct(name, fields, rename="camel", forbid_unknown_fields=True, kw_only=True)
+    name = method.__name__
+    takes = msgspec.defstruct(
+        name, fields, rename="camel", forbid_unknown_fields=True, kw_only=True
+    )
+    return Driver(method, takes)
 
 
 class _Clock(msgspec.Struct, forbid_unknown_fields=True):

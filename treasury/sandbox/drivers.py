@@ -8,9 +8,10 @@ text names the request and no more than a cent is missing. A driver that cannot 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
@@ -25,6 +26,7 @@ from treasury.sandbox.company_records import (
     schedule_reviews,
     verify,
 )
+from treasury.sandbox.http import Refusal
 from treasury.sandbox.lines import Expectation, Line
 from treasury.sandbox.mangle import Text
 from treasury.sandbox.people import accept_invitation
@@ -45,6 +47,8 @@ _ARRIVE: Final = "ramp_request.funds_arrive"
 _FINISH: Final = "ramp_request.finish"
 _LIVE: Final = ("AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING", "BLOCKED")
 _CENT: Final = Decimal("0.01")
+
+T = TypeVar("T")
 
 
 class _Arrival(msgspec.Struct, frozen=True):
@@ -81,7 +85,8 @@ class RampDrivers:
     ) -> CompanyBankAccount:
         """The review of a company bank account comes to a result, ahead of its time."""
         with self._world.act():
-            return verify(self._world, company_bank_account(self._world, bank_account_id), status)
+            account = _found(company_bank_account, self._world, bank_account_id)
+            return verify(self._world, account, status)
 
     def verify_wallet(
         self,
@@ -90,7 +95,8 @@ class RampDrivers:
     ) -> CompanyWallet:
         """A company wallet is proved, or is not."""
         with self._world.act():
-            return verify(self._world, company_wallet(self._world, wallet_id), status)
+            wallet = _found(company_wallet, self._world, wallet_id)
+            return verify(self._world, wallet, status)
 
     def accept_invitation(self, email: str) -> User:
         """An invited user follows the address in the mail."""
@@ -307,3 +313,10 @@ class RampDrivers:
         raise InputError(
             f"no wire was sent for {request.payment_reference}", do="send one with fund first"
         )
+
+
+def _found(find: Callable[[World, str], T], world: World, its_id: str) -> T:
+    try:
+        return find(world, its_id)
+    except Refusal as refusal:
+        raise InputError(refusal.message, do="take an id that the service lists") from None

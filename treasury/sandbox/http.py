@@ -11,7 +11,6 @@ from treasury.sandbox.shapes import User, encode
 from treasury.sandbox.world import World
 
 __all__ = [
-    "ADMIN",
     "EVERYONE",
     "MANAGERS",
     "Call",
@@ -30,7 +29,6 @@ T = TypeVar("T")
 
 EVERYONE: Final = frozenset({"COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"})
 MANAGERS: Final = frozenset({"COMPANY_ADMIN", "COMPANY_MANAGER"})
-ADMIN: Final = frozenset({"COMPANY_ADMIN"})
 
 
 class Call(msgspec.Struct, frozen=True):

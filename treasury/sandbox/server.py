@@ -24,11 +24,12 @@ from treasury.sandbox.app import FINANCE, RAMP, TOKEN, make_app
 from treasury.sandbox.bank_drivers import BankDrivers
 from treasury.sandbox.camt import statements
 from treasury.sandbox.cast import COMPANY
-from treasury.sandbox.control import control_routes, drivers_of
+from treasury.sandbox.control import control_routes, driver_of, drivers_of
 from treasury.sandbox.drivers import RampDrivers
 from treasury.sandbox.faults import FaultGate, Faults
 from treasury.sandbox.finance_drivers import FinanceDrivers
 from treasury.sandbox.ids import Ids, Streams
+from treasury.sandbox.limits import LimitGate, RateLimit
 from treasury.sandbox.lines import Source
 from treasury.sandbox.practice_clock import PracticeClock
 from treasury.sandbox.state import place_of
@@ -58,7 +59,8 @@ class Sandbox:
     """A practice company with both services, its banks' files and the truth about them.
 
     With `state`, a folder, whatever happens outlives the process. `webhook` is a loopback address
-    that is told of ramp requests; `ramp_bounds` are the least and the most that one may be of.
+    that is told of ramp requests; `ramp_bounds` are the least and the most that one may be of;
+    `rate_limit` says how many calls are answered in how much of the machine's time.
     """
 
     def __init__(
@@ -70,12 +72,14 @@ class Sandbox:
         state: Path | None = None,
         webhook: str | None = None,
         ramp_bounds: tuple[Decimal, Decimal] | None = None,
+        rate_limit: RateLimit | None = None,
     ) -> None:
         if profile not in PROFILES:
             raise InputError(
                 f"there is no profile {profile!r}", do=f"use one of: {', '.join(PROFILES)}"
             )
         self.faults = Faults()
+        self._rate_limit = rate_limit
         self._world = World(seed, scenario, profile=profile, place=place_of(state))
         self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
         self.clock = PracticeClock(self._world)
@@ -182,11 +186,13 @@ class Sandbox:
             self._world,
             self.faults,
             self.clock,
-            drivers_of(self.finance, self.ramp, self.banks),
+            drivers_of(self.finance, self.ramp, self.banks)
+            | {"expire_tokens": driver_of(self.expire_tokens)},
             self.bank_files,
         )
         app = make_app(self._world, self._tokens, control)
-        gate = FaultGate(app, self.faults, server.cut)
+        limited = LimitGate(app, self._rate_limit) if self._rate_limit else app
+        gate = FaultGate(limited, self.faults, server.cut)
         server.serve_app(_Recorder(gate, served))
         return server
 
