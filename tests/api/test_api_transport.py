@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import httpx
 import pytest
 from fake_service import Connect, HandClock, answer, refusal
@@ -57,6 +59,29 @@ def test_retry_after_is_honoured(
     client, _ = connect(scripted(limited, answer({"id": "c"})))
     client.ramp.company.get()
     assert hand_clock.slept == [seconds]
+
+
+def test_retry_after_in_milliseconds_is_honoured(connect: Connect, hand_clock: HandClock) -> None:
+    limited = refusal(429, **{"Retry-After-Ms": "1500", "Retry-After": "2"})
+    client, _ = connect(scripted(limited, answer({"id": "c"})))
+    client.ramp.company.get()
+    assert hand_clock.slept == [1.5]
+
+
+def test_an_answer_that_trickles_in_does_not_outlast_the_deadline(
+    connect: Connect, hand_clock: HandClock
+) -> None:
+    class Trickle(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                hand_clock.seconds += 10
+                yield b" "
+
+    client, service = connect(lambda _: httpx.Response(200, stream=Trickle()))
+    with pytest.raises(ServiceUnreachable, match="ReadTimeout"):
+        client.ramp.company.get()
+    assert len(service.requests) == 1
+    assert hand_clock.seconds < 1000 + 60 + 20
 
 
 @pytest.mark.parametrize("header", ["soon", "inf", "nan", "-3", ""])
