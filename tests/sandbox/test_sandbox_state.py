@@ -164,3 +164,5 @@ def test_an_act_that_fails_leaves_nothing_of_itself() -> None:
     assert sandbox.now == before
     assert world.agenda.coming() == []
     assert '"kybStatus":"VERIFIED"' in world.store.page("company", {}).items[0]
+    request = next(f for f in sandbox.truth_requests() if f["state"] == "PAY")["id"]
+    assert sandbox.ramp.receive(request) == Sandbox(7).ramp.receive(request)

@@ -117,6 +117,7 @@ class World:
                 self._after = []
             except BaseException:
                 self.clock.now = before
+                self._acts -= 1
                 self._after = []
                 raise
             finally:
