@@ -17,8 +17,8 @@ from click.testing import CliRunner, Result
 
 from treasury import Workspace
 from treasury.cli import treasury
-from treasury.cli.output import printable
 from treasury.settings import FILE_NAME
+from treasury.text import clean
 
 
 def run(workspace: Workspace, *arguments: str) -> Result:
@@ -95,7 +95,7 @@ def test_the_first_screen_has_the_desks_layout(month_end: Workspace) -> None:
 
 
 def test_outside_text_cannot_move_the_cursor_or_become_a_formula(month_end: Workspace) -> None:
-    assert printable("a\x1b[2Jb\u202ec\nd") == "a·[2Jb·c d"
+    assert clean("a\x1b[2Jb\u202ec\nd") == "a␛[2Jb⟨U+202E⟩c d"
     query = "SELECT '=HYPERLINK(1)' AS note, CAST('-5' AS DECIMAL(38,18)) AS amount"
     row = next(csv.DictReader(io.StringIO(run(month_end, "sql", query, "--format", "csv").stdout)))
     assert row["note"].startswith("'=")

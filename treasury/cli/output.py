@@ -11,16 +11,16 @@ import io
 import sys
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import click
 import pyarrow as pa
 
 from treasury.errors import InputError
-from treasury.money import format_amount
-from treasury.reconcile.rows import shown
+from treasury.reconcile.rows import cell, shown
+from treasury.text import clean
 
-__all__ = ["format_option", "print_rows", "printable"]
+__all__ = ["format_option", "print_rows"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,12 +56,6 @@ def print_rows(
             _parquet(table)
         case _:
             _table(table, list(columns) or table.column_names, title, empty)
-
-
-def printable(text: str) -> str:
-    """The text with control and other invisible characters shown as `·`, line breaks as spaces."""
-    spaced = " ".join(text.split())
-    return "".join(char if char.isprintable() else "·" for char in spaced)
 
 
 def _plain(value: object) -> object:
@@ -116,29 +110,5 @@ def _table(table: pa.Table, columns: list[str], title: str, empty: str) -> None:
             name.replace("_", " "), justify="right" if right else "left", overflow="fold"
         )
     for row in table.to_pylist():
-        grid.add_row(*(Text(printable(_cell(row, name))) for name in columns))
+        grid.add_row(*(Text(clean(cell(row, name))) for name in columns))
     console.print(grid)
-
-
-def _cell(row: dict[str, Any], name: str) -> str:
-    """An amount beside a currency column is shown with it; see `CURRENCY_OF`."""
-    value = row[name]
-    currency = row.get(CURRENCY_OF.get(name, ""))
-    if isinstance(value, Decimal) and currency:
-        return format_amount(value, currency)
-    if hasattr(value, "strftime") and hasattr(value, "hour"):
-        return f"{value:%Y-%m-%d %H:%M} UTC"
-    return shown(value)
-
-
-CURRENCY_OF = {
-    "amount": "currency",
-    "matched_amount": "currency",
-    "send": "currency",
-    "opening_balance": "currency",
-    "closing_balance": "currency",
-    "fiat_gross": "fiat_currency",
-    "fee": "fiat_currency",
-    "fiat_net": "fiat_currency",
-    "crypto": "crypto_currency",
-}

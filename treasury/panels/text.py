@@ -7,21 +7,21 @@ shown as what it is, so that what a person reads is what the record holds.
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
+from treasury.text import visible
+
 __all__ = ["instant", "literal", "literal_text"]
 
 LONGEST: Final = 2_000
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
 def literal_text(text: str) -> str:
     """The text with every hidden character shown, cut (and saying so) where it is very long."""
-    shown = "".join(map(_visible, text[:LONGEST]))
+    shown = visible(text[:LONGEST])
     missing = len(text) - LONGEST
     return f"{shown} … ({missing} more characters)" if missing > 0 else shown
 
@@ -45,10 +45,3 @@ def _mapped(value: Any) -> Any:
         case list() | tuple():
             return [_mapped(item) for item in value]
     return value
-
-
-def _visible(character: str) -> str:
-    if unicodedata.category(character) not in _HIDDEN:
-        return character
-    code = ord(character)
-    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"

@@ -6,7 +6,6 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -18,6 +17,7 @@ from treasury.errors import TableError
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, exact_pandas, read_table
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
 from treasury.reconcile.rules import Rules
+from treasury.text import safe_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,11 +103,11 @@ class Matches(msgspec.Struct, frozen=True, eq=False):
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><th scope='row'>{html.escape(name)}</th><td>{count}</td></tr>"
+            f"<tr><th scope='row'>{safe_html(name)}</th><td>{count}</td></tr>"
             for name, count in self.counts().items()
         )
         caption = f"{self.lines.num_rows} bank lines, rules {self.rules_hash[:12]}"
-        return f"<table><caption>{html.escape(caption)}</caption>{rows}</table>"
+        return f"<table><caption>{safe_html(caption)}</caption>{rows}</table>"
 
 
 def match_references(

@@ -19,13 +19,8 @@ import xlsxwriter
 from treasury.money import exponent
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.fees import fees_of
-from treasury.report.words import (
-    DIRECTIONS,
-    LINE_CLASSES,
-    clean,
-    outcome_word,
-    title_words,
-)
+from treasury.report.words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
+from treasury.text import clean
 
 __all__ = ["DIGITS", "SHEETS", "write_workbook"]
 

@@ -18,13 +18,13 @@ from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, m
 from treasury.report.words import (
     amount_words,
     amounts_words,
-    clean,
     count,
     day,
     outcome_word,
     plain_account,
     short_account,
 )
+from treasury.text import clean
 
 __all__ = ["UNEXPLAINED", "decisions_section", "earlier_section", "exceptions_section"]
 

@@ -18,7 +18,8 @@ from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.money import basis_points, total
 from treasury.reconcile.inputs import exact_pandas
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.words import DIRECTIONS, amount_words, clean, count, safe_html
+from treasury.report.words import DIRECTIONS, amount_words, count
+from treasury.text import safe_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,4 +204,4 @@ def _html_row(row: Mapping[str, Any]) -> str:
     amounts = (amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net"))
     rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
     cells = (row["direction"], row["pair"], row["tier"], row["requests"], *amounts, rate)
-    return "<tr>" + "".join(f"<td>{safe_html(clean(cell))}</td>" for cell in cells) + "</tr>"
+    return "<tr>" + "".join(f"<td>{safe_html(cell)}</td>" for cell in cells) + "</tr>"

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.report.words import amount_words, clean
+from treasury.report.words import amount_words
+from treasury.text import clean
 
 __all__ = ["SHOWN", "Cell", "Grid", "Head", "Section", "amount_cell", "make_cell", "make_grid"]
 

@@ -29,7 +29,8 @@ from treasury.report.figures import (
 from treasury.report.grids import SHOWN
 from treasury.report.sections import sections, tally
 from treasury.report.verdict import verdict
-from treasury.report.words import bank_lines_words, clean, count, environment_words, moment
+from treasury.report.words import bank_lines_words, count, environment_words, moment
+from treasury.text import clean
 
 __all__ = ["inline_svg", "render_html"]
 

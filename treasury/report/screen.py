@@ -23,12 +23,12 @@ from treasury.report.words import (
     amount_words,
     amounts_words,
     bank_lines_words,
-    clean,
     count,
     day,
     moment,
     title_words,
 )
+from treasury.text import clean
 
 __all__ = ["first_screen", "funding_totals", "funding_view", "reconciliation_summary"]
 

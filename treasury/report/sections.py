@@ -24,13 +24,13 @@ from treasury.report.words import (
     OUTCOMES,
     amount_words,
     amounts_words,
-    clean,
     count,
     day,
     moment,
     plain_account,
     short_account,
 )
+from treasury.text import clean
 
 __all__ = ["sections", "tally"]
 

@@ -16,7 +16,8 @@ import msgspec
 
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.words import clean, count
+from treasury.report.words import count
+from treasury.text import clean
 
 __all__ = ["KINDS", "Need", "Verdict", "funding_kind", "in_transit", "verdict"]
 

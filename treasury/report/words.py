@@ -7,18 +7,16 @@ amounts, accounts, and outside text with its invisible characters made visible.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from markupsafe import Markup, escape
-
 from treasury.money import format_amount, total
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
+from treasury.text import clean
 
 __all__ = [
     "DIRECTIONS",
@@ -27,14 +25,12 @@ __all__ = [
     "amount_words",
     "amounts_words",
     "bank_lines_words",
-    "clean",
     "count",
     "day",
     "environment_words",
     "moment",
     "outcome_word",
     "plain_account",
-    "safe_html",
     "short_account",
     "title_words",
 ]
@@ -85,33 +81,6 @@ _RETURN_WORDS: Final = {
     "came back with": ("came back on {}", "came back later"),
 }
 _ACCOUNT: Final = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{8,30}\b", re.ASCII)
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
-def clean(text: object) -> str:
-    """Outside text on one line, with control and other invisible characters made visible.
-
-    A control character becomes its picture (␛), a direction mark or an unassigned character `�`, so
-    that nothing can move a cursor, colour a terminal or turn a line around.
-    """
-    spaced = " ".join(("" if text is None else str(text)).split())
-    if spaced.isprintable():
-        return spaced
-    return "".join(_visible(char) for char in spaced)
-
-
-def _visible(char: str) -> str:
-    if char.isprintable() or unicodedata.category(char) not in _HIDDEN:
-        return char
-    code = ord(char)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else "\ufffd"
-
-
-def safe_html(text: object) -> Markup:
-    """Outside text as HTML in which nothing of it is markup, nor mathematics in a notebook."""
-    return Markup(str(escape(clean(text))).replace("$", "&#36;"))  # noqa: S704 - escaped just here
 
 
 def count(number: int, noun: str) -> str:

@@ -1,0 +1,38 @@
+"""Outside text: the one place that makes it visible, one line long, and harmless in HTML.
+
+Remittance text, names and file names come from strangers. A control character must not move a
+cursor, a direction mark must not turn a line around, markup must stay text, and "$5 and $6" must
+not become mathematics in a notebook.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from typing import Final
+
+__all__ = ["clean", "safe_html", "visible"]
+
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    """The text with every character that would not show made visible: `␛`, `⟨U+202E⟩`."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def clean(text: object) -> str:
+    """Outside text on one line, everything in it visible; nothing for None."""
+    return visible(" ".join(("" if text is None else str(text)).split()))
+
+
+def safe_html(text: object) -> str:
+    """Outside text as HTML in which nothing of it is markup, nor mathematics in a notebook."""
+    return html.escape(clean(text)).replace("$", "&#36;")
+
+
+def _shown(char: str) -> str:
+    if unicodedata.category(char) not in _HIDDEN:
+        return char
+    code = ord(char)
+    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
