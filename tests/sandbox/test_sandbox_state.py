@@ -132,6 +132,15 @@ def test_the_state_of_another_company_is_refused(
         Sandbox(**{"seed": 7, "state": tmp_path, **other})
 
 
+def test_the_state_of_another_story_is_refused(tmp_path: Path) -> None:
+    Sandbox(7, state=tmp_path).close()
+    with sqlite3.connect(tmp_path / "sandbox.sqlite") as db:
+        db.execute("update facts set value = 'another' where name = 'told'")
+    db.close()
+    with pytest.raises(InputError, match="another version of the sandbox"):
+        Sandbox(7, state=tmp_path)
+
+
 def test_a_state_in_use_or_of_something_else_is_refused(tmp_path: Path) -> None:
     running = Sandbox(7, state=tmp_path)
     with pytest.raises(InputError, match="in use by another sandbox"):

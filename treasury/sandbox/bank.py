@@ -36,8 +36,9 @@ class Bank:
         self._store = store
         self.accounts = accounts
         served = {account.iban for account in accounts}
-        self._all_told = list(told)
-        self._told = [line for line in self._all_told if line.account in served]
+        self.told = list(told)
+        """The story's lines, also of an account without statements."""
+        self._told = [line for line in self.told if line.account in served]
 
     @property
     def lines(self) -> list[Line]:
@@ -48,7 +49,7 @@ class Bank:
 
     def book(self, line: Line) -> Line:
         """Book a line; gives it with the bank's own reference. An act is running."""
-        number = len(self._all_told) + self._store.page(_KIND, {}, limit=0).total + 1
+        number = len(self.told) + self._store.page(_KIND, {}, limit=0).total + 1
         reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
         line = msgspec.structs.replace(line, servicer_reference=reference)
         text = encode(line)

@@ -6,15 +6,17 @@ process, or another company, is refused in words.
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from treasury.errors import InputError
+from treasury.sandbox.shapes import encode
 from treasury.sandbox.store import Store
 
-__all__ = ["FILE_NAME", "is_new", "open_store", "place_of"]
+__all__ = ["FILE_NAME", "fingerprint", "is_new", "open_store", "place_of"]
 
 FILE_NAME: Final = "sandbox.sqlite"
 
@@ -45,7 +47,15 @@ def open_store(place: str) -> Store:
         ) from error
 
 
-def is_new(store: Store, identity: Mapping[str, str]) -> bool:
+def fingerprint(*told: Iterable[object]) -> str:
+    """A mark of a story: another version of the sandbox may tell another one."""
+    mark = hashlib.sha256()
+    for part in told:
+        mark.update(encode(list(part)).encode())
+    return mark.hexdigest()
+
+
+def is_new(store: Store, identity: Mapping[str, str], told: str) -> bool:
     """Whether no company has been stored yet; InputError where another one has."""
     facts = store.facts()
     for name, value in identity.items():
@@ -54,4 +64,9 @@ def is_new(store: Store, identity: Mapping[str, str]) -> bool:
                 f"the stored state is of {name} {facts[name]}, not {value}",
                 do=f"start with --{name} {facts[name]}, or name another folder with --state",
             )
+    if facts.get("told", told) != told:
+        raise InputError(
+            "the stored state was begun by another version of the sandbox",
+            do="name another folder with --state",
+        )
     return "now" not in facts

@@ -30,7 +30,7 @@ from treasury.sandbox.lines import Book, StatementAccount
 from treasury.sandbox.plans import plans
 from treasury.sandbox.ramps import Life, record_of
 from treasury.sandbox.shapes import RampRequest, bare, decode
-from treasury.sandbox.state import is_new, open_store
+from treasury.sandbox.state import fingerprint, is_new, open_store
 from treasury.sandbox.store import Record, company_record, make_record
 from treasury.sandbox.transfers import Wallets
 
@@ -74,14 +74,15 @@ class World:
         """Makes the ids of whatever happens after the story."""
         self.life = Life(self.cast, self.ids)
         identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
-        if is_new(self.store, identity):
+        told = fingerprint(requests, self.bank.told)
+        if is_new(self.store, identity, told):
             with self.store.transaction():
                 moves = streams.of("moves")
                 wallets = Wallets(self.cast, Ids(streams.of("transfers")), moves, self.ledger)
                 wallets.tell(conversions)
                 self.store.put(_records(self.cast, wallets))
                 self.store.put(map(record_of, requests))
-                self.store.remember(now=START.isoformat(), acts="0", **identity)
+                self.store.remember(now=START.isoformat(), acts="0", told=told, **identity)
         facts = self.store.facts()
         self.clock = CompanyClock(datetime.fromisoformat(facts["now"]))
         self._seed, self._acts = seed, int(facts["acts"])
@@ -103,8 +104,13 @@ class World:
         """
         with self.lock:
             if self._acting:
-                with self.store.transaction():
-                    yield
+                kept = len(self._after)
+                try:
+                    with self.store.transaction():
+                        yield
+                except BaseException:
+                    del self._after[kept:]
+                    raise
                 return
             before, after = self.clock.now, self._after
             self._acting = True
