@@ -2,6 +2,7 @@
 
 WORKSPACE ?= data/workspace
 TREASURY = .venv/bin/treasury --workspace $(WORKSPACE)
+ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .PHONY: help install demo test check notebook bench lock docs
 
@@ -27,7 +28,7 @@ demo: .venv/run.stamp
 	@echo "The treasury command is .venv/bin/treasury"
 
 notebook: .venv/run.stamp
-	@$(TREASURY) practice -- .venv/bin/jupyter lab notebooks/operations.ipynb
+	@$(TREASURY) practice -- .venv/bin/jupyter lab $(ALLOW_ROOT) notebooks/operations.ipynb
 
 test: .venv/dev.stamp
 	@.venv/bin/python -m pytest --cov --cov-report=term
