@@ -449,3 +449,30 @@ def test_a_driver_that_cannot_says_what_to_do(
         getattr(sandbox.finance, driver)(*arguments)
     assert caught.value.do
     assert sandbox.now == now
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "message"),
+    [
+        (PARTY, {"lastName": ...}, "lastName is required."),
+        (PARTY, {"nickname": 1}, "nickname is not a field of this request."),
+        (PARTY, {"address": {"city": "x"}}, "address.addressLine1 is required."),
+        (PARTY, {"firstName": 3}, "firstName: Expected `str`, got `int`."),
+        (CRYPTO, {"amount": -1}, "amount must be positive."),
+        (CRYPTO, {"amount": "1.5"}, "amount must be a JSON number."),
+        (INTERNAL, {"amount": 1.5}, "amount: Expected `str`, got `float`."),
+        (
+            CRYPTO,
+            {"idempotencyKey": "once"},
+            "idempotencyKey: Expected `str` of the required form.",
+        ),
+    ],
+)
+def test_a_refusal_says_which_field_and_what_is_wrong_with_it(
+    shared_maker: Any, call: tuple[str, str], change: dict[str, Any], message: str
+) -> None:
+    body = {name: value for name, value in (GOOD[call] | change).items() if value is not ...}
+    answer = shared_maker.write(*call, json.dumps(body).replace(key(1), str(uuid4())).encode())
+    assert answer.json() == {
+        "success": False, "errors": [{"code": "VALIDATION_ERROR", "message": message}],
+    }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -52,7 +53,7 @@ class Call(msgspec.Struct, frozen=True):
         try:
             return msgspec.json.decode(self.raw or b"{}", type=shape)
         except msgspec.ValidationError as error:
-            raise invalid(f"{error}.") from None
+            raise invalid(_misfit(str(error))) from None
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -96,6 +97,22 @@ class Refusal(Exception):
         """`success` false and the errors."""
         errors = [{"code": self.code, "message": self.message}]
         return Reply(encode({"success": False, "errors": errors}), self.status)
+
+
+_PLACE: Final = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
+_NAMED: Final = re.compile(r"Object (?P<kind>missing|contains) .* field `(?P<name>.*)`")
+_KINDS: Final = {"missing": "is required", "contains": "is not a field of this request"}
+
+
+def _misfit(text: str) -> str:
+    """What msgspec has against a body, in the service's words: the field first."""
+    found = _PLACE.fullmatch(text)
+    assert found is not None
+    what, path = found["what"], found["path"] or ""
+    if named := _NAMED.fullmatch(what):
+        return f"{f'{path}.' if path else ''}{named['name']} {_KINDS[named['kind']]}."
+    what = what.partition(" matching regex")[0] + (" of the required form" * ("regex" in what))
+    return f"{path}: {what}." if path else f"{what}."
 
 
 def invalid(message: str) -> Refusal:

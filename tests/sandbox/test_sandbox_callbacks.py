@@ -1,0 +1,63 @@
+"""Calling back: only on this machine, never in the way, never without a word."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+
+from treasury.sandbox.callbacks import Callbacks, Invocation, is_loopback
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:9/x", True), ("https://localhost/x", True), ("http://[::1]:9/", True),
+        ("http://127.9.9.9/", True), ("http://127.0.0.1.example.test/", False),
+        ("http://10.0.0.1/", False), ("http://localhost@shop.test/", False), ("http://[::1", False),
+        ("paid", False), ("http://0.0.0.0/", False),
+    ],
+)  # fmt: skip
+def test_loopback_is_told_by_the_host_alone(url: str, expected: bool) -> None:
+    assert is_loopback(url) is expected
+
+
+class Noted(Callbacks):
+    """Callbacks that say when one has ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = threading.Event()
+
+    def _note(self, subject: str, url: str, outcome: str) -> None:
+        super()._note(subject, url, outcome)
+        self.ended.set()
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port that is bound and that nobody listens on."""
+    with closing(socket.socket()) as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+def test_an_address_that_does_not_answer_is_written_down(closed_port: int) -> None:
+    callbacks, url = Noted(), f"http://127.0.0.1:{closed_port}/"
+    callbacks.invoke("s", url, {})
+    assert callbacks.ended.wait(10)
+    assert callbacks.made == [Invocation("s", url, "failed: ConnectionRefusedError")]
+
+
+def test_when_too_many_wait_one_more_is_dropped_in_writing(closed_port: int) -> None:
+    callbacks, url = Noted(), f"http://127.0.0.1:{closed_port}/"
+    with ExitStack() as full:
+        while callbacks._room.acquire(blocking=False):
+            full.callback(callbacks._room.release)
+        callbacks.invoke("s", url, {})
+    assert [invocation.outcome for invocation in callbacks.made] == [
+        "not invoked: too many are waiting"
+    ]
