@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from uuid import UUID
 
+import httpx
 import pytest
 
 from treasury.errors import InputError
@@ -124,9 +125,9 @@ def test_what_leaves_for_an_outside_address_leaves_the_balances(maker: Any, driv
     free, _ = balance(maker, ACCOUNT)
     transfer = made(maker, SEND, crypto(destinationAddress="0x" + "ab" * 20))
     assert "receiverAccountId" not in transfer
-    outside = drive.ledger_balances()["world", "USDC"]
+    outside = drive.ledger_balances()["world"]["USDC"]
     drive.settle_transfer(transfer["id"])
-    assert drive.ledger_balances()["world", "USDC"] == outside + transfer["amount"]
+    assert drive.ledger_balances()["world"]["USDC"] == outside + transfer["amount"]
     assert balance(maker, ACCOUNT)[0] == free - transfer["amount"]
 
 
@@ -157,9 +158,9 @@ def test_a_fiat_transfer_names_its_rate_and_pays_an_account_or_a_bank(
     bank = {"iban": "NL05TEST0417164300", "beneficiaryName": "Noordzee Vis BV"}
     paid = made(maker, path, body | {"bankAccount": bank, "idempotencyKey": key(2)})
     assert paid["bankAccount"] == bank
-    before = drive.ledger_balances()["world", "EUR"]
+    before = drive.ledger_balances()["world"]["EUR"]
     drive.settle_transfer(paid["id"])
-    assert drive.ledger_balances()["world", "EUR"] == before + 500
+    assert drive.ledger_balances()["world"]["EUR"] == before + 500
 
 
 def test_an_internal_transfer_answers_in_decimal_strings(maker: Any, drive: Any) -> None:
@@ -506,3 +507,23 @@ def test_a_payment_request_reserves_its_amount_in_the_cards_account(
 def test_a_payment_request_beyond_the_balance_is_402(maker: Any) -> None:
     answer = maker.write("POST", "/payment-requests", payment(9_000_000))
     assert code_of(answer) == (402, "INSUFFICIENT_FUNDS")
+
+
+# the same from outside the process
+
+
+@pytest.mark.parametrize(
+    ("driver", "arguments"),
+    [
+        ("sepa_credit", {"iban": IBAN, "amount": 12.5, "text": CODE, "instant": True}),
+        ("kyc", {"partyId": MIRA, "status": "VERIFIED"}),
+        ("suspend_account", {"accountId": ACCOUNT}),
+        ("all_arrivals", {}), ("all_sessions", {}), ("callbacks", {}), ("effects", {}),
+        ("ledger_sums", {}), ("ledger_balances", {}), ("ledger_effects", {"reference": "x"}),
+    ],
+)  # fmt: skip
+def test_a_driver_can_be_called_over_http(
+    maker: Any, http: httpx.Client, driver: str, arguments: dict[str, Any]
+) -> None:
+    answer = http.post(f"{maker.served.base_url}/sandbox/drive/{driver}", json=arguments)
+    assert answer.status_code == 200, answer.text

@@ -211,7 +211,7 @@ class FinanceDrivers:
         with self._world.lock:
             return self._world.ledger.sums()
 
-    def ledger_balances(self) -> dict[tuple[str, str], Decimal]:
+    def ledger_balances(self) -> dict[str, dict[str, Decimal]]:
         """What stands where, by place and asset."""
         with self._world.lock:
             return self._world.ledger.balances()

@@ -146,10 +146,12 @@ class Ledger:
         rows = self._db.execute("select asset, sum(units) from postings group by asset")
         return {asset: _amount(units, asset) for asset, units in rows}
 
-    def balances(self) -> dict[tuple[str, str], Decimal]:
-        """Every place and asset with what stands there."""
-        rows = self._db.execute("select place, asset, units from balances")
-        return {(place, asset): _amount(units, asset) for place, asset, units in rows}
+    def balances(self) -> dict[str, dict[str, Decimal]]:
+        """Of every place, what stands there by asset."""
+        found: dict[str, dict[str, Decimal]] = defaultdict(dict)
+        for place, asset, units in self._db.execute("select place, asset, units from balances"):
+            found[place][asset] = _amount(units, asset)
+        return dict(found)
 
     def movements(self, reference: str) -> list[str]:
         """The kinds of the movements that one record caused, in order."""
