@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from filled import fill
 
-from treasury.cli.practice import prepare
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
@@ -19,21 +19,6 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test never sees the workspace or the secrets of whoever runs it, nor another test's."""
     for name in [name for name in os.environ if name.startswith("TREASURY_")]:
         monkeypatch.delenv(name)
-
-
-def fill(folder: Path, company: Sandbox) -> Workspace:
-    """A practice workspace after its sync and with its bank files; the services are gone again."""
-    before = dict(os.environ)
-    try:
-        with company.serve() as served:
-            workspace = prepare(folder, company, served)
-            workspace.sync()
-            workspace.close_clients()
-        workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-    return workspace
 
 
 @pytest.fixture(scope="session")

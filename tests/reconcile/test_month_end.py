@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import fill
+from filled import fill
 
 from treasury import Workspace
 from treasury.errors import InputError, NothingStored

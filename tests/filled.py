@@ -1,0 +1,25 @@
+"""A practice workspace with its month in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from treasury.cli.practice import prepare
+from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
+
+
+def fill(folder: Path, company: Sandbox) -> Workspace:
+    """A practice workspace after its sync and with its bank files; the services are gone again."""
+    before = dict(os.environ)
+    try:
+        with company.serve() as served:
+            workspace = prepare(folder, company, served)
+            workspace.sync()
+            workspace.close_clients()
+        workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    return workspace
