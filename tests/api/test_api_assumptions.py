@@ -1,0 +1,66 @@
+"""`docs/assumptions.md` has a row for everything that the specifications say is not shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+SPEC = Path(__file__).parents[3] / "shared" / "spec"
+PAGE = Path(__file__).parents[2] / "docs" / "assumptions.md"
+
+
+def not_shown(document: str) -> list[str]:
+    """The sentence, or the cell of a table, that ends in "not shown", without those words."""
+    text = (SPEC / document).read_text("utf-8")
+    found = []
+    for line in text.splitlines():
+        for part in re.split(r"\. |\|", line):
+            clause, mark, _ = part.partition(": not shown")
+            if mark:
+                found.append(re.sub(r"^\d+\. ", "", clause.strip()))
+    return found
+
+
+def rows() -> list[list[str]]:
+    lines = PAGE.read_text("utf-8").splitlines()
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"
+    ]
+    return [row for row in cells if set(row[0]) != {"-"}]
+
+
+@pytest.mark.skipif(not SPEC.exists(), reason="the specifications are not beside the project")
+@pytest.mark.parametrize("document", ["finance-service.md", "ramp-service.md"])
+def test_everything_not_shown_has_a_row(document: str) -> None:
+    clauses = not_shown(document)
+    assert len(clauses) > 15
+    covered = {row[0] for row in rows()}
+    assert [clause for clause in clauses if clause not in covered] == []
+
+
+def test_each_row_says_what_is_done_and_how_to_change_it() -> None:
+    assert {len(row) for row in rows()} == {3}
+    assert all(cell for row in rows() for cell in row)
+    names = [row[0] for row in rows() if row[0] != "not shown"]
+    assert len(names) == len(set(names))
+
+
+def test_what_the_page_names_exists() -> None:
+    """Names of the client that the page tells a reader to use."""
+    from treasury.api import bodies, models
+
+    named = set(re.findall(r"`((?:bodies|models)\.\w+)`", PAGE.read_text("utf-8")))
+    assert len(named) > 5
+    homes = {"bodies": bodies, "models": models}
+    for name in named:
+        home, _, thing = name.partition(".")
+        assert hasattr(homes[home], thing), name
+
+
+def test_files_that_the_page_names_exist() -> None:
+    root = PAGE.parents[1]
+    named = set(re.findall(r"`(treasury/[\w/]+\.py)`", PAGE.read_text("utf-8")))
+    assert len(named) > 5
+    assert [name for name in named if not (root / name).is_file()] == []
