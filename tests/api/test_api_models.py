@@ -122,6 +122,14 @@ def test_a_ramp_request_reads_as_list_item_and_as_detail() -> None:
     assert not isinstance(detail.value.fiat_currency, str)
 
 
+def test_what_an_event_is_about_is_kept_as_it_came() -> None:
+    said = b'{"previousAmount":25000.10,"newAmount":30000}'
+    raw = b'{"id":"r","events":[{"metadata":%s},{"metadata":null},{}]}' % said
+    events = decode(raw, RampRequest, "GET").value.events
+    assert events is not None
+    assert [event.metadata and bytes(event.metadata) for event in events] == [said, None, None]
+
+
 def test_a_wrapped_create_is_unwrapped() -> None:
     body = b'{"success":true,"result":{"createdResourceId":"w","response":{"id":"w"}}}'
     assert decode(result_bytes(open_envelope(body, "POST")), Wallet, "POST").value.id == "w"

@@ -13,7 +13,16 @@ import msgspec
 
 from treasury.errors import UnexpectedResponse
 
-__all__ = ["Envelope", "Pagination", "Record", "decode", "encode", "open_envelope", "split"]
+__all__ = [
+    "Envelope",
+    "Pagination",
+    "Record",
+    "decode",
+    "decode_all",
+    "encode",
+    "open_envelope",
+    "split",
+]
 
 T = TypeVar("T")
 
@@ -102,6 +111,11 @@ def split(raw: bytes, operation: str) -> list[bytes]:
         return [bytes(item) for item in msgspec.json.decode(raw, type=list[msgspec.Raw])]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unexpected(operation, f"the result is not a list ({error})") from None
+
+
+def decode_all(raw: bytes, model: type[T], operation: str) -> list[Record[T]]:
+    """Every record of a JSON array."""
+    return [decode(item, model, operation) for item in split(raw, operation)]
 
 
 def without_secrets(body: bytes) -> bytes:

@@ -200,7 +200,12 @@ class RampEvent(Model, frozen=True):
     role: str | None = None
     created_at: datetime | None = None
     version: int | None = None
-    metadata: msgspec.Raw | None = None
+    details: msgspec.Raw = msgspec.field(name="metadata", default=msgspec.Raw(b"null"))
+
+    @property
+    def metadata(self) -> msgspec.Raw | None:
+        """What the event is about, as JSON; None where it says nothing."""
+        return None if bytes(self.details) == b"null" else self.details
 
 
 class RampRequest(Model, frozen=True):
