@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from lake_samples import BALANCES, REQUESTS, WALLETS, balances, day, requests, small_lake, wallets
 
-from treasury.lake import Lake, delta
+from treasury.lake import Lake, disk
 
 
 class Stopped(Exception):
@@ -20,7 +21,7 @@ class Stopped(Exception):
 
 def write(lake: Lake) -> None:
     """One commit that changes, adds, marks, appends and makes tables."""
-    with lake.writer("sync", day(1)) as writer:
+    with lake.writer("sync", day(60)) as writer:
         writer.upsert(REQUESTS, requests(a="DONE", b="HELD", d="OPEN"), complete=True)
         writer.append(BALANCES, balances("3"))
         writer.upsert(WALLETS, wallets(w={"id": "w"}))
@@ -29,7 +30,7 @@ def write(lake: Lake) -> None:
 @contextmanager
 def stopping(at: int, how: object) -> Iterator[list[int]]:
     """Call `how` at the given write point: before and after each change on disk is one."""
-    original = delta._writing
+    original = disk.writing
     count = [0]
 
     def passed() -> None:
@@ -45,23 +46,41 @@ def stopping(at: int, how: object) -> Iterator[list[int]]:
             yield
         passed()
 
-    delta._writing = counted
+    disk.writing = counted
     try:
         yield count
     finally:
-        delta._writing = original
+        disk.writing = original
 
 
 def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def killed_at_each_point(root: Path, points: int) -> None:
+    """Copy `root/desk` for each write point, and write there in a process that dies at it."""
+    for point in range(points):
+        folder = root / f"killed-{point}"
+        shutil.copytree(root / "desk", folder)
+        process = os.fork()
+        if not process:
+            with stopping(point, killed):
+                write(small_lake(folder))
+            os._exit(0)
+        _, status = os.waitpid(process, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+
+
+def hold(folder: Path) -> None:
+    with small_lake(folder).writer("holding", day(1)):
+        sys.stdout.write("holding\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
 if __name__ == "__main__":
-    if sys.argv[2] == "hold":
-        with small_lake(Path(sys.argv[1])).writer("holding", day(1)):
-            sys.stdout.write("holding\n")
-            sys.stdout.flush()
-            sys.stdin.read()
-    else:
-        with stopping(int(sys.argv[2]), killed):
-            write(small_lake(Path(sys.argv[1])))
+    match sys.argv[1:]:
+        case ["hold", place]:
+            hold(Path(place))
+        case ["each", place, count]:
+            killed_at_each_point(Path(place), int(count))

@@ -8,16 +8,19 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import lake_crash_child as child
 import pytest
-from lake_samples import BALANCES, REQUESTS, balances, content, day, put, requests, small_lake
+from lake_samples import BALANCES, KEPT, REQUESTS, balances, content, day, put, requests, small_lake
 from lake_samples import statuses as statuses_of
 
 from treasury.errors import StorageError, WorkspaceLocked
 from treasury.lake import Lake
+from treasury.lake.upkeep import FEW
 
 SCRIPT = Path(child.__file__)
+COMMITS = 2 * KEPT
 
 
 @pytest.fixture
@@ -29,66 +32,76 @@ def lake(tmp_path: Path) -> Lake:
     return lake
 
 
-@pytest.fixture
-def undisturbed(lake: Lake, tmp_path: Path) -> object:
-    """What a run that nobody stops ends in, and how many write points it has."""
-    shutil.copytree(tmp_path / "desk", tmp_path / "copy")
-    other = small_lake(tmp_path / "copy")
-    with child.stopping(-1, child.killed) as count:
-        child.write(other)
-    return content(other), count[0]
+@pytest.fixture(scope="module")
+def aged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a lake in `desk` whose next commit joins small files and sweeps as well."""
+    root = tmp_path_factory.mktemp("aged")
+    lake = small_lake(root / "desk")
+    for number in range(COMMITS - 1):
+        with lake.writer("sync", day(number)) as writer:
+            if number in {0, KEPT // 2}:
+                rows = requests(a="OPEN", b="HELD" if number else "OPEN", c="DONE")
+                writer.upsert(REQUESTS, rows)
+            for _ in range(1 + (number < FEW + 1 - COMMITS)):
+                writer.append(BALANCES, balances("1"))
+    return root
 
 
 def raise_stopped() -> None:
     raise child.Stopped
 
 
-def test_a_run_stopped_at_any_write_point_changes_nothing_and_can_be_repeated(
-    lake: Lake, undisturbed: tuple[dict[str, object], int], tmp_path: Path
-) -> None:
-    before = content(lake)
-    expected, points = undisturbed
-    assert points >= 14
-    for point in range(points):
-        folder = tmp_path / f"stopped-{point}"
-        shutil.copytree(tmp_path / "desk", folder)
-        stopped = small_lake(folder)
-        with child.stopping(point, raise_stopped), pytest.raises(child.Stopped):
-            child.write(stopped)
-        made = point == points - 1  # after the commit's own row
-        assert content(small_lake(folder)) == (expected if made else before), point
-        if not made:
+def disturbed(root: Path, stopped: list[Path], expected: dict[str, Any], made: list[bool]) -> None:
+    """Each of these lakes is as before or as after, and a rerun makes it as undisturbed."""
+    before = content(small_lake(root / "desk"))
+    for folder, done in zip(stopped, made, strict=True):
+        assert content(small_lake(folder)) == (expected if done else before), folder
+        if not done:
             child.write(small_lake(folder))
-            assert content(small_lake(folder)) == expected, point
-            assert small_lake(folder).commits()["number"].to_pylist() == [1, 2]
+            assert content(small_lake(folder)) == expected, folder
+        numbers = small_lake(folder).commits()["number"].to_pylist()
+        assert numbers == list(range(1, COMMITS + 1)), folder
 
 
-def test_recovery_itself_may_be_stopped(
-    lake: Lake, undisturbed: tuple[dict[str, object], int], tmp_path: Path
+def test_a_process_killed_at_any_write_point_changes_nothing_and_can_be_repeated(
+    aged: Path,
 ) -> None:
-    expected, points = undisturbed
+    other = small_lake(shutil.copytree(aged / "desk", aged / "undisturbed"))
+    files = set(other.folder.rglob("part-*.parquet"))
+    with child.stopping(-1, child.killed) as count:
+        child.write(other)
+    points = count[0]
+    assert files - set(other.folder.rglob("part-*.parquet"))  # it swept
+    assert len(other.snapshot().files(BALANCES)) == 1  # it joined
+    expected = content(other)
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "each", str(aged), str(points)],
+        check=True,
+        timeout=200,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == [str(-signal.SIGKILL)] * points
+    stopped = [aged / f"killed-{point}" for point in range(points)]
+    shown = [small_lake(folder).commits().num_rows == COMMITS for folder in stopped]
+    assert shown == sorted(shown)  # one point makes it all visible, and none before it does
+    assert 15 < sum(not made for made in shown) < points
+    disturbed(aged, stopped, expected, shown)
+
+
+def test_recovery_itself_may_be_stopped(lake: Lake, tmp_path: Path) -> None:
+    other = small_lake(shutil.copytree(tmp_path / "desk", tmp_path / "undisturbed"))
+    with child.stopping(-1, raise_stopped) as count:
+        child.write(other)
+    expected = content(other)
     for point in range(8):
         folder = tmp_path / f"stopped-{point}"
         shutil.copytree(tmp_path / "desk", folder)
-        for stop in (points - 3, point):
+        for stop in (count[0] - 5, point):
             with child.stopping(stop, raise_stopped), pytest.raises(child.Stopped):
                 child.write(small_lake(folder))
         child.write(small_lake(folder))
         assert content(small_lake(folder)) == expected, point
-
-
-@pytest.mark.parametrize("point", [1, 6, 11])
-def test_a_killed_process_leaves_the_lake_free_and_as_it_was(
-    lake: Lake, undisturbed: tuple[dict[str, object], int], tmp_path: Path, point: int
-) -> None:
-    before = content(lake)
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path / "desk"), str(point)], check=False, timeout=60
-    )
-    assert done.returncode == -signal.SIGKILL
-    assert content(small_lake(tmp_path / "desk")) == before
-    child.write(lake)
-    assert content(lake) == undisturbed[0]
 
 
 def test_an_exception_commits_nothing(lake: Lake) -> None:
@@ -107,7 +120,7 @@ def test_an_exception_commits_nothing(lake: Lake) -> None:
 
 def test_a_second_writer_is_told_who_holds_the_workspace(lake: Lake, tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, str(SCRIPT), str(tmp_path / "desk"), "hold"],
+        [sys.executable, str(SCRIPT), "hold", str(tmp_path / "desk")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -3,6 +3,7 @@
 One commit names one version of every table; readers pin a commit, one writer at a time adds one.
 """
 
+from treasury.lake.changes import CHANGE, changes
 from treasury.lake.commits import Commit
 from treasury.lake.declare import (
     AMOUNT,
@@ -15,14 +16,18 @@ from treasury.lake.declare import (
     Column,
     Table,
 )
+from treasury.lake.durations import DURATION, Events, durations
 from treasury.lake.lake import Lake
+from treasury.lake.pins import Pin
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Changes, Writer
 
 __all__ = [
     "AMOUNT",
     "BOOL",
+    "CHANGE",
     "DATE",
+    "DURATION",
     "INSTANT",
     "INTEGER",
     "TEXT",
@@ -30,8 +35,12 @@ __all__ = [
     "Changes",
     "Column",
     "Commit",
+    "Events",
     "Lake",
+    "Pin",
     "Snapshot",
     "Table",
     "Writer",
+    "changes",
+    "durations",
 ]

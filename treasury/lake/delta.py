@@ -6,34 +6,39 @@ version; nothing that it writes is visible before a commit names that version.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
-from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from treasury.errors import StorageError, WorkspaceDamaged
+from treasury.lake import disk
 from treasury.lake.declare import OPEN
 
 __all__ = [
     "StoredFile",
     "StoredTable",
     "append",
+    "compact",
+    "data_files",
     "discard",
     "exists",
+    "files_with_last",
     "load",
+    "newest",
     "replace",
     "restore",
+    "trim_log",
     "update",
+    "with_paths",
 ]
 
 TRASH = ".discarded-"
+LOG = "_delta_log"
+CHECKPOINT = ".checkpoint.parquet"
 
 _CONFIGURATION = {
     # The log is read at every opening: few statistics, a checkpoint now and then. Expired log
@@ -41,6 +46,8 @@ _CONFIGURATION = {
     "delta.dataSkippingNumIndexedCols": "1",
     "delta.checkpointInterval": "20",
     "delta.enableExpiredLogCleanup": "false",
+    # What is not needed any more is removed by `upkeep`, which knows who still reads it.
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
 
 
@@ -57,21 +64,27 @@ class StoredTable(msgspec.Struct, frozen=True):
 
     version: int
     files: tuple[StoredFile, ...]
-    schema: pa.Schema
+    columns: tuple[str, ...]
+
+
+def with_paths(table: StoredTable, place: Callable[[str], str]) -> StoredTable:
+    """The table with each file's path as `place` makes it."""
+    files = (msgspec.structs.replace(file, path=place(file.path)) for file in table.files)
+    return msgspec.structs.replace(table, files=tuple(files))
 
 
 def exists(folder: Path) -> bool:
     """Whether there is a table in the folder, in any version."""
-    with _reading(folder):
-        return (folder / "_delta_log").is_dir() and DeltaTable.is_deltatable(str(folder))
+    with disk.reading(folder):
+        return (folder / LOG).is_dir() and DeltaTable.is_deltatable(str(folder))
 
 
 def load(folder: Path, version: int | None = None) -> StoredTable:
     """A version of a table as its log has it; without a number the newest, committed or not."""
-    with _reading(folder):
+    with disk.reading(folder):
         table = DeltaTable(folder, version=version)
         actions = pa.table(table.get_add_actions(flatten=True))
-        schema = pa.schema(table.schema())
+        columns = tuple(pa.schema(table.schema()).names)
     paths = actions["path"].to_pylist()
     sizes = actions["size_bytes"].to_pylist()
     opens: Sequence[bool | None] = [None] * len(paths)
@@ -81,26 +94,58 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
         StoredFile(str(folder / path), int(size), is_open)
         for path, size, is_open in zip(paths, sizes, opens, strict=True)
     )
-    return StoredTable(int(table.version()), files, schema)
+    return StoredTable(int(table.version()), files, columns)
 
 
-def append(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
-    """Add rows, making the table where there is none; the new version."""
-    with _writing(folder):
+def newest(folder: Path) -> int:
+    """The number of the newest version, committed or not."""
+    with disk.reading(folder):
+        return int(DeltaTable(folder).version())
+
+
+def files_with_last(folder: Path, column: str) -> list[StoredFile]:
+    """The files of the newest version that can hold the greatest value of an integer column."""
+    stored = load(folder)
+    with disk.reading(folder):
+        actions = pa.table(DeltaTable(folder, version=stored.version).get_add_actions(flatten=True))
+    greatest = actions[f"max.{column}"].to_pylist()
+    if None in greatest:
+        return list(stored.files)
+    last = max(greatest, default=None)
+    return [file for file, high in zip(stored.files, greatest, strict=True) if high == last]
+
+
+def compact(folder: Path, target: int) -> int:
+    """Join files of fewer than `target` bytes to files of about that size; the new version."""
+    with disk.writing(folder):
+        table = DeltaTable(folder)
+        table.optimize.compact(target_size=target)
+        return int(table.version())
+
+
+def append(
+    folder: Path, rows: pa.Table, *, partitioned: bool = False, widening: bool = False
+) -> int:
+    """Add rows, making the table where there is none; the new version.
+
+    With `widening` a column that the stored table lacks is added to it.
+    """
+    with disk.writing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         write_deltalake(
             folder,
             rows,
             mode="append",
+            schema_mode="merge" if widening else None,
             partition_by=[OPEN] if partitioned else None,
             configuration=_CONFIGURATION,
         )
-    return load(folder).version
+    return newest(folder)
 
 
 def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
     """Write the whole table anew, with the columns of `rows`; the new version."""
-    with _writing(folder):
+    with disk.writing(folder):
         write_deltalake(
             folder,
             rows,
@@ -108,7 +153,7 @@ def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
             schema_mode="overwrite",
             partition_by=[OPEN] if partitioned else None,
         )
-    return load(folder).version
+    return newest(folder)
 
 
 def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | None = None) -> int:
@@ -120,7 +165,7 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
     where = [f"t.{name} = s.{name}" for name in key]
     if is_open is not None:
         where.append(f"t.{OPEN} = {str(is_open).lower()}")
-    with _writing(folder):
+    with disk.writing(folder):
         table = DeltaTable(folder)
         merge = table.merge(rows, " AND ".join(where), source_alias="s", target_alias="t")
         merge.when_matched_update_all().execute()
@@ -129,7 +174,7 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
 
 def restore(folder: Path, to_version: int) -> int:
     """Make the content of an earlier version the newest one; the new version."""
-    with _writing(folder):
+    with disk.writing(folder):
         table = DeltaTable(folder)
         table.restore(to_version)
         return int(table.version())
@@ -137,33 +182,37 @@ def restore(folder: Path, to_version: int) -> int:
 
 def discard(folder: Path) -> None:
     """Remove a table that no commit names: out of sight at once, then from the disk."""
-    with _writing(folder):
+    with disk.writing(folder):
         trash = folder.with_name(f"{TRASH}{os.getpid()}-{folder.name}")
         folder.rename(trash)
         shutil.rmtree(trash)
 
 
-@contextmanager
-def _reading(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except (DeltaError, OSError, ValueError) as error:
-        problem = "is not there" if isinstance(error, TableNotFoundError) else f"({error})"
-        raise WorkspaceDamaged(
-            f"the stored table {folder} does not read {problem}",
-            do="restore the workspace from a copy, or start a new one and sync",
-        ) from error
+def data_files(folder: Path) -> list[Path]:
+    """Every Parquet file in a table's folder, of whatever version."""
+    log = folder / LOG
+    return sorted(path for path in folder.rglob("*.parquet") if log not in path.parents)
 
 
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except (DeltaError, OSError) as error:
-        full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error)
-        raise StorageError(
-            f"{folder} cannot be written: {'the disk is full' if full else error}",
-            do="free disk space, then run this again; what was stored is unchanged"
-            if full
-            else "check that the folder may be written to; what was stored is unchanged",
-        ) from error
+def trim_log(folder: Path, oldest: int) -> int:
+    """Forget the versions before `oldest`; the number of log files removed.
+
+    What is kept begins with a checkpoint, so each later version still opens. Removing goes from the
+    oldest on: wherever it is stopped, the rest is whole.
+    """
+    log = folder / LOG
+    entries = sorted(path for path in log.iterdir() if _number(path) is not None)
+    starts = [_number(path) for path in entries if path.name.endswith(CHECKPOINT)]
+    start = max((n for n in starts if n is not None and n <= oldest), default=0)
+    dropped = [path for path in entries if (_number(path) or 0) < start]
+    if dropped:
+        with disk.writing(folder):
+            for path in dropped:
+                path.unlink(missing_ok=True)
+    return len(dropped)
+
+
+def _number(path: Path) -> int | None:
+    """The version that a file of the log is about."""
+    head = path.name.partition(".")[0]
+    return int(head) if head.isdecimal() else None

@@ -8,7 +8,7 @@ network and no extension, and its settings are locked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +30,7 @@ from treasury.lake.declare import (
     VALID_TO,
 )
 from treasury.lake.delta import StoredFile
+from treasury.lake.disk import REPAIR
 
 __all__ = [
     "Params",
@@ -96,15 +97,14 @@ def sql_type(kind: pa.DataType) -> str:
     return _SQL_TYPES[kind]
 
 
-def scan(files: Sequence[StoredFile], wanted: pa.Schema, stored: pa.Schema | None) -> str:
+def scan(files: Sequence[StoredFile], wanted: pa.Schema, stored: Collection[str]) -> str:
     """SQL that reads the files of one version with the wanted columns, typed even where empty.
 
     A column that the stored version does not have yet reads as null.
     """
-    has = set() if stored is None else set(stored.names)
     columns = ", ".join(
         f"{quoted(field.name)}::{sql_type(field.type)} AS {quoted(field.name)}"
-        if field.name in has
+        if field.name in stored
         else f"NULL::{sql_type(field.type)} AS {quoted(field.name)}"
         for field in wanted
     )
@@ -139,7 +139,7 @@ def damage(error: Exception, files: Iterable[StoredFile]) -> WorkspaceDamaged | 
         if problem:
             return WorkspaceDamaged(
                 f"the stored file {file.path} {problem}",
-                do="restore the workspace from a copy, or start a new one and sync",
+                do=REPAIR,
             )
     return None
 

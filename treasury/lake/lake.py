@@ -11,39 +11,71 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError, StorageError
-from treasury.lake import delta
-from treasury.lake.commits import COMMITS, Commit, add_commit, all_commits, last_commit
+from treasury.errors import InputError
+from treasury.lake import delta, disk, engine, upkeep
+from treasury.lake.commits import (
+    COMMITS,
+    Commit,
+    add_commit,
+    all_commits,
+    last_commit,
+    recent_commits,
+)
 from treasury.lake.declare import Table
+from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
+from treasury.lake.pins import Pin, add_pin, all_pins, remove_pin
+from treasury.lake.publish import publish
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Writer
 
-__all__ = ["Lake"]
+__all__ = ["KEPT", "Lake"]
+
+KEPT: Final = 24
 
 
 class Lake:
-    """The tables of one workspace; `folder` is the workspace's."""
+    """The tables of one workspace; `folder` is the workspace's.
 
-    def __init__(self, folder: Path, catalogue: Iterable[Table]) -> None:
+    The last `kept` commits always stay readable as they were, and after each as many the files that
+    nobody needs are removed; one younger than `grace` stays, as a reader may be at it that could
+    not say so.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        catalogue: Iterable[Table],
+        *,
+        kept: int = KEPT,
+        grace: timedelta = timedelta(hours=1),
+    ) -> None:
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
         self._workspace = folder
+        self._kept = kept
+        self._grace = grace
         self._opened: dict[tuple[str, int], delta.StoredTable] = {}
 
-    def snapshot(self, at: datetime | None = None) -> Snapshot:
-        """The last commit, or the records as they were known at `at`; empty before the first."""
-        return self._snapshot(last_commit(self.folder), at)
+    def snapshot(self, at: datetime | None = None, *, commit: int | None = None) -> Snapshot:
+        """The last commit, or the records as they were known at `at`; empty before the first.
+
+        `commit` is the number of an earlier commit that is pinned, or recent enough to be there.
+        """
+        if commit is not None:
+            return self._earlier(commit, at)
+        return self._leased(last_commit(self.folder), at)
 
     def commits(self) -> pa.Table:
-        """Every commit, oldest first: number, at, kind, versions (JSON), note."""
+        """Every commit, oldest first: number, at, kind, versions (JSON), note, refetch."""
         return all_commits(self.folder)
 
     @contextmanager
-    def writer(self, kind: str, now: datetime) -> Iterator[Writer]:
+    def writer(self, kind: str, now: datetime, *, note: str = "") -> Iterator[Writer]:
         """Write under the lock and commit at a clean exit; after an exception nothing has changed.
 
         `kind` says what is writing (`sync`, `statements`). A commit that changed nothing is made
@@ -55,13 +87,83 @@ class Lake:
             last = last_commit(self.folder)
             versions = self._recover(last)
             instant = _later(now.astimezone(UTC), last)
-            with closing(Writer(self.folder, instant, self._snapshot(last), versions)) as writer:
+            refetch = () if last is None else last.refetch
+            base = self._snapshot(last)
+            with closing(Writer(self.folder, instant, base, versions, refetch)) as writer:
                 yield writer
+                writer.join_small_files()
                 number = 1 if last is None else last.number + 1
-                add_commit(self.folder, Commit(number, instant, kind, writer.versions))
+                left = tuple(sorted(writer.refetch))
+                commit = Commit(number, instant, kind, writer.versions, note, left)
+                self._add(commit)
+            self._publish(commit)
+            if number % self._kept == 0:
+                self._sweep()
+
+    # What stays
+
+    def pin(self, why: str, now: datetime, *, commit: int | None = None) -> Pin:
+        """Keep a commit, the last one if not said, readable for good; NothingStored before one."""
+        with workspace_lock(self._workspace, command_line("pin")):
+            snapshot = self.snapshot(commit=commit)
+            if snapshot.commit is None:
+                raise InputError("there is no commit to keep", do="run `treasury sync` first")
+            return add_pin(self.folder, snapshot.commit, why, now, snapshot.stored())
+
+    def unpin(self, commit: int) -> bool:
+        """Let a pinned commit go; whether it was pinned."""
+        with workspace_lock(self._workspace, command_line("unpin")):
+            return remove_pin(self.folder, commit)
+
+    def pins(self) -> list[Pin]:
+        """The pinned commits, oldest first."""
+        return all_pins(self.folder)
+
+    def sweep(self) -> upkeep.Swept:
+        """Remove superseded files that no kept or pinned commit and no reader needs.
+
+        This happens by itself after each `kept` commits.
+        """
+        with workspace_lock(self._workspace, command_line("sweep")):
+            return self._sweep()
+
+    def _sweep(self) -> upkeep.Swept:
+        reading = leased(self.folder)
+        commits = recent_commits(self.folder, max(self._kept, self._reach(reading)))
+        recent = {commit.number for commit in commits[-self._kept :]}
+        kept = [commit for commit in commits if commit.number in recent | reading]
+        older = datetime.now(UTC) - self._grace
+        return upkeep.sweep(self.folder, kept, self.pins(), older)
+
+    def _reach(self, numbers: set[int]) -> int:
+        """How many commits back the oldest of these is; one that is pinned needs no log."""
+        last = last_commit(self.folder)
+        wanted = numbers - {pin.commit.number for pin in self.pins()}
+        return 0 if last is None or not wanted else last.number - min(wanted) + 1
+
+    # What is read
+
+    def _leased(self, commit: Commit | None, at: datetime | None) -> Snapshot:
+        snapshot = self._snapshot(commit, at)
+        if commit is not None:
+            lease(self.folder, commit.number, snapshot)
+        return snapshot
 
     def _snapshot(self, commit: Commit | None, at: datetime | None = None) -> Snapshot:
         return Snapshot(self.catalogue, commit, at, self._open, self.commits)
+
+    def _earlier(self, number: int, at: datetime | None) -> Snapshot:
+        pin = next((pin for pin in self.pins() if pin.commit.number == number), None)
+        if pin is not None:
+            tables = pin.opened(self.folder)
+            return Snapshot(self.catalogue, pin.commit, at, lambda *key: tables[key], self.commits)
+        for commit in recent_commits(self.folder, self._kept):
+            if commit.number == number:
+                return self._leased(commit, at)
+        raise InputError(
+            f"commit {number} is not kept file by file",
+            do="read the tables as known at its instant instead; `treasury lake status` lists pins",
+        )
 
     def _open(self, name: str, version: int) -> delta.StoredTable:
         """A committed version never changes, so what its log says is read once."""
@@ -69,20 +171,31 @@ class Lake:
             self._opened[name, version] = delta.load(self.folder / name, version)
         return self._opened[name, version]
 
+    # What a commit takes
+
+    def _add(self, commit: Commit) -> None:
+        table = self.folder / COMMITS
+        if delta.exists(table):
+            upkeep.joined(table, delta.newest(table))
+        add_commit(self.folder, commit)
+
+    def _publish(self, commit: Commit) -> None:
+        files = delta.load(self.folder / COMMITS).files
+        paths = ", ".join(engine.literal(file.path) for file in files)
+        listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
+        views = {**self._snapshot(commit).views(), COMMITS: listed}
+        publish(self._workspace, views, f"commit {commit.number} of {commit.at:%F %T}Z")
+
     def _recover(self, last: Commit | None) -> dict[str, int]:
         """Undo what no commit names; the version of every table then."""
         versions = {} if last is None else dict(last.versions)
         for folder in self._table_folders(discarded=True):
-            try:
+            with disk.writing(folder):
                 shutil.rmtree(folder)
-            except OSError as error:
-                raise StorageError(
-                    f"{folder} cannot be removed: {error}", do="remove it, then run this again"
-                ) from error
         for folder in self._table_folders():
             if folder.name not in versions:
                 delta.discard(folder)
-            elif delta.load(folder).version != versions[folder.name]:
+            elif delta.newest(folder) != versions[folder.name]:
                 versions[folder.name] = delta.restore(folder, versions[folder.name])
         return versions
 
@@ -101,7 +214,7 @@ class Lake:
         if folder.name == COMMITS and delta.exists(folder):
             return False
         names = {COMMITS, *self.catalogue, *(t.history for t in self.catalogue.values())}
-        return folder.is_dir() and (folder.name in names or (folder / "_delta_log").is_dir())
+        return folder.is_dir() and (folder.name in names or (folder / delta.LOG).is_dir())
 
 
 def _later(now: datetime, last: Commit | None) -> datetime:

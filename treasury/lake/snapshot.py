@@ -8,6 +8,7 @@ whatever a writer does meanwhile.
 
 from __future__ import annotations
 
+import difflib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -63,9 +64,9 @@ class Snapshot:
         connection = engine.connect()
         files: list[str] = []
         with self._errors():
+            for view, select in self.views().items():
+                connection.execute(f"CREATE VIEW {engine.quoted(view)} AS {select}")
             for table in self._catalogue.values():
-                for view, select in self._views(table).items():
-                    connection.execute(f"CREATE VIEW {engine.quoted(view)} AS {select}")
                 files += self.files(table)
             self._add_commits(connection)
             engine.lock_down(connection, files)
@@ -80,6 +81,25 @@ class Snapshot:
         with self._errors(), cursor:
             engine.check_reads(cursor, query, params)
             return engine.rows(cursor, query, params)
+
+    def views(self) -> dict[str, str]:
+        """The SQL of each table and history over the files of this snapshot."""
+        return {n: sql for t in self._catalogue.values() for n, sql in self._views(t).items()}
+
+    def stored(self) -> dict[str, delta.StoredTable]:
+        """Each table and history that has been written, in the version of this snapshot."""
+        names = () if self.commit is None else self.commit.versions
+        return {name: one for name in names if (one := self._stored(name)) is not None}
+
+    def declared(self, name: str) -> Table:
+        """The declaration of a table; InputError says which there are."""
+        if name not in self._catalogue:
+            close = difflib.get_close_matches(name, self._catalogue, 1)
+            raise InputError(
+                f"there is no table {name!r}" + (f"; is it {close[0]}?" if close else ""),
+                do="run `treasury tables` to see them all",
+            )
+        return self._catalogue[name]
 
     def files(self, table: Table | str) -> list[str]:
         """The Parquet files of a table and of its history in this snapshot."""
@@ -100,8 +120,8 @@ class Snapshot:
     def _scan(self, name: str, wanted: pa.Schema) -> str:
         stored = self._stored(name)
         if stored is None:
-            return engine.scan((), wanted, None)
-        return engine.scan(stored.files, wanted, stored.schema)
+            return engine.scan((), wanted, ())
+        return engine.scan(stored.files, wanted, stored.columns)
 
     def _stored(self, name: str) -> delta.StoredTable | None:
         if self.commit is None or name not in self.commit.versions:

@@ -8,7 +8,7 @@ instant at which we saw the change, which is the same for everything that one co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import StorageError, TableError
-from treasury.lake import delta, engine
+from treasury.lake import delta, engine, upkeep
 from treasury.lake.declare import HASH, OPEN, VALID_FROM, VALID_TO, VANISHED, Table
 from treasury.lake.rows import conform, with_hash
 from treasury.lake.snapshot import Snapshot
@@ -39,12 +39,20 @@ class Writer:
     """Writes tables under the workspace lock; nothing shows before the commit that ends it."""
 
     def __init__(
-        self, folder: Path, now: datetime, base: Snapshot, versions: Mapping[str, int]
+        self,
+        folder: Path,
+        now: datetime,
+        base: Snapshot,
+        versions: Mapping[str, int],
+        refetch: Iterable[str] = (),
     ) -> None:
         self.now = now
         """The commit's instant, later than every earlier one; all rows written here carry it."""
         self.versions = dict(versions)
         """The version of every table so far; the commit's, once it is made."""
+        self.refetch = set(refetch)
+        """Tables that a repair could not make whole. Who asks the source for everything that it
+        has, and not only for what can have changed, takes the name out."""
         self._folder = folder
         self._base = base
         self._engine = engine.connect()
@@ -52,6 +60,13 @@ class Writer:
     def close(self) -> None:
         """Give back what the comparing took."""
         self._engine.close()
+
+    def join_small_files(self) -> None:
+        """Keep the tables that were written here at a few files each."""
+        before = {} if self._base.commit is None else self._base.commit.versions
+        for name, version in list(self.versions.items()):
+            if before.get(name) != version:
+                self.versions[name] = upkeep.joined(self._folder / name, version)
 
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
@@ -95,6 +110,21 @@ class Writer:
             vanished=0 if gone is None else int(gone.num_rows),
         )
 
+    def vanish(self, table: Table, keys: pa.Table) -> int:
+        """Mark the stored records with these keys as gone, and keep them; the number marked."""
+        stored = self._stored(table)
+        if stored is None or not keys.num_rows:
+            return 0
+        scan = engine.scan(stored.files, table.schema, stored.columns)
+        was_open = OPEN if table.settles else "NULL::BOOLEAN"
+        gone = self._run(
+            f"SELECT *, {was_open} AS was_open FROM ({scan}) SEMI JOIN lost USING ({_key(table)})"
+            f" WHERE {VANISHED.name} IS NULL",
+            lost=keys,
+        )
+        self._supersede(table, gone.slice(0, 0), gone, stored)
+        return int(gone.num_rows)
+
     def _found(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
         """What is stored for the incoming keys, looked for among the open records first.
 
@@ -107,7 +137,7 @@ class Writer:
         left = incoming.select(list(table.key))
         for files in _by_openness(stored):
             if left.num_rows and files:
-                scan = engine.scan(files, slim, stored.schema)
+                scan = engine.scan(files, slim, stored.columns)
                 here = self._run(f"FROM ({scan}) SEMI JOIN left_over USING ({key})", left_over=left)
                 found.append(here)
                 left = self._run(f"FROM lost ANTI JOIN here USING ({key})", lost=left, here=here)
@@ -130,7 +160,7 @@ class Writer:
 
     def _gone(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
         """The stored records that a complete listing no longer has, as first marked now."""
-        scan = engine.scan(stored.files, table.schema, stored.schema)
+        scan = engine.scan(stored.files, table.schema, stored.columns)
         keys = incoming.select(list(table.key))
         was_open = OPEN if table.settles else "NULL::BOOLEAN"
         return self._run(
@@ -152,7 +182,7 @@ class Writer:
         for was_open, files in _partitions(stored):
             here = after if was_open is None else after.filter(_equals(after, was_open))
             if here.num_rows:
-                scan = engine.scan(files, table.schema, stored.schema)
+                scan = engine.scan(files, table.schema, stored.columns)
                 before = self._run(
                     f"FROM ({scan}) SEMI JOIN here USING ({_key(table)})"
                     # A version written by this very commit was never known to anyone.
@@ -192,14 +222,14 @@ class Writer:
         if name not in self.versions:
             return
         stored = delta.load(self._folder / name, self.versions[name])
-        unknown = [column for column in stored.schema.names if column not in schema.names]
+        unknown = [column for column in stored.columns if column not in schema.names]
         if unknown:
             raise StorageError(
                 f"the stored table {name} has a column {unknown[0]} that is not declared here",
                 do="use the newer version of treasury that wrote it",
             )
-        if len(stored.schema.names) < len(schema.names):
-            rows = self._run(engine.scan(stored.files, schema, stored.schema))
+        if len(stored.columns) < len(schema.names):
+            rows = self._run(engine.scan(stored.files, schema, stored.columns))
             self.versions[name] = delta.replace(
                 self._folder / name, rows.select(schema.names), partitioned=partitioned
             )

@@ -1,0 +1,158 @@
+"""A lake of any age has few files, and what somebody can still ask for is among them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from lake_samples import (
+    BALANCES,
+    CATALOGUE,
+    KEPT,
+    REQUESTS,
+    balances,
+    content,
+    day,
+    put,
+    requests,
+    small_lake,
+    statuses,
+)
+
+from treasury.errors import InputError, WorkspaceDamaged
+from treasury.lake import Lake
+from treasury.lake.upkeep import FEW
+
+
+def hourly(lake: Lake, first: int, count: int) -> None:
+    """Commits of small changes: one request opens, the one before is done, a balance is seen."""
+    for number in range(first, first + count):
+        rows = requests(**{f"r{number:04d}": "OPEN", f"r{max(number - 1, 0):04d}": "DONE"})
+        with lake.writer("sync", day(number)) as writer:
+            writer.upsert(REQUESTS, rows if number else rows.slice(0, 1))
+            writer.append(BALANCES, balances(str(number)))
+
+
+def test_many_commits_leave_few_files_and_few_log_entries(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    count = 48
+    hourly(lake, 1, count)
+    snapshot = lake.snapshot()
+    rows = snapshot.sql("SELECT count(*) AS n, count(DISTINCT id) AS ids FROM requests")
+    assert rows.to_pylist() == [{"n": count + 1, "ids": count + 1}]
+    assert snapshot.sql("SELECT count(*) AS n FROM balances")["n"][0].as_py() == count
+    assert snapshot.sql("SELECT count(*) AS n FROM requests_history")["n"][0].as_py() == count - 1
+    assert lake.commits()["number"].to_pylist() == list(range(1, count + 1))
+    for name in ("requests", "requests_history", "balances", "commits"):
+        folder = lake.folder / name
+        data = [p for p in folder.rglob("*.parquet") if "_delta_log" not in p.parts]
+        # What is current, and what the last few commits still name.
+        assert len(data) <= 2 * (FEW + 1) + 4 * KEPT, name
+        assert len(list((folder / "_delta_log").glob("*.json"))) <= 60, name
+
+
+def test_what_was_known_earlier_is_still_known_after_files_were_removed(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    hourly(lake, 1, 3 * KEPT)
+    early = statuses(lake.snapshot(at=day(2)))
+    assert early == {"r0000": "DONE", "r0001": "DONE", "r0002": "OPEN"}
+
+
+def test_a_live_reader_keeps_its_commit(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN"))
+    reader = small_lake(tmp_path).snapshot()
+    for number in range(1, 3 * KEPT + 1):
+        put(lake, number, requests(a="HELD" if number % 2 else "DONE"))
+    assert statuses(reader) == {"a": "OPEN"}
+    files = reader.files(REQUESTS)
+    assert all(Path(file).is_file() for file in files)
+    del reader
+    lake.sweep()
+    assert not any(Path(file).is_file() for file in files)
+
+
+def test_a_reader_that_was_killed_keeps_nothing(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN"))
+    script = (
+        "import os, signal, sys; from pathlib import Path\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from lake_samples import small_lake\n"
+        "reader = small_lake(Path(sys.argv[1])).snapshot()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, timeout=60)
+    assert len(list((lake.folder / ".readers").iterdir())) == 1
+    files = [Path(file) for file in lake.snapshot().files(REQUESTS)]
+    for number in range(1, 2 * KEPT + 1):
+        put(lake, number, requests(a="HELD" if number % 2 else "DONE"))
+    assert not any(file.is_file() for file in files)
+    assert list((lake.folder / ".readers").iterdir()) == []
+
+
+def test_a_pinned_commit_reads_the_same_for_good(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN", b="DONE"))
+    pin = lake.pin("October 2026 closed", day(1))
+    assert (pin.commit.number, pin.why, pin.pinned_at) == (1, "October 2026 closed", day(1))
+    files = lake.snapshot().files(REQUESTS)
+    for number in range(1, 3 * KEPT):
+        put(lake, number, requests(a="HELD" if number % 2 else "DONE", b="OPEN"))
+    lake.sweep()
+    again = small_lake(tmp_path)
+    assert [kept.commit.number for kept in again.pins()] == [1]
+    assert statuses(again.snapshot(commit=1)) == {"a": "OPEN", "b": "DONE"}
+    assert again.snapshot(commit=1).files(REQUESTS) == files
+    with pytest.raises(InputError, match="commit 2 is not kept"):
+        again.snapshot(commit=2)
+    assert again.unpin(1)
+    assert not again.unpin(1)
+    again.sweep()
+    assert not any(Path(file).is_file() for file in files)
+
+
+def test_nothing_is_removed_while_a_pin_does_not_read(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN"))
+    lake.pin("closed", day(1))
+    (lake.folder / "pins" / "1.json").write_text("{")
+    before = sorted(lake.folder.rglob("*.parquet"))
+    with pytest.raises(WorkspaceDamaged, match=r"1\.json"):
+        lake.sweep()
+    assert sorted(lake.folder.rglob("*.parquet")) == before
+
+
+def test_what_a_killed_write_left_is_not_read_and_goes(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN"))
+    before = content(lake)
+    orphan = lake.folder / "requests" / "is_open=true" / "part-orphan.parquet"
+    orphan.write_bytes(b"half a file")
+    assert content(lake) == before
+    assert lake.sweep().files == 1
+    assert not orphan.exists()
+
+
+def test_a_young_file_stays_for_readers_that_cannot_say_so(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, CATALOGUE, kept=1, grace=timedelta(hours=1))
+    put(lake, 0, requests(a="OPEN"))
+    files = lake.snapshot().files(REQUESTS)
+    put(lake, 1, requests(a="DONE"))
+    assert lake.sweep().files == 0
+    assert all(Path(file).is_file() for file in files)
+
+
+def test_joining_changes_no_row(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    for number in range(FEW + 1):
+        put(lake, number, requests(**{f"r{number}": "DONE"}))
+        if number == FEW - 1:
+            before = content(lake)
+            assert len(lake.snapshot().files(REQUESTS)) == FEW
+    after = content(lake)
+    assert [row for row in after["requests"] if row["id"] != f"r{FEW}"] == before["requests"]
+    assert len(lake.snapshot().files(REQUESTS)) == 1

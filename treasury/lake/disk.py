@@ -1,0 +1,76 @@
+"""Every change on the lake's disk passes through `writing`, every look at it through `reading`.
+
+They turn what a disk or a file format can do wrong into the one error that says what to do next.
+Nothing else in this room changes a file, so the write points of a commit can be counted: `writing`
+is entered once before each of them and left once after it.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from treasury.errors import StorageError, WorkspaceDamaged
+
+__all__ = ["REPAIR", "reading", "writing"]
+
+REPAIR = "run `treasury doctor`, then `treasury doctor --repair`, or restore a copy"
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Read a table's log or files: WorkspaceDamaged names it where that fails."""
+    try:
+        yield
+    except (DeltaError, OSError, ValueError) as error:
+        problem = "is not there" if isinstance(error, TableNotFoundError) else f"({error})"
+        raise WorkspaceDamaged(
+            f"the stored table {folder} does not read {problem}", do=REPAIR
+        ) from error
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Change something on disk: StorageError says whether the disk is full or may not be written.
+
+    Nothing that is written here counts before a commit names it.
+    """
+    try:
+        yield
+    except (DeltaError, OSError) as error:
+        raise StorageError(
+            f"{folder} cannot be written: {_problem(error)}", do=_remedy(error)
+        ) from error
+
+
+_SAYS = {
+    errno.ENOSPC: ("No space left", "the disk is full", "free disk space"),
+    errno.EDQUOT: ("quota exceeded", "your share of the disk is full", "free disk space"),
+    errno.EROFS: ("Read-only file system", "the disk is read-only", "use a folder on another disk"),
+    errno.EACCES: (
+        "Permission denied",
+        "you may not write there",
+        "get the right to write to it, or use another folder",
+    ),
+    errno.EFBIG: ("File too large", "a file may not become that large", "raise the limit"),
+}
+
+
+def _problem(error: Exception) -> str:
+    return next((problem for _, problem, _ in _known(error)), str(error))
+
+
+def _remedy(error: Exception) -> str:
+    what = next((remedy for _, _, remedy in _known(error)), "check that it may be written to")
+    return f"{what}, then run this again; what was stored is unchanged"
+
+
+def _known(error: Exception) -> Iterator[tuple[str, str, str]]:
+    """A storage library says what the system said in words only."""
+    for number, row in _SAYS.items():
+        if getattr(error, "errno", None) == number or row[0] in str(error):
+            yield row

@@ -1,0 +1,89 @@
+"""Pinned commits: what a closed period was made from stays readable, file by file, for good.
+
+A pin is a small file that names every Parquet file of a commit, so it needs neither the log of a
+table nor any later version of it. Upkeep removes no file that a pin names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treasury.errors import WorkspaceDamaged
+from treasury.lake import delta, disk
+from treasury.lake.commits import Commit
+
+__all__ = ["PINS", "Pin", "add_pin", "all_pins", "remove_pin"]
+
+PINS: Final = "pins"
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """A commit that is kept, why, since when, and its tables; paths are below the lake's folder."""
+
+    commit: Commit
+    why: str
+    pinned_at: datetime
+    tables: dict[str, delta.StoredTable]
+
+    def opened(self, folder: Path) -> Mapping[tuple[str, int], delta.StoredTable]:
+        """Its tables, by name and version, with paths as they are opened."""
+        return {
+            (name, table.version): delta.with_paths(table, _within(folder))
+            for name, table in self.tables.items()
+        }
+
+
+def add_pin(
+    folder: Path, commit: Commit, why: str, now: datetime, tables: Mapping[str, delta.StoredTable]
+) -> Pin:
+    """Pin a commit whose tables are these; a commit that is pinned stays as it was pinned."""
+    path = folder / PINS / f"{commit.number}.json"
+    if path.is_file():
+        return _read(path)
+    kept = {name: delta.with_paths(table, _below(folder)) for name, table in tables.items()}
+    pin = Pin(commit, why, now, kept)
+    with disk.writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".new")
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(pin), indent=1))
+        os.replace(draft, path)
+    return pin
+
+
+def remove_pin(folder: Path, number: int) -> bool:
+    """Let a commit go; whether it was pinned."""
+    path = folder / PINS / f"{number}.json"
+    there = path.is_file()
+    with disk.writing(path):
+        path.unlink(missing_ok=True)
+    return there
+
+
+def all_pins(folder: Path) -> list[Pin]:
+    """The pins, by commit."""
+    pins = [_read(path) for path in (folder / PINS).glob("*.json")]
+    return sorted(pins, key=lambda pin: pin.commit.number)
+
+
+def _within(folder: Path) -> Callable[[str], str]:
+    return lambda path: str(folder / path)
+
+
+def _below(folder: Path) -> Callable[[str], str]:
+    return lambda path: Path(path).relative_to(folder).as_posix()
+
+
+def _read(path: Path) -> Pin:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Pin)
+    except (OSError, msgspec.DecodeError) as error:
+        raise WorkspaceDamaged(
+            f"the pin {path} does not read ({error})",
+            do="restore the file from a copy: no stored file is removed while it does not read",
+        ) from error

@@ -1,0 +1,57 @@
+"""`treasury.duckdb`: the lake for any program that speaks DuckDB, as views and nothing else.
+
+The file holds no rows, only views over the Parquet files of one commit. It is made beside its place
+and moved there in one step, so whoever opens it sees one commit whole; who has it open keeps what
+was open.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from treasury.errors import StorageError
+from treasury.lake import disk, engine
+
+__all__ = ["FILE_NAME", "publish"]
+
+FILE_NAME: Final = "treasury.duckdb"
+
+# Readable by every DuckDB since 1.0.
+_STORAGE: Final = "v1.0.0"
+
+
+def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
+    """Write `treasury.duckdb` in `folder` anew, with these views; `about` is its comment."""
+    path = folder / FILE_NAME
+    draft = folder / f".{FILE_NAME}.{os.getpid()}"
+    try:
+        with disk.writing(path):
+            for leftover in folder.glob(f".{FILE_NAME}.*"):
+                leftover.unlink()
+            _write(draft, views, about)
+            os.replace(draft, path)
+    except (StorageError, duckdb.Error) as error:
+        raise StorageError(
+            f"{path} could not be refreshed ({getattr(error, 'what', error)})",
+            do="what was to be stored is stored; free disk space, and the next commit refreshes it",
+        ) from error
+    return path
+
+
+def _write(draft: Path, views: Mapping[str, str], about: str) -> None:
+    place = engine.literal(str(draft))
+    with engine.connect() as connection:
+        connection.execute(f"ATTACH {place} AS made (STORAGE_VERSION '{_STORAGE}')")
+        connection.execute("USE made")
+        connection.execute("BEGIN")
+        for name, select in views.items():
+            connection.execute(f"CREATE VIEW {engine.quoted(name)} AS {select}")
+            connection.execute(f"COMMENT ON VIEW {engine.quoted(name)} IS {engine.literal(about)}")
+        connection.execute("COMMIT")
+        connection.execute("USE memory")
+        connection.execute("DETACH made")

@@ -1,0 +1,81 @@
+"""Upkeep: few files, few log entries, nothing kept that nobody can ask for.
+
+Small files are joined step by step: once there are more than a few below half a size, they become
+files of that size, so a row is rewritten a handful of times in its life and a table of any age has
+few files. A file is removed when no kept commit, no pin and no reader names it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treasury.lake import delta, disk
+from treasury.lake.commits import COMMITS, Commit
+from treasury.lake.pins import Pin
+
+__all__ = ["FEW", "Swept", "joined", "sweep"]
+
+FEW: Final = 16
+SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """What a sweep removed."""
+
+    files: int = 0
+    size: int = 0
+    log_entries: int = 0
+
+
+def joined(folder: Path, version: int) -> int:
+    """Join the small files of a table where there are too many; its version then."""
+    files = delta.load(folder, version).files
+    for size in SIZES:
+        small = Counter(file.is_open for file in files if file.size < size // 2)
+        if max(small.values(), default=0) > FEW:
+            return delta.compact(folder, size)
+    return version
+
+
+def sweep(folder: Path, kept: Iterable[Commit], pins: Iterable[Pin], older: datetime) -> Swept:
+    """Remove from the lake in `folder` what neither these commits nor these pins name.
+
+    A file that was written after `older` stays: a reader without a lease may be at it.
+    """
+    commits = list(kept)
+    pinned = {
+        folder / file.path for pin in pins for table in pin.tables.values() for file in table.files
+    }
+    names = sorted({name for commit in commits for name in commit.versions} | {COMMITS})
+    total = Swept()
+    for name in names:
+        versions = {c.versions[name] for c in commits if name in c.versions}
+        if name == COMMITS:
+            newest = delta.newest(folder / COMMITS)
+            versions = set(range(max(newest - len(commits), 0), newest + 1))
+        swept = _swept(folder / name, versions, pinned, older)
+        total = Swept(*(a + b for a, b in zip(_all(total), _all(swept), strict=True)))
+    return total
+
+
+def _all(swept: Swept) -> tuple[int, ...]:
+    return msgspec.structs.astuple(swept)
+
+
+def _swept(folder: Path, versions: set[int], pinned: set[Path], older: datetime) -> Swept:
+    named = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
+    files = size = 0
+    for path in delta.data_files(folder):
+        known = path.stat()
+        if path in named or path in pinned or known.st_mtime >= older.timestamp():
+            continue
+        with disk.writing(path):
+            path.unlink()
+        files, size = files + 1, size + known.st_size
+    return Swept(files, size, delta.trim_log(folder, min(versions)))
