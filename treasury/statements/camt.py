@@ -1,15 +1,15 @@
 """Reads camt.052, .053 and .054 of any version, entry by entry, in memory that does not grow.
 
-Each row's `raw` is its entry as XML with only that row's detail in it. An entry is serialised once,
-its values are picked by the shape of its tags (`shape`), and the rules of `entries` make rows of
-them. The element is then dropped.
+Each row's `raw` is its entry as XML with only that row's detail in it. An entry is cut out of the
+text once, its values are picked by the shape of its tags (`shape`), and the rules of `entries` make
+rows of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -18,10 +18,12 @@ import pyarrow as pa
 from treasury.errors import InputError, StatementError
 from treasury.statements import camt_paths
 from treasury.statements.camt_statement import CamtStatement
+from treasury.statements.draft import MOST_PROBLEMS
 from treasury.statements.identity import Ordinals
 from treasury.statements.rows import EntryRow, Problem, StatementRow, entry_batch
 from treasury.statements.shape import Reader
-from treasury.statements.xml import Element, Pull, Source, local_name, serialise
+from treasury.statements.stream import Source, Stream
+from treasury.statements.xml import Cut
 
 __all__ = ["CamtFile"]
 
@@ -34,10 +36,8 @@ _MESSAGES: Final = {
 _MESSAGE: Final = "BkToCstmr"
 
 _BATCH: Final = 1024
-_KEPT_DETAILS: Final = 256
 _MOST_DETAILS: Final = 100_000
 _MOST_STATEMENTS: Final = 50_000
-_MOST_PROBLEMS: Final = 1000
 
 
 class CamtFile:
@@ -52,201 +52,133 @@ class CamtFile:
         self.format = ""
         self.statements: tuple[StatementRow, ...] = ()
         self.problems: list[Problem] = []
-        self._source = _Hashing(source)
+        self._source = source if isinstance(source, Stream) else Stream(source)
         self._reader = Reader(camt_paths.ENTRY)
+        self._group = Reader(camt_paths.GROUP)
         self._message_id: str | None = None
         self._ids = Ordinals()
         self._places: Counter[str] = Counter()
-        self._container: Element | None = None
-        self._statement: CamtStatement | None = None
-        self._entries = 0
-        self._details = _Details(file_name)
         self._done: list[StatementRow] = []
-        self._used: Element | None = None
 
     @property
     def sha256(self) -> str:
         """SHA-256 of the file's bytes, once they are all read."""
-        return self._source.digest.hexdigest()
+        return self._source.sha256
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
         rows: list[EntryRow] = []
-        pull = Pull(self._source, self.file_name, ("GrpHdr", "Ntry", "TxDtls", *_FORMATS))
-        for element in pull:
-            if self._take(element, rows):
-                pull.used()
-            if len(rows) >= _BATCH:
-                yield entry_batch(rows)
-                rows = []
-        self._finish(pull.root)
+        cut = Cut(
+            self._source,
+            self.file_name,
+            lambda name, parent: name in _FORMATS and parent.startswith(_MESSAGE),
+            entry="Ntry",
+            detail="TxDtls",
+            outside=("GrpHdr",),
+        )
+        statement: CamtStatement | None = None
+        entries = 0
+        for piece in cut:
+            if piece.kind == "entry" and statement is not None:
+                entries += 1
+                self._take_entry(statement, piece.text, f"Ntry[{entries}]", cut, rows)
+                if len(rows) >= _BATCH:
+                    yield entry_batch(rows)
+                    rows = []
+            elif piece.kind == "part" and statement is not None:
+                statement.part(piece.name, piece.text)
+            elif piece.kind == "begin":
+                statement, entries = self._begin(piece.name), 0
+            elif piece.kind == "end" and statement is not None:
+                self._end(statement, piece.name)
+            elif piece.kind == "outside":
+                self._message_id = self._group.read(piece.text).working.get("message_id")
+        self._finish(cut)
         if rows:
             yield entry_batch(rows)
 
-    def _take(self, element: Element, rows: list[EntryRow]) -> bool:
-        """Use a finished element; False where it stands in a place without a meaning."""
-        name = local_name(element)
-        if name == "TxDtls":
-            return self._details.count(element)
-        if name == "Ntry":
-            return self._take_entry(element, rows)
-        if name == "GrpHdr":
-            self._message_id = element.findtext("{*}MsgId") or None
-            return False
-        return self._take_statement(element, name)
+    def _begin(self, name: str) -> CamtStatement:
+        self._places[name] += 1
+        place = f"{name}[{self._places[name]}]"
+        return CamtStatement(
+            name, _FORMATS[name], place, self.file_name, self._message_id, self._ids
+        )
 
-    def _take_entry(self, element: Element, rows: list[EntryRow]) -> bool:
-        container = element.getparent()
-        if container is None or not (container is self._container or _is_statement(container)):
-            return False
-        statement = self._statement_of(container)
-        self._entries += 1
-        position = f"Ntry[{self._entries}]"
-        raws = self._details.split(element)
+    def _take_entry(
+        self, statement: CamtStatement, text: str, position: str, cut: Cut, rows: list[EntryRow]
+    ) -> None:
         try:
-            rows.extend(statement.entry_rows(self._reader, raws, position))
+            rows.extend(statement.entry_rows(self._reader, self._split(text), position))
         except InputError as error:
-            statement.lost(position, error.what, element.sourceline)
-        self._drop(element)
-        return True
+            if isinstance(error, StatementError):
+                raise
+            statement.lost(position, error.what, cut.line)
 
-    def _take_statement(self, element: Element, name: str) -> bool:
-        if not _is_statement(element):
-            return False
-        statement = self._statement_of(element)
-        self._done.append(statement.finish(element))
-        self.problems += statement.problems[: _MOST_PROBLEMS - len(self.problems)]
+    def _end(self, statement: CamtStatement, name: str) -> None:
+        self._done.append(statement.finish())
+        self.problems += statement.problems[: MOST_PROBLEMS - len(self.problems)]
         if len(self._done) > _MOST_STATEMENTS:
             raise StatementError(
                 f"{self.file_name}: more than {_MOST_STATEMENTS} statements in one file",
                 do="ask the bank for smaller files; nothing of it was stored",
             )
         self.format = self.format or _FORMATS[name]
-        self._container = self._statement = None
-        self._drop(element)
-        return True
 
-    def _statement_of(self, container: Element) -> CamtStatement:
-        if self._statement is None or container is not self._container:
-            name = local_name(container)
-            self._places[name] += 1
-            self._container = container
-            self._entries = 0
-            self._statement = CamtStatement(
-                container,
-                f"{name}[{self._places[name]}]",
-                self.file_name,
-                self._message_id,
-                self._ids,
-            )
-        return self._statement
-
-    def _drop(self, element: Element) -> None:
-        """Free the element used before; the parser may still be at the end of this one."""
-        used = self._used
-        parent = used.getparent() if used is not None else None
-        if used is not None and parent is not None:
-            parent.remove(used)
-        self._used = element
-
-    def _finish(self, root: Element) -> None:
-        found = {self.format, *(_format_of(e) for e in (root, *root))} - {""}
+    def _finish(self, cut: Cut) -> None:
+        said = {_format_of(name) for name in cut.roots}
+        said |= {f for f in _FORMATS.values() if any(f in space for space in cut.spaces)}
+        found = sorted({self.format, *said} - {""})
         if not found:
             raise StatementError(
                 f"{self.file_name}: XML, but not a bank statement (camt.052, .053 or .054)",
                 do="give a statement as the bank sends it",
             )
-        self.format = self.format or found.pop()
+        self.format = self.format or found[0]
         self.statements = tuple(
             msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
         )
         if not self._done:
             self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
 
-
-class _Details:
-    """The transaction details of the entry being read.
-
-    Almost every entry has one, and its XML is that of the entry. A batch has many: they are taken
-    out of the tree as they come, and each is put back alone into the entry's text at the end.
-    """
-
-    def __init__(self, file_name: str) -> None:
-        self._file_name = file_name
-        self._count = 0
-        self._taken: list[str] = []
-
-    def count(self, detail: Element) -> bool:
-        """Note a finished detail; True where that freed memory."""
-        self._count += 1
-        if self._count % _KEPT_DETAILS:
-            return False
-        entry = next(detail.iterancestors("{*}Ntry"), None)
-        if entry is None or not _is_statement(entry.getparent()):
-            return False
-        self._take(entry, up_to=detail)
-        if len(self._taken) > _MOST_DETAILS:
+    def _split(self, entry: str) -> list[str]:
+        """The entry's XML once for each of its details, with only that one in it."""
+        if entry.count("TxDtls>") <= 2:
+            return [entry]
+        around, details = _apart(entry)
+        if len(details) > _MOST_DETAILS:
             raise StatementError(
-                f"{self._file_name}: more than {_MOST_DETAILS} details in one entry",
+                f"{self.file_name}: more than {_MOST_DETAILS} details in one entry",
                 do="ask the bank to split the batch; nothing of it was stored",
             )
-        return True
-
-    def split(self, entry: Element) -> list[str]:
-        """The entry's XML once for each of its details, with only that one in it."""
-        count, self._count = self._count, 0
-        if count <= 1:
-            return [serialise(entry)]
-        mark = self._take(entry, up_to=None)
-        taken, self._taken = self._taken, []
-        if mark is None:
-            return [serialise(entry)]
-        before, _, after = serialise(entry).partition(_mark_text(mark))
-        return [f"{before}{detail}{after}" for detail in taken]
-
-    def _take(self, entry: Element, up_to: Element | None) -> Element | None:
-        """Take the details before `up_to` out; the first stays, empty, to mark the place."""
-        found = [*entry.iterfind("{*}NtryDtls/{*}TxDtls"), *entry.iterfind("{*}TxDtls")]
-        mark = found[0] if found else None
-        fresh = found[1:] if self._taken else found
-        for detail in fresh:
-            if detail is up_to:
-                break  # what follows may not have been read to its end
-            self._taken.append(serialise(detail))
-            parent = detail.getparent()
-            if detail is mark or parent is None:
-                detail.clear()
-            else:
-                parent.remove(detail)
-        return mark
+        if len(details) <= 1:
+            return [entry]
+        before, after = around
+        return [f"{before}{detail}{after}" for detail in details]
 
 
-class _Hashing:
-    """A file that hashes what is read of it."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self.digest = sha256()
-
-    def read(self, size: int, /) -> bytes:
-        chunk = self._source.read(size)
-        self.digest.update(chunk)
-        return chunk
+_DETAIL: Final = re.compile(
+    r"""<(/?)(?:[^\s/>"'=<:]+:)?TxDtls(?:\s(?:[^>"']|"[^"]*"|'[^']*')*|/)?>"""
+)
 
 
-def _mark_text(mark: Element) -> str:
-    return f"<{mark.prefix}:TxDtls/>" if mark.prefix else "<TxDtls/>"
+def _apart(entry: str) -> tuple[tuple[str, str], list[str]]:
+    """What stands before and after the details of an entry, and each of them."""
+    details: list[str] = []
+    rest: list[str] = []
+    depth = behind = begin = 0
+    for tag in _DETAIL.finditer(entry):
+        if not tag[1] and depth == 0:
+            begin = tag.start()
+            rest.append(entry[behind:begin])
+        alone = tag[0].endswith("/>")
+        depth += 0 if alone else -1 if tag[1] else 1
+        if depth <= 0:
+            depth, behind = 0, tag.end()
+            details.append(entry[begin:behind])
+    between = (text for text in rest[1:] if text.strip())
+    return ((rest[0] if rest else entry), "".join((*between, entry[behind:]))), details
 
 
-def _is_statement(element: Element | None) -> bool:
-    if element is None or local_name(element) not in _FORMATS:
-        return False
-    parent = element.getparent()
-    return parent is not None and local_name(parent).startswith(_MESSAGE)
-
-
-def _format_of(element: Element) -> str:
-    """The format that a message element, or the namespace of the document, says it is."""
-    by_name = next((f for m, f in _MESSAGES.items() if local_name(element).startswith(m)), "")
-    space = str(element.tag).partition("}")[0]
-    return by_name or next((f for f in _FORMATS.values() if f in space), "")
+def _format_of(element: str) -> str:
+    """The format that a message's element says it is."""
+    return next((f for m, f in _MESSAGES.items() if element.startswith(m)), "")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BALANCE", "ENTRY", "STATEMENT"]
+__all__ = ["BALANCE", "ENTRY", "GROUP", "STATEMENT"]
 
 _ACCOUNT: Final = ("Id/IBAN", "Id/Othr/Id", "Id/BBAN", "Id/UPIC", "Id/PrtryAcct/Id")
 _PARTY: Final = ("Nm", "Pty/Nm", "Agt/FinInstnId/Nm")
@@ -28,12 +28,21 @@ def _each(prefix: str, tails: tuple[str, ...], name: str) -> dict[str, str]:
     return {f"{prefix}/{tail}": name for tail in tails}
 
 
+GROUP: Final = {"MsgId": ".message_id"}
+
 STATEMENT: Final = {
     "Id": ".bank_statement_id",
     "ElctrncSeqNb": ".sequence_number",
     "LglSeqNb": ".legal_sequence_number",
     "StmtPgntn/PgNb": ".page",
     "RptPgntn/PgNb": ".page",
+    "StmtPgntn/LastPgInd": ".is_last_page",
+    "RptPgntn/LastPgInd": ".is_last_page",
+    "TxsSummry/TtlNtries/NbOfNtries": ".stated_entries",
+    "TxsSummry/TtlCdtNtries/NbOfNtries": ".stated_credits",
+    "TxsSummry/TtlCdtNtries/Sum": ".stated_credit_sum",
+    "TxsSummry/TtlDbtNtries/NbOfNtries": ".stated_debits",
+    "TxsSummry/TtlDbtNtries/Sum": ".stated_debit_sum",
     "CreDtTm": ".created_at",
     "FrToDt/FrDtTm": ".from_date",
     "FrToDt/FrDt": ".from_date",

@@ -8,191 +8,219 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from decimal import Context, Decimal
+from typing import Final
 
 from treasury.errors import InputError
-from treasury.money import parse_amount
+from treasury.money import format_amount, parse_amount
 from treasury.statements import camt_paths
-from treasury.statements.entries import Setting, entry_rows, movement, shares
-from treasury.statements.identity import Ordinals, content_id, entry_id
-from treasury.statements.proof import Balance, Tally, closing_balance, opening_balance
+from treasury.statements.draft import Draft, Head
+from treasury.statements.entries import Movement, Setting, entry_rows, movement, shares
+from treasury.statements.identity import Ordinals
+from treasury.statements.proof import Balance, closing_balance
 from treasury.statements.rows import EntryRow, Problem, StatementRow
 from treasury.statements.shape import Fields, Reader
 from treasury.statements.values import account_number, day, instant, reference
-from treasury.statements.xml import Element, local_name, serialise
 
 __all__ = ["CamtStatement"]
 
-_HEAD = Reader(camt_paths.STATEMENT)
-_BALANCE = Reader(camt_paths.BALANCE)
-_MOST_PROBLEMS = 1000
+_HEAD: Final = Reader(camt_paths.STATEMENT)
+_BALANCE: Final = Reader(camt_paths.BALANCE)
 
 
 class CamtStatement:
-    """A statement, begun with the head that stands before its first entry.
+    """A statement whose parts are handed over in the order of the file.
 
     `place` is where it is in the file (`Stmt[1]`), `ids` counts the statements of the file that
     cannot be told apart.
     """
 
     def __init__(
-        self, container: Element, place: str, file_name: str, message_id: str | None, ids: Ordinals
+        self,
+        name: str,
+        form: str,
+        place: str,
+        file_name: str,
+        message_id: str | None,
+        ids: Ordinals,
     ) -> None:
-        self.problems: list[Problem] = []
+        self._name = name
+        self._format = form
         self._place = place
         self._file_name = file_name
         self._message_id = message_id
-        self._tally = Tally()
-        head = _head(container, to_first_entry=True)
-        self._texts = _HEAD.read(_text(container, head)).working
-        self._balances = tuple(self._read_balances(head))
-        self._account = self._read_account()
-        self._currency = self._read_currency()
-        self._opening = opening_balance(self._balances, self._currency)
-        self._closing = closing_balance(self._balances, self._currency)
-        self._from, self._to = self._day("from_date"), self._day("to_date")
-        self._setting = Setting(self._account, self._currency, self._fallback_day(), file_name)
-        self._tally.currency = self._currency
-        self._ordinals = Ordinals()
-        self._rows = 0
-        self._id = self._statement_id(ids)
-        if self._account is None:
-            self._problem("", "the statement names no account")
+        self._ids = ids
+        self._parts: list[tuple[str, str]] = []
+        self._begun: tuple[Draft, Setting] | None = None
+        self._texts: dict[str, str] = {}
+        self._counts = {"CRDT": 0, "DBIT": 0}
+        self._sums = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What a person should know about it."""
+        return self._draft.problems
+
+    @property
+    def _draft(self) -> Draft:
+        return self._start()[0]
+
+    def part(self, name: str, text: str) -> None:
+        """An element of the statement that is no entry."""
+        self._parts.append((name, text))
 
     def entry_rows(self, reader: Reader, raws: Sequence[str], position: str) -> list[EntryRow]:
         """The rows of one entry, each `raw` being the entry with one of its details.
 
         InputError where the entry cannot be read; `lost` then says so in the proof.
         """
+        draft, setting = self._begun or self._start()
         details = [reader.read(raw) for raw in raws]
-        entry = movement(details[0], self._setting)
+        entry = movement(details[0], setting)
         parts, mismatch = shares(entry, details)
-        rows = entry_rows(entry, details, parts, self._setting)
+        rows = entry_rows(entry, details, parts, setting)
         if entry.is_booked:
-            self._tally.add(entry.amount, entry.currency, entry.direction)
+            draft.tally.add(entry.amount, entry.currency, entry.direction)
+        self._count(entry)
         if mismatch is not None:
-            self._problem(position, mismatch)
-        self._complete(rows, details, raws, position)
+            draft.problem(position, mismatch)
+        if len(rows) == 1:
+            row = rows[0]
+            draft.take(row, row.account_servicer_reference, position, raws[0])
+        else:
+            _take_all(draft, rows, details, raws, position)
         return rows
 
     def lost(self, position: str, why: str, line: int | None) -> None:
         """Note an entry that could not be read."""
-        self._problem(position, f"entry not read: {why}", line)
+        self._draft.lost(position, why, line)
 
-    def finish(self, container: Element) -> StatementRow:
+    def finish(self) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
-        texts = self._texts
-        proved, proof = self._tally.result(self._opening, self._closing)
-        opening, closing = self._opening, self._closing
-        return StatementRow(
-            statement_id=self._id,
+        draft = self._draft
+        self._check_summary(draft)
+        return draft.finish(self._text())
+
+    def _start(self) -> tuple[Draft, Setting]:
+        """The statement as its parts so far describe it: they stand before its entries."""
+        if self._begun is not None:
+            return self._begun
+        self._texts = texts = _HEAD.read(self._text()).working
+        found = list(self._read_balances())
+        balances = [balance for balance, _ in found if balance is not None]
+        account = texts.get("account")
+        currency = texts.get("currency") or next((b.currency for b in balances), None)
+        days, wrong = self._days("from_date", "to_date")
+        head = Head(
             file_name=self._file_name,
-            file_sha256="",
+            format=self._format,
+            place=self._place,
             message_id=self._message_id,
             bank_statement_id=reference(texts.get("bank_statement_id")),
-            sequence_number=self._sequence_number(),
-            account=self._account,
+            sequence_number=_number(
+                texts.get("sequence_number") or texts.get("legal_sequence_number")
+            ),
+            account=None if account is None else account_number(account),
             account_name=texts.get("account_name") or texts.get("owner_name"),
             servicer_bic=texts.get("servicer_bic"),
-            currency=self._currency or self._tally.currency,
-            from_date=self._from,
-            to_date=self._to,
+            currency=currency,
+            from_date=days[0],
+            to_date=days[1],
             created_at=instant(texts.get("created_at")),
-            opening_balance=opening.amount if opening else None,
-            opening_date=opening.day if opening else None,
-            closing_balance=closing.amount if closing else None,
-            closing_date=closing.day if closing else None,
-            entry_count=self._rows,
-            credit_total=self._tally.credits,
-            debit_total=self._tally.debits,
-            proved=proved,
-            proof=proof,
-            raw=_text(container, _head(container, to_first_entry=False)),
+            balances=balances,
+            told_apart_by=tuple(texts.get(name) for name in _TELLS_APART),
+            is_page=texts.get("is_last_page") == "false",
         )
+        draft = Draft(head, self._ids)
+        for problem in [*wrong, *(problem for _, problem in found if problem)]:
+            draft.problem(*problem)
+        setting = Setting(head.account, currency, _fallback_day(head), self._file_name)
+        self._begun = draft, setting
+        return self._begun
 
-    def _complete(
-        self, rows: list[EntryRow], details: list[Fields], raws: Sequence[str], position: str
-    ) -> None:
-        alone = len(rows) == 1
-        for number, (row, fields, raw) in enumerate(zip(rows, details, raws, strict=True), 1):
-            self._rows += 1
-            row.statement_id = self._id
-            row.ordinal = self._rows
-            row.position = position if alone else f"{position}/TxDtls[{number}]"
-            row.raw = raw
-            own = row.account_servicer_reference
-            if not alone:
-                own = reference(fields.working.get("servicer_reference"))
-            row.entry_id = entry_id(row, own, self._ordinals)
+    def _text(self) -> str:
+        return f"<{self._name}>{''.join(text for _, text in self._parts)}</{self._name}>"
 
-    def _statement_id(self, ids: Ordinals) -> str:
-        names = ("bank_statement_id", "sequence_number", "legal_sequence_number", "page")
-        times = ("from_date", "to_date", "created_at")
-        key = content_id(
-            (
-                self._account,
-                self._currency,
-                *(self._texts.get(name) for name in (*names, *times)),
-                *((b.code, b.amount.normalize(), b.currency, b.day) for b in self._balances),
-            )
-        )
-        ordinal = ids.next(key)
-        return key if ordinal == 0 else content_id((key, ordinal))
-
-    def _read_balances(self, head: list[Element]) -> Iterator[Balance]:
-        balances = [part for part in head if local_name(part) == "Bal"]
-        for number, element in enumerate(balances, 1):
-            texts = _BALANCE.read(serialise(element)).working
+    def _read_balances(self) -> Iterator[tuple[Balance | None, tuple[str, str] | None]]:
+        texts = [text for name, text in self._parts if name == "Bal"]
+        for number, text in enumerate(texts, 1):
             try:
-                yield _balance(texts)
+                yield _balance(_BALANCE.read(text).working), None
             except InputError as error:
-                self._problem(f"Bal[{number}]", f"balance not read: {error.what}")
+                yield None, (f"Bal[{number}]", f"balance not read: {error.what}")
 
-    def _read_account(self) -> str | None:
-        text = self._texts.get("account")
-        return None if text is None else account_number(text)
+    def _days(self, *names: str) -> tuple[list[date | None], list[tuple[str, str]]]:
+        days: list[date | None] = []
+        wrong: list[tuple[str, str]] = []
+        for name in names:
+            text = self._texts.get(name)
+            try:
+                days.append(None if text is None else day(text))
+            except InputError as error:
+                days.append(None)
+                wrong.append(("FrToDt", error.what))
+        return days, wrong
 
-    def _read_currency(self) -> str | None:
-        stated = self._texts.get("currency")
-        return stated or next((balance.currency for balance in self._balances), None)
+    def _count(self, entry: Movement) -> None:
+        if entry.status != "INFO":
+            way = entry.direction
+            self._counts[way] += 1
+            self._sums[way] = _EXACT.add(self._sums[way], entry.amount)
 
-    def _day(self, name: str) -> date | None:
-        text = self._texts.get(name)
-        try:
-            return None if text is None else day(text)
-        except InputError as error:
-            self._problem("FrToDt", error.what)
-            return None
-
-    def _fallback_day(self) -> date | None:
-        closing = self._closing.day if self._closing else None
-        created = instant(self._texts.get("created_at"))
-        return self._to or closing or (created.date() if created else None)
-
-    def _sequence_number(self) -> int | None:
-        text = self._texts.get("sequence_number") or self._texts.get("legal_sequence_number")
-        return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
-
-    def _problem(self, position: str, what: str, line: int | None = None) -> None:
-        place = f"{self._place}/{position}" if position else self._place
-        if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(Problem(self._file_name, place, what, line))
-        self._tally.fail(f"{position}: {what}" if position else what)
-
-
-def _head(container: Element, *, to_first_entry: bool) -> list[Element]:
-    """The statement's parts but its entries; of a statement being read, what came before them."""
-    parts = []
-    for child in container:
-        if local_name(child) != "Ntry":
-            parts.append(child)
-        elif to_first_entry:
-            break
-    return parts
+    def _check_summary(self, draft: Draft) -> None:
+        """The bank's own count and sums, where it states them."""
+        counts, sums, currency = self._counts, self._sums, draft.head.currency or "EUR"
+        checks = (
+            ("stated_entries", sum(counts.values()), _number),
+            ("stated_credits", counts["CRDT"], _number),
+            ("stated_debits", counts["DBIT"], _number),
+            ("stated_credit_sum", sums["CRDT"], _sum),
+            ("stated_debit_sum", sums["DBIT"], _sum),
+        )
+        for name, read, as_value in checks:
+            stated = as_value(self._texts.get(name))
+            if stated is not None and stated != read:
+                shown = format_amount(read, currency) if isinstance(read, Decimal) else str(read)
+                draft.note(
+                    "TxsSummry",
+                    f"{_SUMMARY[name]}: the bank says {self._texts[name][:40]}, read {shown}",
+                )
 
 
-def _text(container: Element, parts: list[Element]) -> str:
-    name = local_name(container)
-    return f"<{name}>{''.join(map(serialise, parts))}</{name}>"
+_EXACT: Final = Context(prec=80)
+_TELLS_APART: Final = ("legal_sequence_number", "page", "from_date", "to_date")
+_SUMMARY: Final = {
+    "stated_entries": "number of entries",
+    "stated_credits": "number of credits",
+    "stated_debits": "number of debits",
+    "stated_credit_sum": "sum of credits",
+    "stated_debit_sum": "sum of debits",
+}
+
+
+def _take_all(
+    draft: Draft, rows: list[EntryRow], details: list[Fields], raws: Sequence[str], position: str
+) -> None:
+    for number, (row, fields, raw) in enumerate(zip(rows, details, raws, strict=True), 1):
+        own = reference(fields.working.get("servicer_reference"))
+        draft.take(row, own, f"{position}/TxDtls[{number}]", raw)
+
+
+def _fallback_day(head: Head) -> date | None:
+    closing = closing_balance(head.balances, head.currency)
+    created = head.created_at.date() if head.created_at else None
+    return head.to_date or (closing.day if closing else None) or created
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _sum(text: str | None) -> Decimal | None:
+    try:
+        return None if text is None else parse_amount(text)
+    except InputError:
+        return None  # a sum that cannot be read proves nothing; `raw` keeps it
 
 
 def _balance(texts: dict[str, str]) -> Balance:

@@ -8,6 +8,7 @@ named in `inferred`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date
 from decimal import Context, Decimal
@@ -25,6 +26,8 @@ __all__ = ["Movement", "Setting", "Share", "entry_rows", "movement", "shares"]
 
 _EXACT: Final = Context(prec=80)
 _DIRECTIONS: Final = frozenset({"CRDT", "DBIT"})
+_DIGITS: Final = re.compile(r"[0-9]+\.[0-9]+", re.ASCII)
+_SHORT: Final = 18
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -170,11 +173,15 @@ def _row(
     row.inferred = (*entry.inferred, "amount") if part.is_inferred else entry.inferred
     row.remittance = fields.lists.get("remittance", ())
     row.structured_references = fields.lists.get("structured_references", ())
-    row.bank_transaction_code = _code(texts, "") or _code(texts, "entry_")
+    if "domain" in texts:
+        row.bank_transaction_code = _code(texts, "")
+    elif "entry_domain" in texts:
+        row.bank_transaction_code = _code(texts, "entry_")
     row.proprietary_code = texts.get("proprietary_code") or texts.get("entry_proprietary_code")
     row.additional_information = row.additional_information or texts.get("entry_information")
     _add_references(row, fields, alone=alone)
-    _add_other_amounts(row, fields, alone=alone)
+    if not _OTHER_AMOUNTS.isdisjoint(fields.names) or _in_other_currency(texts, row.currency):
+        _add_other_amounts(row, fields, alone=alone)
     _add_parties(row, is_return=row.is_reversal or "returned" in texts or bool(row.return_reason))
     return row
 
@@ -191,13 +198,26 @@ def _add_references(row: EntryRow, fields: Fields, *, alone: bool) -> None:
     own = reference(texts.get("servicer_reference"))
     whole = reference(texts.get("entry_servicer_reference"))
     row.account_servicer_reference = (whole or own) if alone else (own or whole)
-    for name in fields.columns:
-        if name in _REFERENCES and reference(fields.columns[name]) is None:
+    for name, text in fields.columns.items():
+        if text[0] in "Nn" and name in _REFERENCES and reference(text) is None:
             setattr(row, name, None)
-    row.message_id = row.message_id or reference(texts.get("batch_message_id"))
-    row.payment_information_id = row.payment_information_id or reference(
-        texts.get("batch_payment_information_id")
-    )
+    if not _BATCH.isdisjoint(fields.names):
+        row.message_id = row.message_id or reference(texts.get("batch_message_id"))
+        row.payment_information_id = row.payment_information_id or reference(
+            texts.get("batch_payment_information_id")
+        )
+
+
+_BATCH: Final = frozenset({"batch_message_id", "batch_payment_information_id"})
+_OTHER_AMOUNTS: Final = frozenset(
+    f"{level}{name}"
+    for level in ("", "entry_")
+    for name in ("charges", "charges_record", "instructed", "exchange_rate")
+)
+
+
+def _in_other_currency(texts: dict[str, str], currency: str | None) -> bool:
+    return texts.get("amount_currency", currency) != currency
 
 
 def _add_other_amounts(row: EntryRow, fields: Fields, *, alone: bool) -> None:
@@ -264,11 +284,8 @@ def _add_parties(row: EntryRow, *, is_return: bool) -> None:
         row.original_end_to_end_id = row.end_to_end_id
 
 
-def _code(texts: dict[str, str], level: str) -> str | None:
-    domain = texts.get(f"{level}domain")
-    if domain is None:
-        return None
-    parts = (domain, texts.get(f"{level}family"), texts.get(f"{level}sub_family"))
+def _code(texts: dict[str, str], level: str) -> str:
+    parts = (texts.get(f"{level}{part}") for part in ("domain", "family", "sub_family"))
     return "/".join(part for part in parts if part)
 
 
@@ -284,6 +301,8 @@ def _required(texts: dict[str, str], name: str, what: str) -> str:
 
 
 def _positive(text: str, what: str) -> Decimal:
+    if len(text) < _SHORT and _DIGITS.fullmatch(text):
+        return Decimal(text)  # as nearly every bank writes it
     amount = parse_amount(text, what=what)
     if amount < 0:
         raise InputError(f"{what}: {amount:f} is negative; the direction has its own element")

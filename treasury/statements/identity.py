@@ -1,19 +1,21 @@
 """Which movement is which: the id of an entry that is the same whenever it is read again.
 
-A movement is known by the bank's own reference together with what it moved, else by its content.
-Rows that are alike in all of that are counted within their statement: the second of two twins has
-ordinal 1 in this file and in every other that holds the whole day. Neither the file nor the place
-in it, nor what banks add later (status, value date, free text), is part of the id.
+A movement is known by the bank's own reference together with what it moved, else by its content:
+that is the first part of its id. Its booking day and, for rows alike in all of that, a counter
+within the statement follow: the second of two twins has 1 in this file and in every other that
+holds the whole day. Neither the file nor the place in it, nor what banks add later (status, value
+date, free text), is part of the id.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from hashlib import blake2b
 
 from treasury.statements.rows import EntryRow
 
-__all__ = ["Ordinals", "content_id", "entry_id"]
+__all__ = ["Ordinals", "content_id", "content_of", "entry_id", "id_of"]
 
 
 def content_id(parts: Iterable[object]) -> str:
@@ -42,12 +44,10 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
     charge or a return, so what moved and when is part of the id with it.
     """
     # A statement may repeat a movement as information (INFO); that is not the movement itself.
-    moved = (row.account, row.direction, row.amount, row.currency, row.booking_date)
     kind = "INFO" if row.entry_status == "INFO" else ""
-    content: tuple[object, ...] = (own_reference,)
+    moved = (kind, row.account, row.direction, row.amount, row.currency, own_reference)
     if own_reference is None:
-        content = (
-            None,
+        moved += (
             row.account_servicer_reference,
             row.end_to_end_id,
             row.transaction_id,
@@ -59,9 +59,18 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
             row.counterparty_account,
             row.counterparty_name,
         )
-    key = content_id((kind, *moved, *content))
-    ordinal = ordinals.next(key)
-    return key if ordinal == 0 else content_id((key, ordinal))
+    first = f"{content_id(moved)}.{row.booking_date}"
+    return f"{first}.{ordinals.next(first)}"
+
+
+def content_of(entry_id: str) -> str:
+    """The part of an entry's id that says what moved, without the day and the counter."""
+    return entry_id.partition(".")[0]
+
+
+def id_of(content: str, booked: date | None, ordinal: int) -> str:
+    """The id of a movement with this content on this day, the first being number 0."""
+    return f"{content}.{booked}.{ordinal}"
 
 
 def _squeezed(texts: Iterable[str]) -> str:

@@ -85,15 +85,22 @@ class Tally:
         else:
             self._untold += 1
 
-    def result(self, opening: Balance | None, closing: Balance | None) -> tuple[bool, str]:
-        """Whether the statement is proved, and the sum that holds or everything that fails."""
-        holds, said = self._sum(opening, closing)
+    def result(
+        self, opening: Balance | None, closing: Balance | None, *, is_page: bool = False
+    ) -> tuple[bool, str]:
+        """Whether the statement is proved, and the sum that holds or everything that fails.
+
+        `is_page`: another page follows, so the interim balance at its end is final for the page.
+        """
+        holds, said = self._sum(opening, closing, is_page=is_page)
         failures = [*([] if holds else [said]), *self._failures]
         if self._untold:
             failures.append(f"and {self._untold} more")
         return not failures, "; ".join(failures) or said
 
-    def _sum(self, opening: Balance | None, closing: Balance | None) -> tuple[bool, str]:
+    def _sum(
+        self, opening: Balance | None, closing: Balance | None, *, is_page: bool
+    ) -> tuple[bool, str]:
         if opening is None or closing is None or (opening is closing):
             missing = "closing" if opening and not closing else "opening"
             both = opening is None and closing is None
@@ -110,7 +117,7 @@ class Tally:
         )
         if reached == closing.amount:
             reached_said = format_amount(reached, currency)
-            if closing.code == _INTERIM:
+            if closing.code == _INTERIM and not is_page:
                 return False, f"{sum_said} = interim {reached_said}: more may be booked that day"
             return True, f"{sum_said} = closing {reached_said}"
         off = _EXACT.subtract(closing.amount, reached)

@@ -41,6 +41,7 @@ class StatementRow(msgspec.Struct, frozen=True, kw_only=True):
     statement_id: str
     file_name: str
     file_sha256: str
+    format: str = ""
     message_id: str | None = None
     bank_statement_id: str | None = None
     sequence_number: int | None = None
@@ -55,6 +56,7 @@ class StatementRow(msgspec.Struct, frozen=True, kw_only=True):
     opening_date: date | None = None
     closing_balance: Decimal | None = None
     closing_date: date | None = None
+    balances: Sequence[str] = ()
     entry_count: int = 0
     credit_total: Decimal = Decimal(0)
     debit_total: Decimal = Decimal(0)
@@ -89,6 +91,7 @@ class EntryRow(msgspec.Struct, kw_only=True, gc=False):
     direction: str = ""
     entry_status: str | None = None
     is_reversal: bool = False
+    is_twin: bool = False
     booking_date: date | None = None
     value_date: date | None = None
     remittance: Sequence[str] = ()

@@ -1,7 +1,7 @@
-"""Values out of serialised XML, quickly: the elements of a bank's entries repeat, the text differs.
+"""Values out of XML text, quickly: the elements of a bank's entries repeat, the text differs.
 
-An element as the serialiser writes it has no comments, CDATA or stray `<` and `>`, so cutting at
-those two characters leaves text and tag in turn. The tags in order are its *shape*. Where each
+An element without comments, CDATA and stray `>` can be cut at `<` and `>`, which leaves text and
+tag in turn. The tags in order are its *shape*. Where each
 value stands is worked out once per shape, by a table of paths; the next element of the same shape
 only has its values picked. Elements match by local name: prefix and namespace say nothing reliable.
 """
@@ -24,30 +24,61 @@ part of the name): a rule has to look at it before it goes anywhere.
 """
 
 _MAX_SHAPES: Final = 512
-_CURRENCY: Final = re.compile(r'\sCcy="([^"]*)"')
+_LONGEST_SHAPE: Final = 1 << 14
+_DEEPEST: Final = 64
+_CURRENCY: Final = re.compile(r"""\sCcy\s*=\s*["']([^"']*)["']""")
+_TEXT_OR_TAG: Final = re.compile(r"""<(?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+|<""")
 
 
-class Fields(msgspec.Struct, frozen=True):
+class Fields(msgspec.Struct, frozen=True, gc=False):
     """The values found in one element, by name.
 
     The currency beside an amount `.x` is the working value `x_currency`; beside a list `x*` it is a
-    list of the same length, `x_currency`.
+    list of the same length, `x_currency`. `names` has every name that an element of this shape may
+    give a value to.
     """
 
     columns: dict[str, str]
     working: dict[str, str]
     lists: dict[str, list[str]]
+    names: frozenset[str] = frozenset()
 
 
-_Place = tuple[str, int, str | None]
+_Place = tuple[str, int]
+
+
+class _Single(msgspec.Struct, frozen=True):
+    """Where the single values of one shape stand among the pieces."""
+
+    first: tuple[_Place, ...]
+    again: tuple[_Place, ...]
+    """Further places of a name; they count where the first is empty."""
+    currencies: tuple[tuple[str, int, str], ...]
+    """The currency in the tag of an amount, by the amount's name and place."""
+
+    def pick(self, pieces: list[str], *, escaped: bool) -> dict[str, str]:
+        """The values, white space around them removed, by name."""
+        found = {name: text for name, place in self.first if (text := pieces[place].strip())}
+        for name, place in self.again:
+            if name not in found and (text := pieces[place].strip()):
+                found[name] = text
+        for name, place, currency in self.currencies:
+            if name in found and f"{name}_currency" not in found and pieces[place].strip():
+                found[f"{name}_currency"] = currency
+        if escaped:
+            for name, text in found.items():
+                if "&" in text:
+                    found[name] = _unescape(text)
+        return found
 
 
 class _Shape(msgspec.Struct, frozen=True):
-    """Where the values of one shape stand among the pieces, each with the currency in its tag."""
+    """Where the values of one shape stand."""
 
-    columns: tuple[_Place, ...]
-    working: tuple[_Place, ...]
-    lists: tuple[_Place, ...]
+    columns: _Single
+    working: _Single
+    lists: tuple[tuple[str, int, str | None], ...]
+    names: frozenset[str]
 
 
 class Reader:
@@ -58,32 +89,36 @@ class Reader:
         self._shapes: dict[str, _Shape] = {}
 
     def read(self, raw: str) -> Fields:
-        """The values in an element as `lxml` serialises it, white space around them removed.
+        """The values in an element's text, white space around them removed.
 
         Of several elements that give the same single value the first that is not empty counts.
         """
         pieces = raw.replace("<", ">").split(">")
+        if len(pieces) != 2 * raw.count("<") + 1:
+            pieces = _tamed(raw).replace("<", ">").split(">")
         key = "<".join(pieces[1::2])
         shape = self._shapes.get(key)
         if shape is None:
             shape = self._learn(key, pieces)
-        if "&" in raw:
-            pieces = [_unescape(piece) if "&" in piece else piece for piece in pieces]
-        columns = _picked(pieces, shape.columns)
-        working = _picked(pieces, shape.working)
+        escaped = "&" in raw
         lists: dict[str, list[str]] = {}
         for name, place, currency in shape.lists:
             text = pieces[place].strip()
             if text:
-                lists.setdefault(name, []).append(text)
+                lists.setdefault(name, []).append(_unescape(text) if "&" in text else text)
                 if currency is not None:
                     lists.setdefault(f"{name}_currency", []).append(currency)
-        return Fields(columns, working, lists)
+        return Fields(
+            shape.columns.pick(pieces, escaped=escaped),
+            shape.working.pick(pieces, escaped=escaped),
+            lists,
+            shape.names,
+        )
 
     def _learn(self, key: str, pieces: list[str]) -> _Shape:
-        columns: list[_Place] = []
-        working: list[_Place] = []
-        lists: list[_Place] = []
+        columns: list[tuple[str, int, str | None]] = []
+        working: list[tuple[str, int, str | None]] = []
+        lists: list[tuple[str, int, str | None]] = []
         for path, tag, place in _elements(pieces):
             name = self._paths.get(path, "")
             found = _CURRENCY.search(tag)
@@ -94,22 +129,23 @@ class Reader:
                 working.append((name[1:], place, currency))
             elif name:
                 columns.append((name, place, None))
-        shape = _Shape(tuple(columns), tuple(working), tuple(lists))
+        names = frozenset(name for name, _, _ in (*columns, *working, *lists))
+        shape = _Shape(_single(columns), _single(working), tuple(lists), names)
         if len(self._shapes) >= _MAX_SHAPES:
             self._shapes.clear()  # a file that never repeats itself gains nothing by remembering
-        self._shapes[key] = shape
+        if len(key) <= _LONGEST_SHAPE:
+            self._shapes[key] = shape
         return shape
 
 
-def _picked(pieces: list[str], places: tuple[_Place, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, place, currency in places:
-        text = pieces[place].strip()
-        if text and name not in found:
-            found[name] = text
-            if currency:
-                found[f"{name}_currency"] = currency
-    return found
+def _single(places: list[tuple[str, int, str | None]]) -> _Single:
+    first: dict[str, int] = {}
+    again: list[_Place] = []
+    for name, place, _ in places:
+        if first.setdefault(name, place) != place:
+            again.append((name, place))
+    currencies = tuple((name, place, currency) for name, place, currency in places if currency)
+    return _Single(tuple(first.items()), tuple(again), currencies)
 
 
 def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
@@ -118,24 +154,42 @@ def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
     for place in range(1, len(pieces), 2):
         tag = pieces[place]
         if tag.startswith("/"):
-            path.pop()
+            del path[-1:]  # the text may be looked at before it is known to be well-formed
             continue
-        path.append(tag.split(None, 1)[0].rstrip("/").rpartition(":")[2])
+        if len(path) > _DEEPEST:
+            return
+        path.append((tag.split(None, 1) or [""])[0].rstrip("/").rpartition(":")[2])
         yield "/".join(path[1:]), tag, place + 1
         if tag.endswith("/"):
             path.pop()
 
 
+def _tamed(raw: str) -> str:
+    """The text with each `>` that ends no tag written as a reference, which XML does not ask for."""
+    return "".join(
+        f"<{piece[1:-1].replace('>', '&gt;')}>"
+        if piece[0] == "<" and len(piece) > 1
+        else piece.replace(">", "&gt;").replace("<", "&lt;")
+        for piece in _TEXT_OR_TAG.findall(raw)
+    )
+
+
 def _unescape(text: str) -> str:
-    """What the serialiser escapes: three names and numeric references. The ampersand goes last."""
-    text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
+    """The references that XML knows without a DOCTYPE. The ampersand goes last."""
+    for reference, character in _NAMED:
+        text = text.replace(reference, character)
     if "&#" in text:
         text = _NUMERIC.sub(_character, text)
     return text.replace("&amp;", "&")
 
 
-_NUMERIC: Final = re.compile(r"&#(x?)([0-9A-Fa-f]+);")
+_NAMED: Final = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"))
+_NUMERIC: Final = re.compile(r"&#(x?)([0-9A-Fa-f]{1,9});")
 
 
 def _character(matched: re.Match[str]) -> str:
-    return chr(int(matched[2], 16 if matched[1] else 10))
+    try:
+        code = int(matched[2], 16 if matched[1] else 10)
+    except ValueError:
+        return matched[0]  # letters in a decimal number: no reference at all
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"

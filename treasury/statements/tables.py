@@ -17,9 +17,12 @@ STATEMENTS: Final = Table(
     key=("statement_id",),
     title="Bank statements, each with the proof of its balances",
     columns=(
-        Column("statement_id", TEXT, "our id: a hash of account, the bank's ids, dates, balances"),
+        Column("statement_id", TEXT, "our id: a hash of account, the bank's ids, days, opening"),
         Column("file_name", TEXT, "the file it was read from"),
         Column("file_sha256", TEXT, "SHA-256 of that file's bytes"),
+        Column(
+            "format", TEXT, "camt.052, camt.053, camt.054, MT940, MT942, or CSV and its profile"
+        ),
         Column("message_id", TEXT, "the bank's id of the message", "GrpHdr/MsgId"),
         Column("bank_statement_id", TEXT, "the bank's id of the statement", "Stmt/Id"),
         Column("sequence_number", INTEGER, "the bank's counter", "Stmt/ElctrncSeqNb, LglSeqNb"),
@@ -34,6 +37,7 @@ STATEMENTS: Final = Table(
         Column("opening_date", DATE, "date of that balance", "Stmt/Bal/Dt"),
         Column("closing_balance", AMOUNT, "debit negative", "Stmt/Bal CLBD, ITBD"),
         Column("closing_date", DATE, "date of that balance", "Stmt/Bal/Dt"),
+        Column("balances", TEXTS, "every balance: code, day, currency and amount", "Stmt/Bal"),
         Column("entry_count", INTEGER, "movements read: rows of statement_entries"),
         Column("credit_total", AMOUNT, "booked credits, in the statement's currency"),
         Column("debit_total", AMOUNT, "booked debits, positive, in the statement's currency"),
@@ -72,8 +76,16 @@ STATEMENT_ENTRIES: Final = Table(
         Column("amount", AMOUNT, "never negative; null where not stated", "Ntry/Amt, TxDtls/Amt"),
         Column("currency", TEXT, "currency of the amount", "Ntry/Amt/@Ccy"),
         Column("direction", TEXT, "CRDT into the account, DBIT out of it", "Ntry/CdtDbtInd"),
-        Column("entry_status", TEXT, "BOOK, PDNG or INFO, else as sent", "Ntry/Sts"),
+        Column(
+            "entry_status",
+            TEXT,
+            "BOOK, PDNG or INFO, else as sent; SUPERSEDED once a proved statement has not got it",
+            "Ntry/Sts",
+        ),
         Column("is_reversal", BOOL, "the bank's mark; the direction already says", "Ntry/RvslInd"),
+        Column(
+            "is_twin", BOOL, "another movement is alike in all that tells them apart: for people"
+        ),
         Column("booking_date", DATE, "the bank's day, in its own zone", "Ntry/BookgDt"),
         Column("value_date", DATE, "when it bears interest", "Ntry/ValDt"),
         Column(

@@ -1,0 +1,146 @@
+"""A statement of any format while it is read: its head, the ids of its rows, its running sum.
+
+A reader hands over the head first, then each movement; at the end it has the statement's own row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+import msgspec
+
+from treasury.money import format_amount
+from treasury.statements.identity import Ordinals, content_id, entry_id
+from treasury.statements.proof import Balance, Tally, closing_balance, opening_balance
+from treasury.statements.rows import EntryRow, Problem, StatementRow
+
+__all__ = ["MOST_PROBLEMS", "Draft", "Head"]
+
+MOST_PROBLEMS = 1000
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What a statement says about itself before its movements."""
+
+    file_name: str
+    format: str
+    place: str
+    """Where it is in the file: `Stmt[1]`, `line 3`."""
+    message_id: str | None = None
+    bank_statement_id: str | None = None
+    sequence_number: int | None = None
+    account: str | None = None
+    account_name: str | None = None
+    servicer_bic: str | None = None
+    currency: str | None = None
+    from_date: date | None = None
+    to_date: date | None = None
+    created_at: datetime | None = None
+    balances: Sequence[Balance] = ()
+    told_apart_by: tuple[object, ...] = ()
+    """What else tells it from another statement, as the bank wrote it."""
+    is_page: bool = False
+    """The bank says that another page follows: an interim balance ends this one."""
+
+
+class Draft:
+    """One statement being read; `ids` counts those of the file that cannot be told apart."""
+
+    def __init__(self, head: Head, ids: Ordinals) -> None:
+        self.head = head
+        self.problems: list[Problem] = []
+        self.rows = 0
+        self._balances = list(head.balances)
+        self._tally = Tally(head.currency)
+        self._ordinals = Ordinals()
+        self.statement_id = self._id(ids)
+        if head.account is None:
+            self.problem("", "the statement names no account")
+
+    def _id(self, ids: Ordinals) -> str:
+        """The bank's ids and the days; not what a corrected version of it may state otherwise."""
+        head = self.head
+        opening = opening_balance(head.balances, head.currency)
+        stated = (head.account, head.currency, head.bank_statement_id, head.sequence_number)
+        opened = (opening.amount.normalize(), opening.day) if opening else ()
+        key = content_id((*stated, *head.told_apart_by, head.from_date, head.to_date, *opened))
+        ordinal = ids.next(key)
+        return key if ordinal == 0 else content_id((key, ordinal))
+
+    def note(self, position: str, what: str, line: int | None = None) -> None:
+        """Tell a person something that the balances do not depend on."""
+        place = f"{self.head.place}/{position}" if position else self.head.place
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(self.head.file_name, place, what, line))
+
+    def problem(self, position: str, what: str, line: int | None = None) -> None:
+        """Note something that keeps the statement from being proved."""
+        self.note(position, what, line)
+        self._tally.fail(f"{position}: {what}" if position else what)
+
+    def lost(self, position: str, why: str, line: int | None = None) -> None:
+        """Note an entry that could not be read."""
+        self.problem(position, f"entry not read: {why}", line)
+
+    def count(self, row: EntryRow) -> None:
+        """Add what moved to the sum, if it is booked and its amount is stated."""
+        if row.entry_status == "BOOK" and row.amount is not None and row.currency is not None:
+            self._tally.add(row.amount, row.currency, row.direction)
+
+    @property
+    def tally(self) -> Tally:
+        """The running sum."""
+        return self._tally
+
+    def take(self, row: EntryRow, own_reference: str | None, position: str, raw: str) -> None:
+        """Complete a row: its ids, its place, its text as received."""
+        self.rows += 1
+        row.statement_id = self.statement_id
+        row.ordinal = self.rows
+        row.position = position
+        row.raw = raw
+        row.entry_id = entry_id(row, own_reference, self._ordinals)
+
+    def add_balance(self, balance: Balance) -> None:
+        """A balance that stands after the movements."""
+        self._balances.append(balance)
+
+    def finish(self, raw: str) -> StatementRow:
+        """The statement's own row; the file's hash is known when all of it is read."""
+        head = self.head
+        opening = opening_balance(self._balances, head.currency)
+        closing = closing_balance(self._balances, head.currency)
+        proved, proof = self._tally.result(opening, closing, is_page=head.is_page)
+        return StatementRow(
+            statement_id=self.statement_id,
+            file_name=head.file_name,
+            file_sha256="",
+            format=head.format,
+            message_id=head.message_id,
+            bank_statement_id=head.bank_statement_id,
+            sequence_number=head.sequence_number,
+            account=head.account,
+            account_name=head.account_name,
+            servicer_bic=head.servicer_bic,
+            currency=head.currency or self._tally.currency,
+            from_date=head.from_date,
+            to_date=head.to_date,
+            created_at=head.created_at,
+            opening_balance=opening.amount if opening else None,
+            opening_date=opening.day if opening else None,
+            closing_balance=closing.amount if closing else None,
+            closing_date=closing.day if closing else None,
+            balances=tuple(map(_told, self._balances)),
+            entry_count=self.rows,
+            credit_total=self._tally.credits,
+            debit_total=self._tally.debits,
+            proved=proved,
+            proof=proof,
+            raw=raw,
+        )
+
+
+def _told(balance: Balance) -> str:
+    day = f" {balance.day}" if balance.day else ""
+    return f"{balance.code}{day} {format_amount(balance.amount, balance.currency)}"
