@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,6 +84,15 @@ def test_a_secret_comes_from_where_the_settings_say(
     path.write_text(CANARY + "\n")
     for place in ("env:CANARY_SECRET", f"file:{path}"):
         assert Credential("maker", place).secret().reveal() == CANARY
+
+
+def test_a_secret_comes_from_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = {("treasury", "maker"): CANARY}
+    keyring = SimpleNamespace(get_password=lambda *place: entries.get(place))
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    assert Credential("maker", "keyring:treasury/maker").secret().reveal() == CANARY
+    with pytest.raises(SettingsError, match="no entry treasury/checker"):
+        Credential("checker", "keyring:treasury/checker").secret()
 
 
 @pytest.mark.parametrize("place", ["env:NOT_SET", "file:/nowhere/at/all", "plain-text", "vault:x"])

@@ -136,17 +136,16 @@ class RampRequests(Collection[RampRequest]):
     def _check_verified(self, body: NewRampRequest) -> None:
         """Read what the request builds on; what cannot be read is left to the service."""
         ramp = self._client.ramp
-        checks: list[tuple[str, Callable[[], str | None]]] = [
-            ("the company", lambda: ramp.company.get().value.kyb_status)
-        ]
+        _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
         if wallet := body.company_wallet_id:
-            status = lambda: ramp.wallets.get(wallet).value.verification_status  # noqa: E731
-            checks.append((f"wallet {wallet}", status))
+            _require_verified(
+                f"wallet {wallet}", lambda: ramp.wallets.get(wallet).value.verification_status
+            )
         if account := body.company_bank_account_id:
-            status = lambda: ramp.bank_accounts.get(account).value.verification_status  # noqa: E731
-            checks.append((f"bank account {account}", status))
-        for what, status in checks:
-            _require_verified(what, status)
+            _require_verified(
+                f"bank account {account}",
+                lambda: ramp.bank_accounts.get(account).value.verification_status,
+            )
 
     def _sent(self, name: str, value: Filter) -> Params:
         wider = {"created_from": ("from_date", -DAY), "created_to": ("to_date", DAY)}

@@ -56,44 +56,45 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     # What `__post_init__` of the bodies is made of
 
-    def _wrong(self, what: str, do: str) -> InputError:
+    def wrong(self, what: str, do: str) -> InputError:
+        """The error that it cannot be sent as it is."""
         return InputError(f"{type(self).__name__}: {what}; nothing was sent", do=do)
 
     def _require(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
             if value is None or (isinstance(value, str) and not value.strip()):
-                raise self._wrong(f"{name} is missing", f"give {name}")
+                raise self.wrong(f"{name} is missing", f"give {name}")
 
     def _forbid(self, why: str, *names: str) -> None:
         for name in names:
             if getattr(self, name) is not None:
-                raise self._wrong(f"{name} is given, {why}", f"leave {name} out")
+                raise self.wrong(f"{name} is given, {why}", f"leave {name} out")
 
     def _exactly_one(self, *names: str) -> None:
         given = [name for name in names if getattr(self, name) is not None]
         if len(given) != 1:
             said = " and ".join(given) or "none"
-            raise self._wrong(f"one of {', '.join(names)} is needed, {said} given", "give just one")
+            raise self.wrong(f"one of {', '.join(names)} is needed, {said} given", "give just one")
 
     def _at_most(self, length: int, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
             if isinstance(value, Sized) and len(value) > length:
-                raise self._wrong(f"{name} is longer than {length}", "shorten it")
+                raise self.wrong(f"{name} is longer than {length}", "shorten it")
 
     def _amount(self, name: str, currency: str | None, *, places: int | None = None) -> Decimal:
         """A positive amount with no more decimals than its currency, where that is known."""
         amount = parse_amount(getattr(self, name), what=f"{type(self).__name__}.{name}")
         if amount <= 0:
-            raise self._wrong(f"{name} {amount} is not positive", "give a positive amount")
+            raise self.wrong(f"{name} {amount} is not positive", "give a positive amount")
         if currency in EXPONENTS and not is_exact_in(amount, currency):
-            raise self._wrong(f"{name} {amount} has more decimals than {currency}", "round it")
+            raise self.wrong(f"{name} {amount} has more decimals than {currency}", "round it")
         if (
             places is not None
             and amount.quantize(Decimal(1).scaleb(-places), context=_WIDE) != amount
         ):
-            raise self._wrong(f"{name} {amount} has more than {places} decimals", "round it")
+            raise self.wrong(f"{name} {amount} has more than {places} decimals", "round it")
         return amount
 
     def _as_number(self, name: str, currency: str | None) -> None:
@@ -112,7 +113,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         except ValueError:
             version = None
         if version != 4:
-            raise self._wrong("idempotency_key is not a UUID of version 4", "leave it out")
+            raise self.wrong("idempotency_key is not a UUID of version 4", "leave it out")
 
 
 class Keyed(Body, frozen=True, kw_only=True):

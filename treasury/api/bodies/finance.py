@@ -46,7 +46,7 @@ class PostalAddress(Body, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.country is not None and not _COUNTRY.fullmatch(self.country):
-            raise self._wrong(f"country {self.country!r} is not two capitals", "write it as BE")
+            raise self.wrong(f"country {self.country!r} is not two capitals", "write it as BE")
         wanted = ("address_line1", "city", "postal_code", "country")
         lacking = [name for name in wanted if not getattr(self, name)]
         if lacking:
@@ -75,9 +75,7 @@ class PartyDetails(Body, frozen=True, kw_only=True):
             self._require("name")
             self._forbid("and an organisation has none", *person)
         else:
-            raise self._wrong(
-                f"party_type is {self.party_type!r}", "use INDIVIDUAL or ORGANISATION"
-            )
+            raise self.wrong(f"party_type is {self.party_type!r}", "use INDIVIDUAL or ORGANISATION")
         self._at_most(100, *person)
         self._at_most(255, "name", "external_id")
         self._at_most(50, "vat_number")
@@ -119,7 +117,7 @@ class PartyChanges(Body, frozen=True, kw_only=True):
 
 def _require_change(body: PartyChanges | AccountChanges) -> None:
     if not body.wire().keys() - {"version"}:
-        raise body._wrong("nothing is changed", "give what is to change")  # noqa: SLF001 - a body's
+        raise body.wrong("nothing is changed", "give what is to change")
 
 
 class NewAccount(Keyed, frozen=True, kw_only=True):
@@ -139,7 +137,7 @@ class NewAccount(Keyed, frozen=True, kw_only=True):
         self._exactly_one("party_id", "party")
         self._at_most(255, "external_id")
         if isinstance(self.party, NewParty):
-            raise self._wrong("its party has a key of its own", "give PartyDetails")
+            raise self.wrong("its party has a key of its own", "give PartyDetails")
 
     def is_like(self, record: Any) -> bool:
         """The same external id."""
@@ -221,7 +219,7 @@ class NewPaymentSession(Keyed, frozen=True, kw_only=True):
             return
         parts = urlsplit(url)
         if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-            raise self._wrong(f"{name} is not https", "give an https address")
+            raise self.wrong(f"{name} is not https", "give an https address")
 
 
 class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):
@@ -237,7 +235,7 @@ class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):
         self._require("source_account_id", "destination_account_id", "cryptocurrency")
         self._as_text("amount", self.cryptocurrency, places=6)
         if self.source_account_id == self.destination_account_id:
-            raise self._wrong("both accounts are the same", "give another destination")
+            raise self.wrong("both accounts are the same", "give another destination")
 
 
 class ExternalAddress(msgspec.Struct, frozen=True):
@@ -276,7 +274,7 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
         if outside is not None and (
             not _FIELD.fullmatch(outside.field) or outside.field in _TAKEN or not outside.address
         ):
-            raise self._wrong(
+            raise self.wrong(
                 "external_address names no field of its own",
                 "ask the provider for the field's name",
             )

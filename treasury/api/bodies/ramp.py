@@ -154,12 +154,12 @@ def _id(record: Any, name: str) -> str | None:
 
 def _check_type(body: Body, ramp_type: str) -> None:
     if ramp_type not in RAMP_TYPES:
-        raise body._wrong(f"{ramp_type!r} is no ramp type", "use ON_RAMP or OFF_RAMP")  # noqa: SLF001 - a body's
+        raise body.wrong(f"{ramp_type!r} is no ramp type", "use ON_RAMP or OFF_RAMP")
 
 
 def _check_least(body: Body, amount: Amount) -> None:
     if Decimal(amount) < LEAST:
-        raise body._wrong(f"amount {amount} is below {LEAST}", "give more")  # noqa: SLF001 - a body's
+        raise body.wrong(f"amount {amount} is below {LEAST}", "give more")
 
 
 class NewCompanyWallet(Body, frozen=True, kw_only=True):
@@ -218,7 +218,7 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.bank_account_type not in _REQUIRED:
             known = ", ".join(_REQUIRED)
-            raise self._wrong(
+            raise self.wrong(
                 f"{self.bank_account_type!r} is no account type", f"use one of {known}"
             )
         self._require(*self.ALWAYS, *_REQUIRED[self.bank_account_type])
@@ -230,14 +230,14 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
 
     def _check_numbers(self) -> None:
         if self.iban is not None and not is_iban(self.iban):
-            raise self._wrong("the check digits of iban do not hold", "read it again")
+            raise self.wrong("the check digits of iban do not hold", "read it again")
         for name in ("bic", "intermediary_bic"):
             value = getattr(self, name)
             if value is not None and not is_bic(value):
-                raise self._wrong(f"{name} is no BIC", "give 8 or 11 characters")
+                raise self.wrong(f"{name} is no BIC", "give 8 or 11 characters")
         for name, form, words in _DIGITS.get(self.bank_account_type, ()):
             if not form.fullmatch(getattr(self, name)):
-                raise self._wrong(f"{name} is not {words}", "read it again")
+                raise self.wrong(f"{name} is not {words}", "read it again")
 
     def is_like(self, record: Any) -> bool:
         """The same type and names, and the same numbers where the record shows them."""

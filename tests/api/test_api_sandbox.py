@@ -1,0 +1,317 @@
+"""The client against the sandbox: every operation is carried out, and faults double nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from test_api_operations import FINANCE, RAMP
+
+from treasury import errors
+from treasury.api import Client, Clock, bodies
+from treasury.api.models import Account, RampRequest
+from treasury.sandbox import Sandbox, Served
+from treasury.settings import Credential, Service, Services
+
+
+class Practice:
+    """A sandbox being served, and a client for each of its credentials."""
+
+    def __init__(self, sandbox: Sandbox, served: Served, patch: pytest.MonkeyPatch) -> None:
+        self.sandbox = sandbox
+        self.served = served
+        services = Services(
+            token_url=served.token_url,
+            finance=Service(served.finance_url),
+            ramp=Service(served.ramp_url),
+        )
+        self.clients = {}
+        for name, (client_id, secret) in sandbox.credentials.items():
+            patch.setenv(f"PRACTICE_{name}", secret)
+            credential = Credential(client_id, f"env:PRACTICE_{name}")
+            clock = Clock(sleep=lambda _: None)
+            self.clients[name] = Client(services, credential, clock=clock)
+        self.maker, self.checker = self.clients["maker"], self.clients["checker"]
+
+    def accounts(self) -> list[Account]:
+        """Sender and receiver of the transfers."""
+        records = self.maker.finance.accounts.iterate()
+        return [record.value for record in records if record.value.kyc_status == "VERIFIED"]
+
+    def crypto(self) -> tuple[str, bodies.NewCryptoTransfer]:
+        sender, receiver, *_ = self.accounts()
+        (wallet, *_) = self.maker.finance.wallets.iterate(sender.id)
+        asset = wallet.value.balances[0].holding().asset
+        assert asset is not None
+        assert wallet.value.chain is not None
+        return sender.id, bodies.NewCryptoTransfer(
+            chain=wallet.value.chain, asset=asset, amount="1.5", receiver_account_id=receiver.id
+        )
+
+    def on_ramp(self, amount: str = "1234.56") -> bodies.NewRampRequest:
+        ramp = self.maker.ramp
+        (wallet, *_) = ramp.wallets.iterate(verification_status="VERIFIED")
+        pairs = (record.value for record in ramp.on_ramp_pairs.known())
+        pair = next(pair for pair in pairs if pair.target.chain == wallet.value.chain)
+        return bodies.NewRampRequest(
+            ramp_type="ON_RAMP",
+            amount=amount,
+            fiat_currency_id=pair.source.id,
+            crypto_currency_id=pair.target.id,
+            company_wallet_id=wallet.value.id,
+        )
+
+    def off_ramp(self) -> bodies.NewRampRequest:
+        ramp = self.maker.ramp
+        pair = ramp.off_ramp_pairs.known()[0].value
+        accounts = ramp.bank_accounts.iterate(
+            verification_status="VERIFIED", supported_ramp_types=("OFF_RAMP", "ON_AND_OFF_RAMP")
+        )
+        return bodies.NewRampRequest(
+            ramp_type="OFF_RAMP",
+            amount="100",
+            fiat_currency_id=pair.target.id,
+            crypto_currency_id=pair.source.id,
+            company_bank_account_id=next(accounts).value.id,
+        )
+
+
+@pytest.fixture
+def practice(monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    sandbox = Sandbox()
+    with sandbox.serve() as served:
+        running = Practice(sandbox, served, monkeypatch)
+        yield running
+        for client in running.clients.values():
+            client.close()
+
+
+ADDRESS = bodies.PostalAddress(
+    address_line1="Kade 14", city="Ghent", postal_code="9000", country="BE"
+)
+
+
+def work_finance(practice: Practice) -> None:
+    """Every operation of the finance service, once."""
+    finance = practice.maker.finance
+    person = bodies.NewParty(
+        party_type="INDIVIDUAL", first_name="Mira", last_name="Okafor", address=ADDRESS
+    )
+    party = finance.parties.create(person).value
+    changed = bodies.PartyChanges(version=party.version, first_name="Miriam")
+    assert finance.parties.update(party.id, changed).value.first_name == "Miriam"
+    assert finance.parties.get(party.id).value.kyc_status == "PENDING"
+    lonely = finance.parties.create(
+        bodies.NewParty(party_type="ORGANISATION", name="Quay NV", address=ADDRESS)
+    ).value
+    finance.parties.delete(lonely.id)
+    with pytest.raises(errors.NotFound):
+        finance.parties.get(lonely.id)
+
+    account = finance.accounts.create(
+        bodies.NewAccount(external_id="quay-1", chain="BASE", party_id=party.id)
+    ).value
+    assert finance.accounts.get(account.id).value.external_id == "quay-1"
+    renamed = finance.accounts.update(account.id, bodies.AccountChanges(external_id="quay-2"))
+    assert renamed.value.external_id == "quay-2"
+    with pytest.raises(errors.VersionConflict, match="ACTIVE"):
+        finance.accounts.reactivate(account.id)
+    another = finance.parties.create(
+        bodies.NewParty(party_type="ORGANISATION", name="Kade NV", address=ADDRESS)
+    ).value
+    role = bodies.NewPartyRole(party_id=another.id, role_type="ACCOUNT_HOLDER")
+    finance.party_roles.create(account.id, role)
+    assert {r.value.party_id for r in finance.party_roles.all(account.id)} == {
+        party.id,
+        another.id,
+    }
+    wallet = finance.wallets.create(account.id, bodies.NewWallet(chain="BASE")).value
+    assert wallet.id in {record.value.id for record in finance.wallets.iterate(account.id)}
+    virtual = finance.virtual_bank_accounts.create(
+        account.id,
+        bodies.NewVirtualBankAccount(name="EUR", in_currency="EUR", target_cryptocurrency="USDC"),
+    ).value
+    assert finance.virtual_bank_accounts.get(account.id, virtual.id).value.references
+    assert len(finance.virtual_bank_accounts.list(account.id)) == 1
+    session = bodies.NewPaymentSession(
+        in_amount="10.00",
+        in_currency="EUR",
+        out_cryptocurrency="USDC",
+        callback_url="http://127.0.0.1:9/paid",
+        success_redirect_url="https://shop.example.test/thanks",
+        failure_redirect_url="https://shop.example.test/sorry",
+    )
+    assert finance.payment_sessions.create(account.id, session).value.payment_url
+    empty = finance.accounts.create(
+        bodies.NewAccount(external_id="quay-3", chain="BASE", party_id=party.id)
+    ).value
+    finance.accounts.delete(empty.id)
+
+
+def work_transfers(practice: Practice) -> None:
+    """Every way to move money in the finance service, once."""
+    finance = practice.maker.finance
+    sender, crypto = practice.crypto()
+    receiver = crypto.receiver_account_id
+    assert receiver is not None
+    sent = finance.transfers.crypto(sender, crypto).value
+    assert finance.transfers.get(sender, sent.id).value.amount == crypto.amount
+    assert finance.transfers.crypto(sender, crypto).value.id == sent.id  # the key is the same
+    fiat = bodies.NewFiatTransfer(currency="EUR", amount="5.00", receiver_account_id=receiver)
+    finance.transfers.fiat(sender, fiat)
+    other = bodies.NewFiatTransfer(currency="EUR", amount="6.00", receiver_account_id=receiver)
+    finance.transfers.create(sender, other)
+    newest = finance.transfers.list(sender, account_role="SENDER", sort_order="DESC", size=5)
+    assert sent.id in {record.value.id for record in newest}
+    between = bodies.NewAccountToAccountTransfer(
+        source_account_id=sender,
+        destination_account_id=receiver,
+        amount="1.25",
+        cryptocurrency="USDC",
+    )
+    moved = finance.account_to_account_transfers.create(between).value
+    every = finance.account_to_account_transfers.iterate(source_account_id=sender)
+    assert moved.id in {record.value.id for record in every}
+    card = bodies.NewPaymentRequest(
+        type="paymentology", reference_id="card-1", amount="3.00", currency="EUR"
+    )
+    assert finance.payment_requests.create(card).value.fiat_amount == 3
+
+
+def work_company(practice: Practice) -> None:
+    """Every operation on the company's own records, once."""
+    ramp = practice.checker.ramp
+    ramp.users.invite(
+        bodies.Invitation(
+            email="new@harbourlane.test", role="COMPANY_VIEWER", first_name="A", last_name="B"
+        )
+    )
+    assert "new@harbourlane.test" in {record.value.email for record in ramp.users.all()}
+    account = ramp.bank_accounts.create(
+        bodies.NewBankAccount(
+            bank_account_type="EUR_SEPA",
+            supported_ramp_type="ON_RAMP",
+            name="Second",
+            bank_name="Test Bank",
+            company_name="Harbour Lane Trading NV",
+            bank_country="BE",
+            beneficiary_address_line1="Kade 14",
+            beneficiary_city="Ghent",
+            beneficiary_postal_code="9000",
+            beneficiary_country="BE",
+            iban="BE68539007547034",
+            bic="TESTBEBB",
+        )
+    ).value
+    version = ramp.bank_accounts.get(account.id).value.version
+    assert version is not None
+    renamed = ramp.bank_accounts.update(account.id, name="Third", version=version)
+    assert renamed.value.name == "Third"
+    with pytest.raises(errors.VersionConflict):
+        ramp.bank_accounts.update(account.id, name="Fourth", version=version)
+    wallet = ramp.wallets.create(
+        bodies.NewCompanyWallet(address="0x" + "a1" * 20, chain="BASE")
+    ).value
+    version = ramp.wallets.get(wallet.id).value.version
+    assert version is not None
+    ramp.wallets.update(wallet.id, description="new", version=version)
+    for reference in (
+        ramp.fees,
+        ramp.fiat_currencies,
+        ramp.crypto_currencies,
+        ramp.chains,
+        ramp.bank_config,
+    ):
+        assert reference.known()
+    assert ramp.fees.calculate(amount=25000, ramp_type="ON_RAMP").value.unit == "fiat"
+
+
+def made(practice: Practice, body: bodies.NewRampRequest) -> RampRequest:
+    request = practice.maker.ramp.requests.create(body).value
+    assert body.differences(request) == ()
+    assert request.maker == "maker@harbourlane.test"
+    return request
+
+
+def version_of(request: RampRequest) -> int:
+    assert request.version is not None
+    return request.version
+
+
+def work_requests(practice: Practice) -> None:
+    """Every operation on ramp requests, once."""
+    maker, checker = practice.maker.ramp.requests, practice.checker.ramp.requests
+    first = made(practice, practice.on_ramp())
+    raised = maker.change_amount(first.id, amount="2000", version=version_of(first)).value
+    with pytest.raises(errors.ServiceError):
+        maker.approve(first.id, version=version_of(raised))
+    approved = checker.approve(first.id, version=version_of(raised)).value
+    assert approved.status == "AWAITING_FUNDS"
+    second = made(practice, practice.on_ramp())
+    assert maker.cancel(second.id, version=version_of(second)).value.status == "CANCELLED"
+    third = made(practice, practice.on_ramp())
+    assert checker.reject(third.id, version=version_of(third)).value.status == "REJECTED"
+    fourth = made(practice, practice.off_ramp())
+    approved = checker.approve(fourth.id, version=version_of(fourth)).value
+    hashed = maker.add_transaction_hash(
+        fourth.id, transaction_hash="0x" + "ab" * 32, version=version_of(approved)
+    )
+    assert hashed.value.blockchain_transaction_hash == "0x" + "ab" * 32
+    assert maker.get(fourth.id).value.doubts() == ()
+
+
+def route_of(method: str, path: str) -> str | None:
+    """The operation of a path that was asked for."""
+    for base, table in (("/finance/v1", FINANCE), ("/ramp/v1", RAMP)):
+        for operation in sorted(table, key=lambda name: name.count("{")):
+            verb, route = operation.split(" ")
+            form = re.sub(r"\{\w+\}", "[^/]+", base + route)
+            if verb == method and re.fullmatch(form, path):
+                return operation
+    return None
+
+
+def test_every_operation_of_both_specifications_is_carried_out(practice: Practice) -> None:
+    work_finance(practice)
+    work_transfers(practice)
+    work_company(practice)
+    work_requests(practice)
+    practice.maker.ramp.requests.list()
+    list(practice.maker.finance.parties.iterate())
+    called = {route_of(method, path) for method, path, _ in practice.served.requests}
+    assert {*FINANCE, *RAMP} - called == set()
+
+
+def test_a_transfer_whose_answer_was_lost_is_made_once(practice: Practice) -> None:
+    sender, body = practice.crypto()
+    before = {r.value.id for r in practice.maker.finance.transfers.iterate(sender)}
+    practice.sandbox.faults.add(
+        f"/finance/v1/accounts/{sender}/transfers/crypto", drop="after", times=2
+    )
+    sent = practice.maker.finance.transfers.crypto(sender, body).value
+    after = {r.value.id for r in practice.maker.finance.transfers.iterate(sender)}
+    assert after - before == {sent.id}
+
+
+@pytest.mark.parametrize(("drop", "count"), [("after", 1), ("before", 0)])
+def test_a_ramp_request_whose_answer_was_lost_is_looked_up(
+    practice: Practice, drop: str, count: int
+) -> None:
+    requests = practice.maker.ramp.requests
+    body = practice.on_ramp("4321.09")
+    since = practice.sandbox.now
+    known = {record.value.id for record in requests.iterate(created_from=since.date())}
+    practice.sandbox.faults.add("/ramp/v1/ramp-requests", method="POST", drop=drop)
+    with pytest.raises(errors.OutcomeUnknown):
+        requests.create(body)
+    listed = {record.value.id for record in requests.iterate(created_from=since.date())}
+    assert len(listed - known) == count
+    if count:
+        found = requests.find(
+            body=body, since=since, known=known, created_by="maker@harbourlane.test"
+        )
+        assert {found.value.id} == listed - known
+    else:
+        with pytest.raises(errors.OutcomeUnknown, match="no record of it"):
+            requests.find(body=body, since=since, known=known)
