@@ -34,7 +34,10 @@ def pages(command: click.Command, context: click.Context) -> Iterator[str]:
 
 def reference() -> str:
     """The whole page."""
-    context = click.Context(treasury, info_name="treasury", terminal_width=90, max_content_width=90)
+    width = {"terminal_width": 90, "max_content_width": 90}
+    context = click.Context(
+        treasury, info_name="treasury", **{**treasury.context_settings, **width}
+    )
     return "\n".join((HEAD, *pages(treasury, context)))
 
 
