@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
 
-from treasury.api import Page, Record
 from treasury.api.models import Transfer
 from treasury.extract.finance import TRANSFERS, kind_of
 from treasury.extract.rows import rows
-from treasury.extract.transfers import FoundTransfer, Held, walk_new
+from treasury.extract.transfers import FoundTransfer, Held, Walk
 
 NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
@@ -18,17 +16,6 @@ NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
 def transfer(number: int, status: str = "COMPLETED", *, timed: bool = True) -> Transfer:
     created = NOON + timedelta(hours=number) if timed else None
     return Transfer(id=f"t{number}", status=status, created_at=created)
-
-
-def pages(*numbers: list[Transfer]) -> Iterator[Page[Transfer]]:
-    for number, transfers in enumerate(numbers, 1):
-        yield Page(
-            items=tuple(Record(item, b"{}") for item in transfers),
-            number=number,
-            size=2,
-            pagination=None,
-            fetch=lambda _: pytest.fail("the walk asks for pages itself"),
-        )
 
 
 def held(settled: list[int], still_open: list[int] = ()) -> Held:
@@ -40,6 +27,7 @@ def held(settled: list[int], still_open: list[int] = ()) -> Held:
             ("first_seen_at", pa.timestamp("us", tz="UTC")),
             ("sender_account_id", pa.string()),
             ("receiver_account_id", pa.string()),
+            ("created_at", pa.timestamp("us", tz="UTC")),
         ]
     )
     rows = [(n, False) for n in settled] + [(n, True) for n in still_open]
@@ -55,48 +43,62 @@ def held(settled: list[int], still_open: list[int] = ()) -> Held:
 
 
 def walked(
-    source: Iterator[Page[Transfer]], known: Held, must: set[str] = frozenset()
+    known: Held, *pages: list[Transfer], must: set[str] = frozenset(), since: datetime | None = None
 ) -> list[str]:
-    return [record.value.id for record in walk_new(source, known, set(must))]
+    """The ids that a walk over the pages meets before it may end."""
+    walk = Walk(iter(()), set(must))
+    met = []
+    for page in pages:
+        known.look_up([item.id for item in page])
+        met += [item.id for item in page]
+        if walk.may_end(page, known, since):
+            break
+    return met
 
 
 def test_walk_stops_at_the_first_page_that_is_all_settled() -> None:
-    source = pages([transfer(6), transfer(5)], [transfer(4), transfer(3)], [transfer(2)])
-    assert walked(source, held([4, 3, 2])) == ["t6", "t5", "t4", "t3"]
+    pages = [transfer(6), transfer(5)], [transfer(4), transfer(3)], [transfer(2)]
+    assert walked(held([4, 3, 2]), *pages) == ["t6", "t5", "t4", "t3"]
 
 
 def test_first_walk_takes_everything() -> None:
-    assert walked(pages([transfer(2), transfer(1)], [transfer(0)]), held([])) == ["t2", "t1", "t0"]
+    pages = [transfer(2), transfer(1)], [transfer(0)]
+    assert walked(held([]), *pages) == ["t2", "t1", "t0"]
 
 
 def test_a_page_with_an_open_transfer_does_not_end_the_walk() -> None:
-    source = pages([transfer(6), transfer(5, "PENDING")], [transfer(4)], [transfer(3)])
-    assert walked(source, held([6, 4, 3], [5])) == ["t6", "t5", "t4"]
+    pages = [transfer(6), transfer(5, "PENDING")], [transfer(4)], [transfer(3)]
+    assert walked(held([6, 4, 3], [5]), *pages) == ["t6", "t5", "t4"]
 
 
 def test_a_settled_transfer_that_moved_on_does_not_end_the_walk() -> None:
-    source = pages([transfer(6, "REVERSED"), transfer(5)], [transfer(4)])
-    assert walked(source, held([6, 5, 4])) == ["t6", "t5", "t4"]
+    pages = [transfer(6, "REVERSED"), transfer(5)], [transfer(4)]
+    assert walked(held([6, 5, 4]), *pages) == ["t6", "t5", "t4"]
 
 
 def test_walk_goes_on_to_the_open_one_that_must_be_met() -> None:
-    source = pages([transfer(6)], [transfer(5)], [transfer(4)], [transfer(3)])
-    assert walked(source, held([6, 5, 3], [4]), {"t4"}) == ["t6", "t5", "t4", "t3"]
+    pages = [transfer(6)], [transfer(5)], [transfer(4)], [transfer(3)]
+    assert walked(held([6, 5, 3], [4]), *pages, must={"t4"}) == ["t6", "t5", "t4", "t3"]
+
+
+def test_walk_goes_on_to_the_day_that_was_asked_for() -> None:
+    pages = [transfer(6)], [transfer(5)], [transfer(4)], [transfer(3)]
+    since = NOON + timedelta(hours=5)
+    assert walked(held([6, 5, 4, 3]), *pages, since=since) == ["t6", "t5", "t4"]
 
 
 def test_list_in_another_order_is_walked_to_its_end() -> None:
-    source = pages([transfer(1), transfer(2)], [transfer(3), transfer(4)])
-    assert walked(source, held([1, 2])) == ["t1", "t2", "t3", "t4"]
+    pages = [transfer(1), transfer(2)], [transfer(3), transfer(4)]
+    assert walked(held([1, 2]), *pages) == ["t1", "t2", "t3", "t4"]
 
 
 def test_list_without_times_is_walked_to_its_end() -> None:
-    source = pages([transfer(2, timed=False)], [transfer(1, timed=False)])
-    assert walked(source, held([2])) == ["t2", "t1"]
+    pages = [transfer(2, timed=False)], [transfer(1, timed=False)]
+    assert walked(held([2]), *pages) == ["t2", "t1"]
 
 
 def test_page_of_records_that_came_before_does_not_end_the_walk() -> None:
-    source = pages([transfer(3)], [], [transfer(2)])
-    assert walked(source, held([2])) == ["t3", "t2"]
+    assert walked(held([2]), [transfer(3)], [], [transfer(2)]) == ["t3", "t2"]
 
 
 @pytest.mark.parametrize(

@@ -2,150 +2,165 @@
 
 A list item lacks version, fee, net amount and events, so each new, open or changed request is read
 by itself. A later sync lists only what was created since the newest request that we hold, a day
-earlier to be safe (the service does not say in which zone its dates are), and reads again what we
-hold as open or without detail. A request in a final status is not asked for again.
+earlier to be safe (the service does not say in which zone its dates are), and counts: where the
+service has more or fewer requests than we hold, the whole list is walked. What is open or without
+its detail is read again; a request in a final status is not, unless everything is to be compared.
+A request that is neither listed nor to be read by itself is marked as vanished.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
 
-import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from treasury.api import Record
-from treasury.api.models import RampRequest
-from treasury.errors import ServiceError
-from treasury.extract.ramp import (
-    RAMP_KNOWN,
-    RAMP_REQUEST_EVENTS,
-    RAMP_REQUESTS,
-    FoundEvent,
-    FoundRequest,
-)
-from treasury.extract.run import REFUSED, Run
+from treasury.extract.details import Details
+from treasury.extract.pages import listed_requests, stated_total
+from treasury.extract.queue import BACKLOG, QUEUE, Held, queued, ranked, unlisted
+from treasury.extract.ramp import RAMP_REQUESTS
+from treasury.extract.rows import first_of_each
+from treasury.extract.run import Run
+from treasury.extract.staging import Spool, Staged
 
 __all__ = ["sync_requests"]
 
-OVERLAP = timedelta(days=1)
+OVERLAP: Final = timedelta(days=1)
+BATCH: Final = 100_000
+"""Listed rows that are handled at once; some 80 MB."""
 
 
-class _Held(msgspec.Struct, frozen=True):
-    """What we hold of a request that may have changed or may be listed again."""
-
-    id: str
-    status: str | None
-    is_open: bool
-    has_detail: bool
-
-    def settled_as(self, status: str | None) -> bool:
-        """Whether the service has nothing to tell that we do not hold."""
-        return self.has_detail and not self.is_open and self.status == status
-
-
-class _Listed(msgspec.Struct, frozen=True):
-    """What a sync has to read one by one: the ids, and the list items it has met."""
-
-    ids: tuple[str, ...]
-    items: dict[str, Record[RampRequest]]
-
-
-def sync_requests(run: Run) -> None:
+def sync_requests(run: Run, staged: Staged) -> None:
     """List, read in detail, store requests and events."""
-    since = _watermark(run)
-    held = _held(run, since)
-    listed = _list(run, since, held)
-    answers, _ = run.collect(RAMP_REQUESTS, [run.ask(_detail, run, name) for name in listed.ids])
-    found = list(_found(run, listed, held, answers))
-    run.notice_statuses(RAMP_REQUESTS, found, RAMP_KNOWN)
-    run.store(RAMP_REQUESTS, found)
-    run.store(RAMP_REQUEST_EVENTS, (event for request in found for event in _events(request)))
+    since = _since(run)
+    before = None if since is None or run.scope.since else stated_total(run)
+    listing = _Listing(run, since)
+    if before is not None and not listing.adds_up(before, stated_total(run)):
+        run.notice(
+            "ramp_requests: the service has more or fewer than are stored: the whole list was read"
+        )
+        listing = _Listing(run, None)
+    if run.scope.full:
+        staged.clear()
+    details = Details(run, staged)
+    details.read(listing.queue())
+    run.vanish(RAMP_REQUESTS, pa.table({"id": pa.array(details.gone, pa.string())}))
+    if details.refused:
+        run.skip(RAMP_REQUESTS, details.refused[0])
+        first = details.refused[0].what
+        run.notice(f"ramp_requests: {len(details.refused)} could not be read in detail ({first})")
+    listing.store_without(details.ids)
 
 
-def _watermark(run: Run) -> datetime | None:
-    """The instant from which requests are listed; None before the first sync."""
+class _Listing:
+    """One walk of the list: what it brought that we do not hold just so."""
+
+    def __init__(self, run: Run, since: date | None) -> None:
+        self._run = run
+        self._since = None if since is None else _midnight(since)
+        self._held = _held(run, self._since)
+        self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema)
+        self._queues = [QUEUE.empty_table()]
+        self._met = [pa.array([], pa.string())]
+        self._waiting = 0
+        month = run.writer.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        self._month = month - OVERLAP
+        for rows in _in_batches(listed_requests(run, since)):
+            self._take(first_of_each(rows, RAMP_REQUESTS.table.key))
+
+    def _take(self, rows: pa.Table) -> None:
+        if self._since is not None:  # a service may ignore the date that was asked for
+            rows = rows.filter(_is_from(rows, self._since))
+        self._met.append(rows["id"].combine_chunks())
+        if not self._run.scope.full:
+            rows = rows.filter(pc.invert(self._held.settled_as(rows)))
+        queue = queued(rows, self._held, month=self._month)
+        plain = pc.invert(queue["has_detail"])  # never less than we hold
+        if self._run.scope.details == 0 and not self._run.scope.full:
+            direct = pc.and_(pc.equal(queue["rank"], BACKLOG), plain)
+            self._store(rows.filter(direct))
+            keep = pc.invert(direct)
+            rows, queue, plain = rows.filter(keep), queue.filter(keep), plain.filter(keep)
+        self._queues.append(queue)
+        self._spool.add(rows.filter(plain))
+
+    def adds_up(self, before: int, after: int | None) -> bool:
+        """Whether what we hold and what is new is what the service counted; it may have grown."""
+        stored = self._run.writer.read(
+            RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
+        ).num_rows
+        there = stored + self._held.count_new(pc.unique(self._all_met()))
+        return before <= there <= (before if after is None else max(before, after))
+
+    def queue(self) -> pa.Table:
+        """What has to be read by itself, in order."""
+        due = None if self._since is None else self._since + OVERLAP
+        missing = unlisted(self._held.unlisted(self._all_met(), due))
+        queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
+        self._queues = []
+        limit = None if self._run.scope.full else self._run.scope.details
+        asked = ranked(queue, backlog=limit)
+        self._waiting = queue.num_rows - asked.num_rows
+        return asked
+
+    def store_without(self, detailed: pa.Array) -> None:
+        """Store the listed rows whose detail did not come."""
+        for rows in self._spool:
+            self._store(rows.filter(pc.invert(pc.is_in(rows["id"], value_set=detailed))))
+        if self._waiting:
+            self._run.notice(
+                f"ramp_requests: {self._waiting:,} older ones are known from the list only;"
+                " their details follow with the next syncs"
+            )
+
+    def _store(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._run.upsert(RAMP_REQUESTS, rows)
+
+    def _all_met(self) -> pa.Array:
+        return pa.concat_arrays(self._met)
+
+
+def _since(run: Run) -> date | None:
+    """The day from which requests are listed; None where all of them are."""
+    asked = run.scope.since
     newest = run.writer.read(
         RAMP_REQUESTS.table,
         ["created_at"],
         "created_at = (SELECT max(created_at) FROM ramp_requests)",
     )
-    return newest["created_at"][0].as_py() - OVERLAP if newest.num_rows else None
+    if run.scope.full or not newest.num_rows:
+        return asked
+    watermark: date = (newest["created_at"][0].as_py() - OVERLAP).date()
+    return watermark if asked is None else min(asked, watermark)
 
 
-def _held(run: Run, since: datetime | None) -> dict[str, _Held]:
-    if since is None:
-        return {}
-    from_then = f"created_at >= TIMESTAMPTZ '{since.date().isoformat()} 00:00:00+00'"
-    columns = ["id", "status", "is_open", "has_detail"]
-    kept = run.writer.read(
-        RAMP_REQUESTS.table,
-        columns,
-        f"is_open OR NOT has_detail OR created_at IS NULL OR {from_then}",
-    )
-    return {row["id"]: _Held(**row) for row in kept.to_pylist()}
+def _held(run: Run, since: datetime | None) -> Held:
+    """What we hold that may be listed or has to be asked for."""
+    where = "vanished_at IS NULL"
+    if since is not None:
+        from_then = f"created_at >= TIMESTAMPTZ '{since.isoformat()}'"
+        where += f" AND (is_open OR NOT has_detail OR created_at IS NULL OR {from_then})"
+    return Held(run.writer.read(RAMP_REQUESTS.table, Held.COLUMNS, where))
 
 
-def _list(run: Run, since: datetime | None, held: dict[str, _Held]) -> _Listed:
-    from_date = None if since is None else since.date()
-    requests = run.client.ramp.requests
-    items = {
-        record.value.id: record
-        for record in requests.iterate(from_date=from_date)
-        if _is_wanted(record.value, from_date)
-    }
-    changed = [
-        name
-        for name, record in items.items()
-        if name not in held or not held[name].settled_as(record.value.status)
-    ]
-    unlisted = [
-        name
-        for name, known in held.items()
-        if name not in items and (known.is_open or not known.has_detail)
-    ]
-    return _Listed((*changed, *unlisted), items)
+def _is_from(rows: pa.Table, since: datetime) -> pa.ChunkedArray:
+    return pc.fill_null(pc.greater_equal(rows["created_at"], pa.scalar(since)), True)
 
 
-def _is_wanted(request: RampRequest, from_date: date | None) -> bool:
-    """Whether a listed request is one that was asked for: a service may ignore the date."""
-    if from_date is None or request.created_at is None:
-        return True
-    return request.created_at.date() >= from_date
+def _in_batches(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The pages, many at a time."""
+    some: list[pa.Table] = []
+    for page in pages:
+        some.append(page)
+        if sum(one.num_rows for one in some) >= BATCH:
+            yield pa.concat_tables(some).combine_chunks()
+            some = []
+    if some:
+        yield pa.concat_tables(some).combine_chunks()
 
 
-def _detail(run: Run, name: str) -> tuple[str, Record[RampRequest] | ServiceError]:
-    try:
-        return name, run.client.ramp.requests.get(name)
-    except REFUSED as error:
-        return name, error
-
-
-def _found(
-    run: Run,
-    listed: _Listed,
-    held: dict[str, _Held],
-    answers: list[tuple[str, Record[RampRequest] | ServiceError]],
-) -> Iterator[FoundRequest]:
-    """Details where they came, list items where only those did; never less than we hold."""
-    refused = [answer for _, answer in answers if not isinstance(answer, Record)]
-    if refused:
-        run.skip(RAMP_REQUESTS, refused[0])
-        run.notice(f"ramp_requests: {len(refused)} could not be read in detail ({refused[0].what})")
-    for name, answer in answers:
-        item = listed.items.get(name)
-        if isinstance(answer, Record):
-            by = None if item is None else item.value.created_by
-            yield FoundRequest(value=answer.value, raw=answer.raw, has_detail=True, listed_by=by)
-        elif item is not None and not (name in held and held[name].has_detail):
-            yield FoundRequest(value=item.value, raw=item.raw, has_detail=False)
-
-
-class _RawEvents(msgspec.Struct, frozen=True):
-    events: tuple[msgspec.Raw, ...] | None = None
-
-
-def _events(request: FoundRequest) -> Iterator[FoundEvent]:
-    raw = msgspec.json.decode(request.raw, type=_RawEvents).events or ()
-    known: RampRequest = request.value
-    for place, (event, text) in enumerate(zip(known.events or (), raw, strict=True)):
-        yield FoundEvent(value=event, raw=bytes(text), request_id=known.id, place=place)
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)

@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.lake import Column, Table
 
-__all__ = ["Field", "Form", "Found", "form", "rows"]
+__all__ = ["Field", "Form", "Found", "first_of_each", "form", "rows"]
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +83,16 @@ def rows(form: Form, found: Iterable[Found]) -> pa.Table:
     ]
     raw = pa.array([record.raw.decode() for record in records], pa.string())
     return pa.Table.from_arrays([*columns, raw], schema=form.table.row_schema)
+
+
+def first_of_each(table: pa.Table, key: tuple[str, ...]) -> pa.Table:
+    """The rows without those whose key came before."""
+    if len(key) == 1 and pc.count_distinct(table[key[0]], mode="all").as_py() == table.num_rows:
+        return table
+    place = pa.array(range(table.num_rows), pa.int64())
+    keyed = table.select(list(key)).append_column("place", place)
+    firsts = keyed.group_by(list(key), use_threads=False).aggregate([("place", "min")])
+    return table.take(firsts["place_min"].sort())
 
 
 def _taker(take: str | Take) -> Take:

@@ -6,22 +6,38 @@ sync, so neither the lake's writer nor a progress bar has to bear several thread
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime
+from itertools import islice
+from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 import msgspec
+import pyarrow as pa
 
 from treasury.api import Client
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
 from treasury.extract.rows import Form, Found, rows
 from treasury.lake import Changes, Writer
 
-__all__ = ["REFUSED", "Progress", "Run", "Silent", "Skipped", "SyncReport", "TableReport", "asking"]
+__all__ = [
+    "REFUSED",
+    "Drift",
+    "Progress",
+    "Run",
+    "Scope",
+    "Silent",
+    "Skipped",
+    "SyncReport",
+    "TableReport",
+    "asking",
+]
 
 P = ParamSpec("P")
+Q = TypeVar("Q")
 T = TypeVar("T")
 
 REFUSED = (Forbidden, NotOffered, NotFound)
@@ -54,6 +70,26 @@ class Silent:
         """Show nothing."""
 
 
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sync looks at; without anything said, all that can have changed."""
+
+    tables: frozenset[str] | None = None
+    """The tables to bring up to date; None for all of them."""
+
+    since: date | None = None
+    """List what was created from this day on, also where we hold newer records."""
+
+    full: bool = False
+    """Compare everything with the service, settled records too, and report the drift."""
+
+    details: int | None = None
+    """At most so many details of older settled requests; the rest wait for the next sync."""
+
+    def has(self, *tables: str) -> bool:
+        """Whether one of the tables is looked at."""
+        return self.tables is None or any(name in self.tables for name in tables)
+
+
 class TableReport(msgspec.Struct, frozen=True):
     """Rows that a sync found new, changed, unchanged and gone in one table."""
 
@@ -71,6 +107,23 @@ class Skipped(msgspec.Struct, frozen=True):
     why: str
 
 
+class Drift(msgspec.Struct, frozen=True):
+    """What a full comparison found that the syncs before it could not see.
+
+    `kind`: `changed` (settled, and yet not the same), `late` (listed now, though it is older than
+    what we held), `vanished` (listed no more). `examples` are ids.
+    """
+
+    table: str
+    kind: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", …" if self.count > len(self.examples) else ""
+        return f"{self.table}: drift: {self.count:,} {self.kind} ({', '.join(self.examples)}{more})"
+
+
 class SyncReport(msgspec.Struct, frozen=True):
     """What one sync did; `notices` are sentences about what a person should know."""
 
@@ -78,6 +131,8 @@ class SyncReport(msgspec.Struct, frozen=True):
     tables: tuple[TableReport, ...]
     skipped: tuple[Skipped, ...]
     notices: tuple[str, ...]
+    drift: tuple[Drift, ...] | None = None
+    """What a full comparison found; None where none was made."""
 
     def __str__(self) -> str:
         """What changed in a line; then a line for each table left as it was and each notice."""
@@ -87,7 +142,10 @@ class SyncReport(msgspec.Struct, frozen=True):
         }
         rows = ", ".join(f"{count:,} {name}" for name, count in sums.items())
         left = (f"{one.table}: left as it was, {one.why}" for one in self.skipped)
-        return "\n".join((f"{len(self.tables)} tables: {rows}", *left, *self.notices))
+        drift = [str(one) for one in self.drift or ()]
+        if self.drift == ():
+            drift = ["full comparison: what was stored is what the services have"]
+        return "\n".join((f"{len(self.tables)} tables: {rows}", *left, *self.notices, *drift))
 
 
 @contextmanager
@@ -100,16 +158,30 @@ def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
+AHEAD = 64
+"""Questions under way or answered and not yet looked at: what bounds the memory of a long sync."""
+
+
 class Run:
     """A sync under way."""
 
     def __init__(
-        self, client: Client, writer: Writer, pool: ThreadPoolExecutor, progress: Progress
+        self,
+        client: Client,
+        writer: Writer,
+        pool: ThreadPoolExecutor,
+        progress: Progress,
+        *,
+        scope: Scope,
+        staging: Path,
     ) -> None:
         self.client = client
         self.writer = writer
+        self.scope = scope
+        self.staging = staging
+        """A folder for what is fetched and not committed yet."""
+        self.progress = progress
         self._pool = pool
-        self._progress = progress
         self._changes: dict[str, Changes] = {}
         self._skipped: dict[str, str] = {}
         self._notices: dict[str, None] = {}
@@ -118,29 +190,58 @@ class Run:
         """Ask in another thread."""
         return self._pool.submit(question, *args, **kwargs)
 
+    def answers(self, question: Callable[[Q], T], about: Iterable[Q]) -> Iterator[T]:
+        """The answers about one thing after the other, in order, some asked ahead."""
+        things = iter(about)
+        waiting = deque(self.ask(question, thing) for thing in islice(things, AHEAD))
+        while waiting:
+            answer = waiting.popleft().result()
+            waiting.extend(self.ask(question, thing) for thing in islice(things, 1))
+            yield answer
+
     def collect(self, form: Form, answers: Sequence[Future[T]]) -> tuple[list[T], bool]:
         """The answers in order, and whether all came; those refused are left out and reported."""
         task = form.table.name
-        self._progress.start(task, len(answers))
+        self.progress.start(task, len(answers))
         came: list[T] = []
         for answer in answers:
             try:
                 came.append(answer.result())
             except REFUSED as error:
                 self.skip(form, error)
-            self._progress.advance(task)
-        self._progress.finish(task)
+            self.progress.advance(task)
+        self.progress.finish(task)
         return came, len(came) == len(answers)
 
     def store(self, form: Form, found: Iterable[Found], *, complete: bool = False) -> None:
         """Write records, each key once; `complete` where they are all that the service has."""
-        changes = self.writer.upsert(form.table, rows(form, _once(form, found)), complete=complete)
-        self._changes[form.table.name] = changes
+        self.upsert(form, rows(form, _once(form, found)), complete=complete)
+
+    def upsert(self, form: Form, table: pa.Table, *, complete: bool = False) -> Changes:
+        """Write rows, each key once; what they changed, which the report adds up."""
+        changes = self.writer.upsert(form.table, table, complete=complete)
+        self._add(form, changes)
+        return changes
+
+    def vanish(self, form: Form, keys: pa.Table) -> int:
+        """Mark records that the service has no more."""
+        marked = self.writer.vanish(form.table, keys)
+        self._add(form, Changes(vanished=marked))
+        return marked
 
     def observe(self, form: Form, found: Iterable[Found]) -> None:
         """Add observations."""
-        added = self.writer.append(form.table, rows(form, found))
-        self._changes[form.table.name] = Changes(new=added)
+        self._add(form, Changes(new=self.writer.append(form.table, rows(form, found))))
+
+    def _add(self, form: Form, more: Changes) -> None:
+        name = form.table.name
+        so_far = self._changes.get(name, Changes())
+        self._changes[name] = Changes(
+            new=so_far.new + more.new,
+            changed=so_far.changed + more.changed,
+            unchanged=so_far.unchanged + more.unchanged,
+            vanished=so_far.vanished + more.vanished,
+        )
 
     def skip(self, form: Form, error: ServiceError) -> None:
         """Remember that (part of) a table could not be had."""
@@ -150,10 +251,11 @@ class Run:
         """Remember a sentence for the report, once."""
         self._notices[sentence] = None
 
-    def notice_statuses(self, form: Form, found: Iterable[Found], known: frozenset[str]) -> None:
+    def notice_statuses(
+        self, form: Form, statuses: Iterable[str | None], known: frozenset[str]
+    ) -> None:
         """Say which statuses are not in the contract: they count as open."""
-        strange = {str(record.value.status) for record in found} - known
-        for status in sorted(strange):
+        for status in sorted({str(status) for status in statuses} - known):
             self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
 
     def report(self) -> SyncReport:

@@ -2,30 +2,44 @@
 
 Small tables are asked for whole, at the same time; then what hangs on the accounts; then transfers
 and ramp requests, of which a later sync asks only for what can have changed. Whatever goes wrong
-before the end, nothing of the sync is stored.
+before the end, nothing of the sync shows: what it fetched waits in a staging folder for the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
 from treasury.api import Client, Record
 from treasury.api.models import Wallet
-from treasury.errors import ServiceError
-from treasury.extract.finance import ACCOUNTS, WALLET_BALANCES, WALLETS, FoundBalance
+from treasury.errors import InputError, ServiceError
+from treasury.extract import drift
+from treasury.extract.finance import ACCOUNTS, TRANSFERS, WALLET_BALANCES, WALLETS, FoundBalance
+from treasury.extract.ramp import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
 from treasury.extract.requests import sync_requests
 from treasury.extract.rows import Found
-from treasury.extract.run import REFUSED, Progress, Run, Silent, SyncReport, asking
+from treasury.extract.run import REFUSED, Progress, Run, Scope, Silent, SyncReport, asking
 from treasury.extract.sources import PER_ACCOUNT, WHOLE, PerAccount, Whole
+from treasury.extract.staging import Staged
+from treasury.extract.tables import TABLES
 from treasury.extract.transfers import sync_transfers
 from treasury.lake import Lake
 
 __all__ = ["sync"]
 
-WORKERS = 8
+WORKERS: Final = 8
+STAGING: Final = "staging"
+"""Beside the lake: what a sync fetched and did not come to commit."""
+
+TOGETHER: Final = (
+    (RAMP_REQUESTS.table.name, RAMP_REQUEST_EVENTS.table.name),
+    (WALLETS.table.name, WALLET_BALANCES.table.name),
+)
+"""Tables that come from the same answers."""
 
 
 def sync(
@@ -33,34 +47,68 @@ def sync(
     lake: Lake,
     now: datetime,
     *,
+    scope: Scope | None = None,
     progress: Progress | None = None,
     workers: int = WORKERS,
 ) -> SyncReport:
     """Bring the lake up to date with both services; `now` is the commit's instant.
 
+    `scope` narrows what is looked at, or widens it to a full comparison.
+
     Raises a ServiceError, or WorkspaceLocked, in which case what was stored stays as it was. A
     table that the credential may not read, or that this generation of the service does not have,
     is no error: it stays as it was and the report says so. Accounts and ramp requests must be had.
     """
-    with lake.writer("sync", now) as writer, asking(workers) as pool:
-        run = Run(client, writer, pool, progress or Silent())
-        accounts = _whole(run)
-        _per_account(run, accounts)
-        sync_transfers(run, accounts)
-        sync_requests(run)
-        return run.report()
+    scope = _checked(scope or Scope())
+    staging = lake.folder.parent / STAGING
+    held = drift.before(lake.snapshot()) if scope.full else None
+    with closing(Staged(staging, RAMP_REQUESTS.table.name)) as staged:
+        with lake.writer("sync", now) as writer, asking(workers) as pool:
+            run = Run(client, writer, pool, progress or Silent(), scope=scope, staging=staging)
+            accounts = _whole(run)
+            _per_account(run, accounts)
+            if scope.has(TRANSFERS.table.name):
+                sync_transfers(run, accounts)
+            if scope.has(*TOGETHER[0]):
+                sync_requests(run, staged)
+            report = run.report()
+        if scope.has(*TOGETHER[0]):
+            staged.clear()
+    if held is None:
+        return report
+    return msgspec.structs.replace(report, drift=drift.found(lake.snapshot(), report.at, held))
+
+
+def _checked(scope: Scope) -> Scope:
+    """The scope, with the tables that come with those it names."""
+    if scope.tables is None:
+        return scope
+    known = {table.name for table in TABLES}
+    unknown = sorted(scope.tables - known)
+    if unknown or not scope.tables:
+        raise InputError(
+            f"no table {unknown[0]!r} comes from the services" if unknown else "no table is named",
+            do=f"name one or more of: {', '.join(sorted(known))}",
+        )
+    along = (names for names in TOGETHER if scope.has(*names))
+    return msgspec.structs.replace(scope, tables=scope.tables.union(*along))
 
 
 def _whole(run: Run) -> list[str]:
-    """Fill the tables that one list fills; the ids of the accounts."""
-    asked = [(source, run.ask(_listed, run, source)) for source in WHOLE]
+    """Fill the tables that one list fills; the ids of the accounts, where something needs them."""
+    by_account = run.scope.has(TRANSFERS.table.name, *(s.form.table.name for s in PER_ACCOUNT))
+    asked = [
+        (source, run.ask(_listed, run, source))
+        for source in WHOLE
+        if run.scope.has(source.form.table.name) or (by_account and source.form is ACCOUNTS)
+    ]
     accounts: list[str] = []
     for source, answer in asked:
         if source.form is ACCOUNTS:
             accounts = [account.value.id for account in answer.result()]
         came, complete = run.collect(source.form, [answer])
         found = [record for batch in came for record in batch]
-        if complete:
+        if complete and run.scope.has(source.form.table.name):
             run.store(source.form, _detailed(run, source, found), complete=True)
     return accounts
 
@@ -103,6 +151,7 @@ def _per_account(run: Run, accounts: Sequence[str]) -> None:
     asked = [
         (source, [run.ask(_of_account, run, source, name) for name in accounts])
         for source in PER_ACCOUNT
+        if run.scope.has(source.form.table.name)
     ]
     for source, answers in asked:
         came, complete = run.collect(source.form, answers)

@@ -1,22 +1,25 @@
 """Transfers: lists without dates, walked newest first until they hold nothing but what is settled.
 
-A later sync stops at the first page whose transfers are all known and final. Transfers that we hold
-as open and that lie further back are read one by one; those between two accounts have no such
-reading, so their list is walked until the last open one is met. A list that does not come newest
-first, or does not say when its transfers were created, is walked to its end.
+All lists are walked at the same time, a page of each in a round; one question to the lake then says
+which pages overlap with what we hold. A list ends at the first page whose transfers are all known
+and final, if it came newest first up to there; a list that does not is walked to its end, and the
+report says so. Transfers that we hold as open and that lie further back are read one by one; those
+between two accounts have no such reading, so their list is walked until the last open one is met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
+from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.api import Page, Record
 from treasury.api.models import Transfer
-from treasury.errors import NotFound
+from treasury.errors import NotFound, ServiceError
 from treasury.extract.finance import (
     ACCOUNT_TO_ACCOUNT,
     TRANSFERS,
@@ -27,108 +30,224 @@ from treasury.extract.finance import (
 )
 from treasury.extract.run import REFUSED, Run
 
-__all__ = ["Held", "sync_transfers", "walk_new"]
+__all__ = ["Held", "Walk", "sync_transfers"]
 
-_COLUMNS = ("id", "kind", "is_open", "first_seen_at", "sender_account_id", "receiver_account_id")
+PAGE: Final = 1000
+BATCH: Final = 20_000
+"""Transfers that are stored at once."""
+
+_COLUMNS: Final = (
+    "id",
+    "kind",
+    "is_open",
+    "first_seen_at",
+    "sender_account_id",
+    "receiver_account_id",
+    "created_at",
+)
 
 
 class Held:
     """What the lake holds of transfers, kept as Arrow: there may be millions of them."""
 
     def __init__(self, stored: pa.Table) -> None:
-        self._seen = stored.select(["id", "kind", "first_seen_at"])
-        self._settled = stored.filter(pc.invert(stored["is_open"]))["id"]
+        self.rows = stored.combine_chunks()
         self.open = {row["id"]: row for row in stored.filter(stored["is_open"]).to_pylist()}
+        self._kept: dict[str, tuple[str, datetime, bool]] = {}
+
+    def look_up(self, names: Sequence[str]) -> None:
+        """Make these known to `of`: one look at all rows for many names."""
+        wanted = pa.array(names, pa.string())
+        known = self.rows.filter(pc.is_in(self.rows["id"], value_set=wanted))
+        for row in known.select(_COLUMNS[:4]).to_pylist():
+            self._kept[row["id"]] = (row["kind"], row["first_seen_at"], row["is_open"])
+
+    def of(self, name: str) -> tuple[str, datetime] | None:
+        """Kind and first sight of a transfer that was looked up; None where we do not hold it."""
+        kept = self._kept.get(name)
+        return None if kept is None else kept[:2]
 
     def all_settled(self, transfers: Sequence[Transfer]) -> bool:
-        """Whether every one of them is final, and known to be."""
-        names = pa.array([transfer.id for transfer in transfers], pa.string())
-        known = pc.all(pc.is_in(names, value_set=self._settled)).as_py()
-        return bool(known) and all(t.status in TRANSFERS_FINAL for t in transfers)
-
-    def seen(self, names: Iterable[str]) -> dict[str, tuple[str, datetime]]:
-        """Kind and first sight of those that we hold."""
-        wanted = pa.array(list(names), pa.string())
-        known = self._seen.filter(pc.is_in(self._seen["id"], value_set=wanted))
-        return {row["id"]: (row["kind"], row["first_seen_at"]) for row in known.to_pylist()}
+        """Whether every one of them is final, and known to be; they were looked up."""
+        kept = (self._kept.get(transfer.id) for transfer in transfers)
+        known = all(one is not None and not one[2] for one in kept)
+        return known and all(t.status in TRANSFERS_FINAL for t in transfers)
 
 
-def walk_new(
-    pages: Iterable[Page[Transfer]], held: Held, must_meet: set[str]
-) -> list[Record[Transfer]]:
-    """The records of a list until nothing new can follow; see the module's text."""
-    found: list[Record[Transfer]] = []
-    last: datetime | None = None
-    in_order = True
-    missing = set(must_meet)
-    for page in pages:
-        found += page.items
-        transfers = [record.value for record in page.items]
-        missing -= {transfer.id for transfer in transfers}
-        for transfer in transfers:
-            falls = transfer.created_at is not None and (
-                last is None or transfer.created_at <= last
-            )
-            in_order = in_order and falls
-            last = transfer.created_at
-        if transfers and in_order and not missing and held.all_settled(transfers):
-            break
-    return found
+class Walk:
+    """One list under way: whether it comes newest first, and whether it may end here."""
+
+    def __init__(self, pages: Iterator[Page[Transfer]], must_meet: set[str]) -> None:
+        self._pages = pages
+        self._missing = must_meet
+        self._last: datetime | None = None
+        self.in_order = True
+        self.number = 0
+
+    def next_page(self) -> tuple[Record[Transfer], ...] | None:
+        """The records of the next page; None after the last."""
+        page = next(self._pages, None)
+        return None if page is None else page.items
+
+    def may_end(self, page: Sequence[Transfer], held: Held, since: datetime | None) -> bool:
+        """Whether nothing new can follow this page; `since` is from when everything is wanted."""
+        self.number += 1
+        self._missing -= {transfer.id for transfer in page}
+        for transfer in page:
+            when = transfer.created_at
+            falls = when is not None and (self._last is None or when <= self._last)
+            self.in_order = self.in_order and falls
+            self._last = when
+        if not page or not self.in_order or self._missing:
+            return False
+        reached = since is None or (self._last is not None and self._last < since)
+        return reached and held.all_settled(page)
+
+
+class _List(msgspec.Struct, frozen=True):
+    """A list of transfers: the walk, its name for people, and the kind where the list says it."""
+
+    walk: Walk
+    name: str
+    kind: str | None
 
 
 def sync_transfers(run: Run, accounts: Sequence[str]) -> None:
     """Walk every account's list and the list between accounts; store what they brought."""
-    held = Held(run.writer.read(TRANSFERS.table, _COLUMNS))
-    between = run.ask(_between_accounts, run, held)
-    lists = [run.ask(_of_account, run, held, account) for account in accounts]
-    came, _ = run.collect(TRANSFERS, [between, *lists])
-    records = {
-        record.value.id: (record, kind) for batch in reversed(came) for record, kind in batch
-    }
-    for name, row in held.open.items():
-        if name not in records and row["kind"] != ACCOUNT_TO_ACCOUNT:
-            again = _again(run, name, row["sender_account_id"] or row["receiver_account_id"])
-            records.update({record.value.id: (record, row["kind"]) for record in again})
-    found = list(_found(run, held, records))
-    run.notice_statuses(TRANSFERS, found, TRANSFERS_KNOWN)
-    run.store(TRANSFERS, found)
-
-
-Batch = list[tuple[Record[Transfer], str]]
-
-
-def _of_account(run: Run, held: Held, account: str) -> Batch:
-    pages = run.client.finance.transfers.pages(account, sort_order="DESC")
-    return [(record, kind_of(record.value)) for record in walk_new(pages, held, set())]
-
-
-def _between_accounts(run: Run, held: Held) -> Batch:
-    pages = run.client.finance.account_to_account_transfers.pages(sort_order="DESC")
+    held = Held(run.writer.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
+    sync = _Sync(run, held)
+    pages = run.client.finance.account_to_account_transfers.pages(size=PAGE, sort_order="DESC")
     still_open = {name for name, row in held.open.items() if row["kind"] == ACCOUNT_TO_ACCOUNT}
-    return [(record, ACCOUNT_TO_ACCOUNT) for record in walk_new(pages, held, still_open)]
+    between = _List(Walk(pages, still_open), "between accounts", ACCOUNT_TO_ACCOUNT)
+    complete = sync.walk([between, *(_of_account(run, account) for account in accounts)])
+    sync.read_open()
+    if run.scope.full and run.scope.since is None and complete:
+        sync.mark_vanished()
+    sync.store()
+    run.notice_statuses(TRANSFERS, sync.statuses, TRANSFERS_KNOWN)
 
 
-def _again(run: Run, name: str, account: str | None) -> Iterator[Record[Transfer]]:
-    """An open transfer that no list brought, read by itself."""
-    if account is None:
-        run.notice(f"transfers: {name} is open, names no account and was not listed again")
-        return
-    try:
-        yield run.client.finance.transfers.get(account, name)
-    except REFUSED as error:
-        known = (
-            "is not known to the service any more" if isinstance(error, NotFound) else error.what
+def _of_account(run: Run, account: str) -> _List:
+    pages = run.client.finance.transfers.pages(account, size=PAGE, sort_order="DESC")
+    return _List(Walk(pages, set()), f"of account {account}", None)
+
+
+class _Sync:
+    """What the lists bring, on its way into the lake."""
+
+    def __init__(self, run: Run, held: Held) -> None:
+        self._run = run
+        self._held = held
+        self._between: set[str] = set()
+        self._came: dict[str, FoundTransfer] = {}
+        self._met: set[str] = set()
+        self.statuses: set[str | None] = set()
+        since = run.scope.since
+        self._since = None if since is None else datetime.combine(since, time(), UTC)
+
+    def walk(self, lists: Sequence[_List]) -> bool:
+        """Walk lists side by side; whether each could be read to where it may end."""
+        progress, task = self._run.progress, TRANSFERS.table.name
+        progress.start(task, len(lists))
+        complete = True
+        left = list(lists)
+        while left:
+            asked = [(one, self._run.ask(one.walk.next_page)) for one in left]
+            came = []
+            for one, answer in asked:
+                try:
+                    came.append((one, answer.result()))
+                except REFUSED as error:
+                    self._run.skip(TRANSFERS, error)
+                    came.append((one, None))
+                    complete = False
+            left = self._take([(one, page) for one, page in came if page is not None])
+            for _ in range(len(asked) - len(left)):
+                progress.advance(task)
+        progress.finish(task)
+        return complete
+
+    def _take(self, round_: Sequence[tuple[_List, Sequence[Record[Transfer]]]]) -> list[_List]:
+        """Take a page of each list; the lists that go on."""
+        self._held.look_up([record.value.id for _, page in round_ for record in page])
+        goes_on = []
+        for one, page in round_:
+            transfers = [record.value for record in page]
+            for record in page:
+                self._add(record, one.kind)
+            was_in_order = one.walk.in_order
+            ends = one.walk.may_end(transfers, self._held, self._since)
+            if was_in_order and not one.walk.in_order and self._held.rows.num_rows:
+                self._run.notice(
+                    f"transfers: the list {one.name} does not come newest first; all of it was read"
+                )
+            if not ends or self._run.scope.full:
+                goes_on.append(one)
+        if len(self._came) >= BATCH:
+            self.store()
+        return goes_on
+
+    def _add(self, record: Record[Transfer], kind: str | None) -> None:
+        """Take a transfer; it keeps the kind and the first sight that we hold of it."""
+        value = record.value
+        if kind == ACCOUNT_TO_ACCOUNT:
+            self._between.add(value.id)
+        elif value.id in self._between:
+            return
+        self.statuses.add(value.status)
+        self._met.add(value.id)
+        known_kind, first = self._held.of(value.id) or (
+            kind or kind_of(value),
+            self._run.writer.now,
         )
-        run.notice(f"transfers: {name} stays as it was: it {known}")
-
-
-def _found(
-    run: Run, held: Held, records: dict[str, tuple[Record[Transfer], str]]
-) -> Iterator[FoundTransfer]:
-    """A transfer keeps the kind and the first sight that we hold of it."""
-    seen = held.seen(records)
-    for name, (record, kind) in records.items():
-        known_kind, first = seen.get(name, (kind, run.writer.now))
-        yield FoundTransfer(
-            value=record.value, raw=record.raw, kind=known_kind, first_seen_at=first
+        self._came[value.id] = FoundTransfer(
+            value=value, raw=record.raw, kind=known_kind, first_seen_at=first
         )
+
+    def read_open(self) -> None:
+        """Read by themselves the transfers that we hold as open and that no list brought."""
+        left = [row for name, row in self._held.open.items() if name not in self._met]
+        self._held.look_up([row["id"] for row in left])
+        self._read([row for row in left if row["kind"] != ACCOUNT_TO_ACCOUNT])
+
+    def mark_vanished(self) -> None:
+        """Mark what no list has any more and what cannot be read by itself either."""
+        rows = self._held.rows
+        unmet = rows.filter(
+            pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._met, pa.string())))
+        )
+        left = unmet.to_pylist()
+        self._held.look_up([row["id"] for row in left])
+        gone = [row["id"] for row in left if row["kind"] == ACCOUNT_TO_ACCOUNT]
+        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(gone, pa.string())}))
+        self._read([row for row in left if row["kind"] != ACCOUNT_TO_ACCOUNT])
+
+    def _read(self, rows: Sequence[dict[str, Any]]) -> None:
+        gone = []
+        for row, said in zip(rows, self._run.answers(self._ask, rows), strict=True):
+            name = row["id"]
+            if isinstance(said, Record):
+                self._add(said, row["kind"])
+            elif isinstance(said, NotFound):
+                gone.append(name)
+            elif said is None:
+                self._run.notice(
+                    f"transfers: {name} is open, names no account and was not listed again"
+                )
+            else:
+                self._run.notice(f"transfers: {name} stays as it was: {said.what}")
+        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(gone, pa.string())}))
+
+    def _ask(self, row: dict[str, Any]) -> Record[Transfer] | ServiceError | None:
+        account = row["sender_account_id"] or row["receiver_account_id"]
+        if account is None:
+            return None
+        try:
+            return self._run.client.finance.transfers.get(account, row["id"])
+        except REFUSED as error:
+            return error
+
+    def store(self) -> None:
+        """Write what came."""
+        self._run.store(TRANSFERS, self._came.values())
+        self._came = {}

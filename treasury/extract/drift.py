@@ -1,0 +1,58 @@
+"""What a full comparison found: the difference between what we took for settled and what is.
+
+It is read from the lake after the commit, by the instants that the commit left: a settled version
+that it superseded has changed, a record that it brought although it is older than what was held
+came late, and a record that it marked has vanished.
+"""
+
+# ruff: noqa: S608 - table names are declared, values are bound
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from treasury.extract.run import Drift
+from treasury.extract.tables import TABLES
+from treasury.lake import Snapshot
+
+__all__ = ["before", "found"]
+
+EXAMPLES: Final = 5
+
+SETTLING: Final = tuple(table.name for table in TABLES if table.settles)
+
+CHANGED: Final = """
+    SELECT h.id FROM {table}_history h JOIN {table} c USING (id)
+    WHERE h.valid_to = $at AND NOT h.is_open AND h.vanished_at IS NULL AND c.vanished_at IS NULL
+"""
+LATE: Final = """
+    SELECT id FROM {table} WHERE valid_from = $at AND created_at <= $newest
+    AND id NOT IN (SELECT id FROM {table}_history)
+"""
+VANISHED: Final = "SELECT id FROM {table} WHERE vanished_at = $at"
+QUESTIONS: Final = {"changed": CHANGED, "late": LATE, "vanished": VANISHED}
+
+
+def before(snapshot: Snapshot) -> Mapping[str, datetime | None]:
+    """Of each table whose records settle, when the newest one was created."""
+    return {
+        name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()
+        for name in SETTLING
+    }
+
+
+def found(
+    snapshot: Snapshot, at: datetime, newest: Mapping[str, datetime | None]
+) -> tuple[Drift, ...]:
+    """What the commit at `at` corrected, table by table."""
+    drifts = []
+    for table in SETTLING:
+        for kind, query in QUESTIONS.items():
+            values = {"at": at} | ({"newest": newest[table]} if "$newest" in query else {})
+            ids = snapshot.sql(query.format(table=table) + " ORDER BY id", values)["id"]
+            if len(ids):
+                examples = tuple(ids.slice(0, EXAMPLES).to_pylist())
+                drifts.append(Drift(table, kind, len(ids), examples))
+    return tuple(drifts)

@@ -1,0 +1,108 @@
+"""Which ramp requests have to be read one by one, and in which order.
+
+Everything here is a column operation: a first sync may queue a million requests. Those that matter
+for today's work come first: open ones, those of this month, those that changed; then the newest.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["BACKLOG", "QUEUE", "Held", "queued", "ranked", "unlisted"]
+
+OPEN, RECENT, BACKLOG = range(3)
+"""Open; of this month, or not as we hold it; settled in an earlier month and not read yet."""
+
+QUEUE: Final = pa.schema(
+    [
+        ("id", pa.string()),
+        ("status", pa.string()),
+        ("created_at", pa.timestamp("us", tz="UTC")),
+        ("created_by", pa.string()),
+        ("rank", pa.int8()),
+        ("listed", pa.bool_()),
+        ("has_detail", pa.bool_()),
+    ]
+)
+"""A request to be read: as it was listed, whether it was, and whether we hold a detail of it."""
+
+
+class Held:
+    """What the lake holds of requests that a sync may meet, as columns."""
+
+    COLUMNS: Final = ("id", "status", "created_at", "is_open", "has_detail")
+
+    def __init__(self, rows: pa.Table) -> None:
+        self.rows = rows.combine_chunks()
+        settled = pc.and_(self.rows["has_detail"], pc.invert(self.rows["is_open"]))
+        self._settled = self.rows.filter(settled)
+        self._detailed = self.rows.filter(self.rows["has_detail"])["id"]
+
+    def settled_as(self, listed: pa.Table) -> pa.ChunkedArray:
+        """For each listed row, whether the service has nothing to tell that we do not hold."""
+        place = pc.index_in(listed["id"], value_set=self._settled["id"])
+        same = pc.equal(self._settled["status"].take(place), listed["status"])
+        return pc.fill_null(same, False)
+
+    def has_detail(self, listed: pa.Table) -> pa.ChunkedArray:
+        """For each listed row, whether we hold its detail, if perhaps an old one."""
+        return pc.is_in(listed["id"], value_set=self._detailed)
+
+    def count_new(self, ids: pa.ChunkedArray) -> int:
+        """How many of the ids we do not hold."""
+        known = pc.is_in(ids, value_set=self.rows["id"])
+        return len(ids) - int(pc.sum(known).as_py() or 0)
+
+    def unlisted(self, met: pa.ChunkedArray, since: datetime | None) -> pa.Table:
+        """What was not listed and has to be asked for: open, without detail, or gone.
+
+        From `since` on the list was to have everything; without it, all there is.
+        """
+        missing = self.rows.filter(pc.invert(pc.is_in(self.rows["id"], value_set=met)))
+        if since is None:
+            return missing
+        ours = pc.or_(missing["is_open"], pc.invert(missing["has_detail"]))
+        due = pc.fill_null(pc.greater_equal(missing["created_at"], pa.scalar(since)), True)
+        return missing.filter(pc.or_(ours, due))
+
+
+def queued(listed: pa.Table, held: Held, *, month: datetime) -> pa.Table:
+    """Listed rows as a queue; `month` is the first instant of the current one."""
+    changed = held.has_detail(listed)
+    recent = pc.fill_null(pc.greater_equal(listed["created_at"], pa.scalar(month)), True)
+    soon = pc.or_(recent, changed)
+    return _queue(listed, soon, changed, listed=True, by=listed["created_by"])
+
+
+def unlisted(rows: pa.Table) -> pa.Table:
+    """Held rows that no list brought, as a queue."""
+    known, by = rows["has_detail"], pa.nulls(rows.num_rows, pa.string())
+    return _queue(rows, known, known, listed=False, by=by)
+
+
+def _queue(
+    rows: pa.Table, soon: pa.Array, has_detail: pa.Array, *, listed: bool, by: pa.Array
+) -> pa.Table:
+    rest = pc.if_else(soon, pa.scalar(RECENT, pa.int8()), pa.scalar(BACKLOG, pa.int8()))
+    rank = pc.if_else(rows["is_open"], pa.scalar(OPEN, pa.int8()), rest)
+    was = pa.array([listed] * rows.num_rows, pa.bool_())
+    columns = [rows["id"], rows["status"], rows["created_at"], by, rank, was, has_detail]
+    return pa.Table.from_arrays([_flat(column) for column in columns], schema=QUEUE)
+
+
+def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def ranked(queue: pa.Table, *, backlog: int | None) -> pa.Table:
+    """The queue in the order of asking, at most `backlog` of what is in no hurry."""
+    places = pc.sort_indices(queue, [("rank", "ascending"), ("created_at", "descending")])
+    ordered = queue.take(places)
+    if backlog is None:
+        return ordered
+    urgent = int(pc.sum(pc.less(ordered["rank"], BACKLOG)).as_py() or 0)
+    return ordered.slice(0, urgent + backlog)
