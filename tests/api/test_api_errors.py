@@ -58,6 +58,12 @@ def test_404_of_something_else_than_the_service_means_not_offered(connect: Conne
         client.ramp.requests.get("r1")
 
 
+def test_a_404_that_may_be_about_the_operation_says_both(connect: Connect) -> None:
+    client, _ = connect(lambda _: refusal(404, "NOT_FOUND"))
+    with pytest.raises(errors.NotFound, match=r"check the id; .* do not have this operation"):
+        client.finance.accounts.reactivate("a")
+
+
 @pytest.mark.parametrize(
     ("body", "headers", "expected"),
     [

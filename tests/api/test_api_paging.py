@@ -67,6 +67,13 @@ def test_filters_are_sent_as_the_service_names_them(connect: Connect) -> None:
     assert "status" not in sent
 
 
+def test_a_filter_that_the_service_ignores_is_applied_here(connect: Connect) -> None:
+    rows = [{"id": "w1", "address": "0xAB", "chain": "BASE"}, {"id": "w2", "address": "0xCD"}]
+    client, _ = connect(lambda _: answer(rows))
+    found = client.ramp.wallets.iterate(address="0xab", chain="BASE")
+    assert [record.value.id for record in found] == ["w1"]
+
+
 def test_unknown_filter_is_refused_with_the_known_ones(connect: Connect) -> None:
     client, _ = connect(lambda r: page_of([], r))
     with pytest.raises(InputError, match="from_date, to_date"):

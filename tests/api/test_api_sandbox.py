@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from test_api_operations import FINANCE, RAMP
@@ -77,14 +78,27 @@ class Practice:
         )
 
 
-@pytest.fixture
-def practice(monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
-    sandbox = Sandbox()
+@contextmanager
+def practising(profile: str, patch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    sandbox = Sandbox(profile=profile)
     with sandbox.serve() as served:
-        running = Practice(sandbox, served, monkeypatch)
+        running = Practice(sandbox, served, patch)
         yield running
         for client in running.clients.values():
             client.close()
+
+
+@pytest.fixture
+def practice(monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    with practising("spec", monkeypatch) as running:
+        yield running
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    """The generation after the specification's."""
+    with practising("b", monkeypatch) as running:
+        yield running
 
 
 ADDRESS = bodies.PostalAddress(
@@ -315,3 +329,52 @@ def test_a_ramp_request_whose_answer_was_lost_is_looked_up(
     else:
         with pytest.raises(errors.OutcomeUnknown, match="no record of it"):
             requests.find(body=body, since=since, known=known)
+
+
+def test_the_later_generation_is_worked_with(later: Practice) -> None:
+    finance = later.maker.finance
+    body = bodies.NewParty(party_type="ORGANISATION", name="Quay NV", address=ADDRESS)
+    party = finance.parties.create(body).value
+    changes = bodies.PartyChanges(version=party.version, name="Kade NV")
+    assert finance.parties.update(party.id, changes).value.name == "Kade NV"
+    account = finance.accounts.create(
+        bodies.NewAccount(external_id="quay-1", chain="BASE", party_id=party.id)
+    ).value
+    assert account.may_send is False
+    virtual = bodies.NewVirtualBankAccount(
+        name="EUR", in_currency="EUR", target_cryptocurrency="USDC"
+    )
+    with pytest.raises(errors.NotReady):
+        finance.virtual_bank_accounts.create(account.id, virtual)
+    sender, crypto = later.crypto()
+    sent = finance.transfers.crypto(sender, crypto).value
+    assert finance.transfers.crypto(sender, crypto).value.id == sent.id
+    assert {wallet.value.type for wallet in finance.wallets.iterate(sender)} != {None}
+    work_requests(later)
+
+
+def test_what_the_later_generation_dropped_is_not_offered(later: Practice) -> None:
+    finance = later.maker.finance
+    sender, *_ = later.accounts()
+    with pytest.raises(errors.NotOffered):
+        finance.wallets.create(sender.id, bodies.NewWallet(chain="BASE"))
+    with pytest.raises(errors.NotOffered):
+        finance.accounts.update(sender.id, bodies.AccountChanges(external_id="x"))
+    with pytest.raises(errors.NotOffered):
+        list(finance.account_to_account_transfers.iterate())
+
+
+def test_a_party_whose_answer_was_lost_is_found_though_its_key_means_nothing(
+    later: Practice,
+) -> None:
+    parties = later.maker.finance.parties
+    body = bodies.NewParty(
+        party_type="ORGANISATION", name="Quay NV", external_id="quay", address=ADDRESS
+    )
+    since = later.sandbox.now
+    later.sandbox.faults.add("/finance/v1/parties", method="POST", drop="after")
+    with pytest.raises(errors.OutcomeUnknown, match="look it up with `find`"):
+        parties.create(body)
+    found = parties.find(body=body, since=since).value
+    named = [record.value.id for record in parties.iterate(external_id="quay")]
+    assert named == [found.id]

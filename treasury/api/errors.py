@@ -105,10 +105,23 @@ def where(ids: tuple[str, ...], trace: str | None = None) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
+_LATER_DROPPED = frozenset(
+    {
+        "PATCH /accounts/{id}",
+        "DELETE /accounts/{id}",
+        "POST /accounts/{accountId}/reactivate",
+        "POST /accounts/{accountId}/wallets",
+    }
+)
+"""Where a 404 may speak of the operation as well as of the record: the answers look the same."""
+
+
 def _advice(kind: type[tree.ServiceError], operation: str) -> str:
     scope = SCOPES.get(operation)
     if kind is tree.Forbidden and scope is not None:
         return f"use a credential that may {scope}; nothing was executed"
+    if kind is tree.NotFound and operation in _LATER_DROPPED:
+        return "check the id; later generations of the service do not have this operation at all"
     return _DO[kind]
 
 

@@ -224,6 +224,12 @@ class CompanyWallets(Collection[CompanyWallet]):
         reply = self._send("PATCH", "/company-wallets/{id}", wallet_id, body=body)
         return reply.record(CompanyWallet)
 
+    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+        if name != "address":
+            return super()._keeps(value, name, wanted, parents)
+        said: str | None = value.address  # hexadecimal is written in either case
+        return said is None or said.lower() == str(wanted).lower()
+
 
 class Users(Table[CompanyUser]):
     """The company's users."""

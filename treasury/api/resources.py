@@ -242,7 +242,7 @@ class Collection(Endpoint[T]):
         """Whether a record passes a filter, as far as it says anything about it."""
         del parents  # for those whose filter is about the parent
         said = getattr(value, name, None)
-        return said is None or str(said) == _text(wanted)
+        return said is None or _text(said) == _text(wanted)
 
     def _params(self, size: int, sort_on: str, sort_order: Order, filters: Filters) -> Params:
         unknown = sorted(set(filters) - set(self._filters))
