@@ -123,9 +123,23 @@ WALLET_BALANCES: Final = form(
     Field(
         "contract_address", TEXT, "contract_address", "of the coin", "balances[].contractAddress"
     ),
-    Field("total", AMOUNT, "total", "units of `asset`", "balances[].amount.total"),
-    Field("available", AMOUNT, "available", "units of `asset`", "balances[].amount.available"),
-    Field("reserved", AMOUNT, "reserved", "units of `asset`", "balances[].amount.reserved"),
+    Field("total", AMOUNT, "total", "units of `asset`", "balances[].amount.total", unit="`asset`"),
+    Field(
+        "available",
+        AMOUNT,
+        "available",
+        "units of `asset`",
+        "balances[].amount.available",
+        unit="`asset`",
+    ),
+    Field(
+        "reserved",
+        AMOUNT,
+        "reserved",
+        "units of `asset`",
+        "balances[].amount.reserved",
+        unit="`asset`",
+    ),
     Field("observed_at", INSTANT, lambda found: found.observed_at, "the sync that saw it"),
     title="What each wallet held at each sync, also where nothing moved",
     observations=True,
@@ -219,7 +233,7 @@ TRANSFERS: Final = form(
     ),
     Field("chain", TEXT, "chain", "blockchain network"),
     Field("asset", TEXT, _asset, "the coin that moves", "asset"),
-    Field("amount", AMOUNT, _asset_amount, "units of `asset`", "amount"),
+    Field("amount", AMOUNT, _asset_amount, "units of `asset`", "amount", unit="`asset`"),
     Field(
         "fiat_currency",
         TEXT,
@@ -233,6 +247,7 @@ TRANSFERS: Final = form(
         lambda found: _fiat(found).amount,
         "units of `fiat_currency`",
         "fiatOrigin.amount",
+        unit="`fiat_currency`",
     ),
     Field(
         "exchange_rate",
@@ -240,6 +255,7 @@ TRANSFERS: Final = form(
         lambda found: _fiat(found).exchange_rate,
         "as the service states it",
         "fiatOrigin.exchangeRate",
+        unit="as the service states it",
     ),
     Field("description", TEXT, "description", "text of the sender"),
     Field("merchant_reference", TEXT, "merchant_reference", "reference of the sender"),

@@ -31,7 +31,7 @@ Take = Callable[[Any], Any]
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A column and where its value comes from; the unit of an amount stands in its meaning."""
+    """A column and where its value comes from; see `Column` for its meaning and unit."""
 
     name: str
     type: pa.DataType
@@ -39,6 +39,7 @@ class Field(msgspec.Struct, frozen=True):
     meaning: str
     source: str = ""
     """The service's own field where `take` is not a path to it."""
+    unit: str = ""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -62,7 +63,7 @@ def form(
     table = Table(
         name=name,
         columns=tuple(
-            Column(field.name, field.type, field.meaning, _source(record, field))
+            Column(field.name, field.type, field.meaning, _source(record, field), field.unit)
             for field in fields
         ),
         key=key,

@@ -19,7 +19,9 @@ from treasury.lake.declare import (
 from treasury.lake.durations import DURATION, Events, durations
 from treasury.lake.lake import Lake
 from treasury.lake.pins import Pin
+from treasury.lake.repair import Repair, repair
 from treasury.lake.snapshot import Snapshot
+from treasury.lake.verify import Damage, damages
 from treasury.lake.writer import Changes, Writer
 
 __all__ = [
@@ -35,12 +37,16 @@ __all__ = [
     "Changes",
     "Column",
     "Commit",
+    "Damage",
     "Events",
     "Lake",
     "Pin",
+    "Repair",
     "Snapshot",
     "Table",
     "Writer",
     "changes",
+    "damages",
     "durations",
+    "repair",
 ]

@@ -20,7 +20,15 @@ from treasury.lake import delta
 from treasury.lake.declare import INSTANT, INTEGER, TEXT, TEXTS
 from treasury.lake.disk import REPAIR
 
-__all__ = ["COMMITS", "Commit", "add_commit", "all_commits", "last_commit", "recent_commits"]
+__all__ = [
+    "COMMITS",
+    "Commit",
+    "add_commit",
+    "all_commits",
+    "commit_of",
+    "last_commit",
+    "recent_commits",
+]
 
 COMMITS: Final = "commits"
 
@@ -57,13 +65,13 @@ def last_commit(folder: Path) -> Commit | None:
     if not delta.exists(table):
         return None
     newest = _read(delta.files_with_last(table, "number"))
-    return _commit(newest.slice(newest.num_rows - 1).to_pylist()[0])
+    return commit_of(newest.slice(newest.num_rows - 1).to_pylist()[0])
 
 
 def recent_commits(folder: Path, count: int) -> list[Commit]:
     """The newest `count` commits, oldest first."""
     rows = all_commits(folder)
-    return [_commit(row) for row in rows.slice(max(rows.num_rows - count, 0)).to_pylist()]
+    return [commit_of(row) for row in rows.slice(max(rows.num_rows - count, 0)).to_pylist()]
 
 
 def all_commits(folder: Path) -> pa.Table:
@@ -96,6 +104,7 @@ def _part(path: str) -> pa.Table:
         ) from error
 
 
-def _commit(row: dict[str, object]) -> Commit:
+def commit_of(row: dict[str, object]) -> Commit:
+    """A stored row as a commit."""
     versions = msgspec.json.decode(str(row["versions"]), type=dict[str, int])
     return msgspec.convert({**row, "versions": versions, "refetch": row["refetch"] or ()}, Commit)

@@ -45,12 +45,17 @@ OPEN: Final = "is_open"
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column: its name, its type, what it means and the service's own field it comes from."""
+    """One column: its name, its type, what it means and the field it comes from at its source.
+
+    A source is "Heading of the specification.field", or an element of a bank's format; none where
+    the value is ours. An amount names its unit: the column that says it, in backticks, or words.
+    """
 
     name: str
     type: pa.DataType
     meaning: str
     source: str = ""
+    unit: str = ""
 
     def __post_init__(self) -> None:
         _check(_NAME.fullmatch(self.name) is not None, f"{self.name!r} is not snake_case")
@@ -114,6 +119,18 @@ class Table(msgspec.Struct, frozen=True):
     def history_schema(self) -> pa.Schema:
         """The columns of its superseded versions."""
         return self.schema.append(VALID_TO)
+
+
+KEPT: Final = (
+    Column("raw", TEXT, "the record exactly as received; of a statement, its own text"),
+    Column("vanished_at", INSTANT, "when a complete listing first lacked the record; else null"),
+    Column(
+        "content_hash", TEXT, "the same for two versions exactly when their content is the same"
+    ),
+    Column("valid_from", INSTANT, "the commit that stored this version"),
+    Column("valid_to", INSTANT, "in the history: the commit that stored the next version"),
+)
+"""What the lake adds to the columns that a table declares."""
 
 
 def _check(holds: bool, problem: str) -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "files_with_last",
     "load",
     "newest",
+    "put_aside",
     "replace",
     "restore",
     "trim_log",
@@ -57,6 +58,7 @@ class StoredFile(msgspec.Struct, frozen=True):
     path: str
     size: int
     is_open: bool | None = None
+    rows: int = 0
 
 
 class StoredTable(msgspec.Struct, frozen=True):
@@ -87,12 +89,13 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
         columns = tuple(pa.schema(table.schema()).names)
     paths = actions["path"].to_pylist()
     sizes = actions["size_bytes"].to_pylist()
+    rows = actions["num_records"].to_pylist()
     opens: Sequence[bool | None] = [None] * len(paths)
     if f"partition.{OPEN}" in actions.column_names:
         opens = actions[f"partition.{OPEN}"].to_pylist()
     files = tuple(
-        StoredFile(str(folder / path), int(size), is_open)
-        for path, size, is_open in zip(paths, sizes, opens, strict=True)
+        StoredFile(str(folder / path), int(size), is_open, int(count or 0))
+        for path, size, is_open, count in zip(paths, sizes, opens, rows, strict=True)
     )
     return StoredTable(int(table.version()), files, columns)
 
@@ -178,6 +181,13 @@ def restore(folder: Path, to_version: int) -> int:
         table = DeltaTable(folder)
         table.restore(to_version)
         return int(table.version())
+
+
+def put_aside(folder: Path, target: Path) -> None:
+    """Move a table out of the way, whole."""
+    with disk.writing(folder):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(target)
 
 
 def discard(folder: Path) -> None:

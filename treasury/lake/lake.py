@@ -15,7 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError
+from treasury.errors import InputError, WorkspaceDamaged
 from treasury.lake import delta, disk, engine, upkeep
 from treasury.lake.commits import (
     COMMITS,
@@ -29,7 +29,7 @@ from treasury.lake.declare import Table
 from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
 from treasury.lake.pins import Pin, add_pin, all_pins, remove_pin
-from treasury.lake.publish import publish
+from treasury.lake.publish import FILE_NAME, publish
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Writer
 
@@ -39,7 +39,7 @@ KEPT: Final = 24
 
 
 class Lake:
-    """The tables of one workspace; `folder` is the workspace's.
+    """The tables of one workspace, in the folder `lake` of `workspace`.
 
     The last `kept` commits always stay readable as they were, and after each as many the files that
     nobody needs are removed; one younger than `grace` stays, as a reader may be at it that could
@@ -56,7 +56,7 @@ class Lake:
     ) -> None:
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
-        self._workspace = folder
+        self.workspace = folder
         self._kept = kept
         self._grace = grace
         self._opened: dict[tuple[str, int], delta.StoredTable] = {}
@@ -68,7 +68,16 @@ class Lake:
         """
         if commit is not None:
             return self._earlier(commit, at)
-        return self._leased(last_commit(self.folder), at)
+        return self._leased(self.last_commit(), at)
+
+    def last_commit(self) -> Commit | None:
+        """The newest commit; None before the first."""
+        last = last_commit(self.folder)
+        if last is None and (self.workspace / FILE_NAME).exists():
+            raise WorkspaceDamaged(
+                f"the list of commits, {self.folder / COMMITS}, is lost or empty", do=disk.REPAIR
+            )
+        return last
 
     def commits(self) -> pa.Table:
         """Every commit, oldest first: number, at, kind, versions (JSON), note, refetch."""
@@ -83,8 +92,8 @@ class Lake:
         """
         if now.tzinfo is None:
             raise InputError(f"{now} has no time zone", do="give an instant in UTC")
-        with workspace_lock(self._workspace, command_line(kind)):
-            last = last_commit(self.folder)
+        with workspace_lock(self.workspace, command_line(kind)):
+            last = self.last_commit()
             versions = self._recover(last)
             instant = _later(now.astimezone(UTC), last)
             refetch = () if last is None else last.refetch
@@ -96,7 +105,7 @@ class Lake:
                 left = tuple(sorted(writer.refetch))
                 commit = Commit(number, instant, kind, writer.versions, note, left)
                 self._add(commit)
-            self._publish(commit)
+            self.refresh(commit)
             if number % self._kept == 0:
                 self._sweep()
 
@@ -104,7 +113,7 @@ class Lake:
 
     def pin(self, why: str, now: datetime, *, commit: int | None = None) -> Pin:
         """Keep a commit, the last one if not said, readable for good; NothingStored before one."""
-        with workspace_lock(self._workspace, command_line("pin")):
+        with workspace_lock(self.workspace, command_line("pin")):
             snapshot = self.snapshot(commit=commit)
             if snapshot.commit is None:
                 raise InputError("there is no commit to keep", do="run `treasury sync` first")
@@ -112,7 +121,7 @@ class Lake:
 
     def unpin(self, commit: int) -> bool:
         """Let a pinned commit go; whether it was pinned."""
-        with workspace_lock(self._workspace, command_line("unpin")):
+        with workspace_lock(self.workspace, command_line("unpin")):
             return remove_pin(self.folder, commit)
 
     def pins(self) -> list[Pin]:
@@ -124,7 +133,7 @@ class Lake:
 
         This happens by itself after each `kept` commits.
         """
-        with workspace_lock(self._workspace, command_line("sweep")):
+        with workspace_lock(self.workspace, command_line("sweep")):
             return self._sweep()
 
     def _sweep(self) -> upkeep.Swept:
@@ -137,7 +146,7 @@ class Lake:
 
     def _reach(self, numbers: set[int]) -> int:
         """How many commits back the oldest of these is; one that is pinned needs no log."""
-        last = last_commit(self.folder)
+        last = self.last_commit()
         wanted = numbers - {pin.commit.number for pin in self.pins()}
         return 0 if last is None or not wanted else last.number - min(wanted) + 1
 
@@ -179,12 +188,13 @@ class Lake:
             upkeep.joined(table, delta.newest(table))
         add_commit(self.folder, commit)
 
-    def _publish(self, commit: Commit) -> None:
+    def refresh(self, commit: Commit) -> None:
+        """Let `treasury.duckdb` show this commit."""
         files = delta.load(self.folder / COMMITS).files
         paths = ", ".join(engine.literal(file.path) for file in files)
         listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
         views = {**self._snapshot(commit).views(), COMMITS: listed}
-        publish(self._workspace, views, f"commit {commit.number} of {commit.at:%F %T}Z")
+        publish(self.workspace, views, f"commit {commit.number} of {commit.at:%F %T}Z")
 
     def _recover(self, last: Commit | None) -> dict[str, int]:
         """Undo what no commit names; the version of every table then."""

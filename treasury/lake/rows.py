@@ -100,7 +100,8 @@ def with_hash(
     if volatile:
         place = rows.column_names.index(RAW.name)
         counted = rows.set_column(place, RAW, _without(rows[RAW.name], volatile))
-    fields = sorted(f for f in counted.schema.names if f not in volatile)
+    filled = (f for f in counted.schema.names if counted[f].null_count < counted.num_rows)
+    fields = sorted(f for f in filled if f not in volatile)
     parts = ", ".join(_part(name, counted.schema.field(name).type) for name in fields)
     with connection.cursor() as cursor:
         cursor.register("counted", counted)

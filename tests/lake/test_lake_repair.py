@@ -1,0 +1,214 @@
+"""What is damaged is found and named, put together from what is left, or marked to be asked for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from lake_samples import (
+    BALANCES,
+    REQUESTS,
+    WALLETS,
+    balances,
+    content,
+    day,
+    put,
+    requests,
+    small_lake,
+    statuses,
+    wallets,
+)
+
+from treasury.errors import WorkspaceDamaged
+from treasury.lake import Lake, damages, repair
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """Three commits, of which the first ones' files are still there."""
+    lake = small_lake(tmp_path)
+    for number, status in enumerate(("OPEN", "HELD", "DONE")):
+        with lake.writer("sync", day(number)) as writer:
+            writer.upsert(REQUESTS, requests(a=status, b="OPEN", c="DONE"))
+            writer.append(BALANCES, balances(str(number)))
+            writer.upsert(WALLETS, wallets(w={"id": "w", "balances": [number]}))
+    return lake
+
+
+def again(lake: Lake) -> Lake:
+    return small_lake(lake.workspace)
+
+
+def only(lake: Lake, table: str) -> Path:
+    """The file of a table that the last commit names last."""
+    stored = lake.snapshot().stored()[table]
+    return Path(stored.files[-1].path)
+
+
+def remove(file: Path) -> None:
+    file.unlink()
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+def blank(file: Path) -> None:
+    file.write_bytes(b"\0" * file.stat().st_size)
+
+
+def test_a_whole_lake_has_no_damage(lake: Lake) -> None:
+    lake.pin("closed", day(3))
+    assert damages(lake) == []
+    done = repair(lake, day(4))
+    assert (done.damages, done.tables) == ((), ())
+    assert lake.commits().num_rows == 3
+
+
+@pytest.mark.parametrize("how", [remove, cut, blank])
+def test_a_table_is_put_together_from_superseded_files(
+    lake: Lake, how: Callable[[Path], None]
+) -> None:
+    file = only(lake, "requests_history")
+    how(file)
+    found = damages(again(lake))
+    assert [(damage.table, damage.path) for damage in found] == [("requests_history", str(file))]
+    done = repair(again(lake), day(4))
+    assert str(done.tables[0]).startswith("requests: 3 rows and 2 earlier versions put together")
+    assert (done.tables[0].lost, done.refetch) == (0, ())
+    assert damages(again(lake)) == []
+    query = "SELECT id, status, valid_from, valid_to FROM requests_history ORDER BY valid_from"
+    rows = [tuple(row.values()) for row in again(lake).snapshot().sql(query).to_pylist()]
+    assert rows == [("a", "OPEN", day(0), day(1)), ("a", "HELD", day(1), day(2))]
+    assert statuses(again(lake).snapshot(at=day(1))) == {"a": "HELD", "b": "OPEN", "c": "DONE"}
+
+
+@pytest.mark.parametrize("how", [remove, cut, blank])
+def test_what_is_lost_is_counted_and_marked(lake: Lake, how: Callable[[Path], None]) -> None:
+    """The newest version of a record is in one file only."""
+    file = next(
+        Path(f.path)
+        for f in lake.snapshot().stored()["requests"].files
+        if "a" in pq.read_table(f.path, partitioning=None)["id"].to_pylist()
+    )
+    how(file)
+    done = repair(again(lake), day(4))
+    assert done.tables[0].lost == 1
+    assert done.refetch == ("requests",)
+    assert statuses(again(lake).snapshot()) == {"a": "HELD", "b": "OPEN", "c": "DONE"}
+    with again(lake).writer("sync", day(5)) as writer:
+        assert writer.refetch == {"requests"}
+        writer.upsert(REQUESTS, requests(a="DONE", b="OPEN", c="DONE"), complete=True)
+        writer.refetch.discard("requests")
+    assert statuses(again(lake).snapshot()) == {"a": "DONE", "b": "OPEN", "c": "DONE"}
+    with again(lake).writer("sync", day(6)) as writer:
+        assert writer.refetch == set()
+
+
+def test_values_that_were_altered_are_found_and_taken_from_elsewhere(lake: Lake) -> None:
+    file = only(lake, "requests")
+    rows = pq.ParquetFile(file).read()
+    place = rows.column_names.index("status")
+    altered = rows.set_column(place, "status", [["LOST"] * rows.num_rows])
+    pq.write_table(altered, file)
+    for entry in (lake.folder / "requests" / "_delta_log").glob("*.json"):
+        lines = [json.loads(line) for line in entry.read_text().splitlines()]
+        for line in lines:  # as if it had the size that was written
+            if file.name in line.get("add", {}).get("path", ""):
+                line["add"]["size"] = file.stat().st_size
+        entry.write_text("\n".join(map(json.dumps, lines)))
+    found = damages(again(lake))
+    assert [(damage.table, damage.path) for damage in found] == [("requests", str(file))]
+    assert "not as written" in found[0].problem
+    repair(again(lake), day(4))
+    assert "LOST" not in statuses(again(lake).snapshot()).values()
+    assert damages(again(lake)) == []
+
+
+def test_observations_are_found_again_only_where_they_are_written_twice(lake: Lake) -> None:
+    only(lake, "balances").unlink()
+    done = repair(again(lake), day(4))
+    assert (done.tables[0].rows, done.tables[0].lost, done.refetch) == (2, 1, ("balances",))
+    assert again(lake).snapshot().sql("SELECT count(*) AS n FROM balances")["n"][0].as_py() == 2
+
+
+def test_a_lost_log_is_made_anew_and_the_old_folder_put_aside(lake: Lake) -> None:
+    before = content(lake)
+    for entry in (lake.folder / "requests" / "_delta_log").iterdir():
+        entry.unlink()
+    assert [damage.table for damage in damages(again(lake))] == ["requests"]
+    done = repair(again(lake), day(4))
+    assert done.tables[0].lost is None
+    assert done.refetch == ("requests",)
+    assert content(again(lake)) == before
+    assert len(list((lake.folder / "damaged").glob("*/requests"))) == 1
+    put(again(lake), 5, requests(a="OPEN"))
+    assert statuses(again(lake).snapshot())["a"] == "OPEN"
+
+
+@pytest.mark.parametrize("lost", ["file", "log", "folder"])
+def test_a_lost_list_of_commits_is_never_taken_for_an_empty_lake(lake: Lake, lost: str) -> None:
+    before = content(lake)
+    folder = lake.folder / "commits"
+    match lost:
+        case "file":
+            only_commit = max(folder.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+            only_commit.unlink()
+        case "log":
+            shutil.rmtree(folder / "_delta_log")
+        case _:
+            shutil.rmtree(folder)
+    with pytest.raises(WorkspaceDamaged, match="commits"):
+        again(lake).snapshot()
+    with pytest.raises(WorkspaceDamaged, match="commits"):
+        put(again(lake), 4, requests(a="OPEN"))
+    done = repair(again(lake), day(4))
+    assert {"requests", "wallets"} <= set(done.refetch)
+    assert content(again(lake)) == before
+    kinds = again(lake).commits()["kind"].to_pylist()
+    assert kinds == {"file": ["sync"] * 2, "log": ["sync"] * 3, "folder": []}[lost] + ["repair"]
+
+
+def test_a_damaged_pin_is_named_and_the_rest_goes_on(lake: Lake) -> None:
+    lake.pin("closed", day(3))
+    held = only(lake, "requests_history")
+    put(lake, 4, requests(a="OPEN", b="DONE", c="DONE"))
+    if str(held) not in lake.snapshot().files(REQUESTS):
+        held.unlink()
+    pinned = next(p for p in lake.pins()[0].opened(lake.folder).values() if p.files)
+    Path(pinned.files[0].path).unlink(missing_ok=True)
+    found = [damage for damage in damages(again(lake)) if damage.pinned]
+    for damage in found:
+        assert str(damage).startswith("pinned commit 3, ")
+    done = repair(again(lake), day(5))
+    assert all("restore it from a copy" in sentence for sentence in done.said)
+    assert [damage for damage in damages(again(lake)) if not damage.pinned] == []
+
+
+def test_a_repair_that_was_stopped_can_be_repeated(lake: Lake, tmp_path: Path) -> None:
+    import lake_crash_child as child
+
+    before = content(lake)
+    shutil.rmtree(lake.folder / "commits" / "_delta_log")
+    for entry in (lake.folder / "requests" / "_delta_log").iterdir():
+        entry.unlink()
+
+    def stopped() -> None:
+        raise child.Stopped
+
+    for point in range(12):
+        folder = tmp_path / f"stopped-{point}"
+        folder.mkdir()
+        shutil.copytree(lake.folder, folder / "lake")
+        shutil.copy(tmp_path / "treasury.duckdb", folder)
+        try:
+            with child.stopping(point, stopped):
+                repair(small_lake(folder), day(4))
+        except child.Stopped:
+            repair(small_lake(folder), day(4))
+        assert content(small_lake(folder)) == before, point
+        assert damages(small_lake(folder)) == []

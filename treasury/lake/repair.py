@@ -1,0 +1,274 @@
+"""Repair: make what is damaged whole again from whatever still reads, and say what was lost.
+
+Every version of a record carries its key, its content hash and the instant of its commit, so a
+table and its history can be put together again from any files that hold them: those of the last
+commit, those it superseded and those that an earlier repair put aside. What cannot be found again
+is named, and its table is marked to be asked for whole (`Writer.refetch`).
+"""
+
+# ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treasury.errors import WorkspaceDamaged
+from treasury.lake import delta, engine
+from treasury.lake.commits import COMMITS, Commit, add_commit, commit_of
+from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
+from treasury.lake.declare import BOOL, VALID_FROM, VALID_TO, Table
+from treasury.lake.lake import Lake
+from treasury.lake.lock import command_line, workspace_lock
+from treasury.lake.verify import Damage, damages, shaped, whole_rows
+
+__all__ = ["Repair", "Repaired", "repair"]
+
+ASIDE: Final = "damaged"
+
+
+class Repaired(msgspec.Struct, frozen=True):
+    """One table after its repair; `lost` counts the stored rows that could not be found again.
+
+    It is None where nothing says how many there were.
+    """
+
+    table: str
+    rows: int
+    history: int
+    lost: int | None
+
+    def __str__(self) -> str:
+        rows = f"{self.table}: {self.rows:,} rows"
+        history = f" and {self.history:,} earlier versions" if self.history else ""
+        match self.lost:
+            case None:
+                lost = "how many there were is not known"
+            case 0:
+                lost = "nothing is lost"
+            case _:
+                lost = f"{self.lost:,} could not be found again"
+        return f"{rows}{history} put together from what is left; {lost}"
+
+
+class Repair(msgspec.Struct, frozen=True):
+    """What was damaged, and what became of it; `said` are further sentences for a person."""
+
+    damages: tuple[Damage, ...]
+    tables: tuple[Repaired, ...] = ()
+    refetch: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+def repair(lake: Lake, now: datetime) -> Repair:
+    """Repair the last commit, as a commit of its own; nothing is done where nothing is damaged."""
+    with workspace_lock(lake.workspace, command_line("repair")):
+        found = tuple(damages(lake))
+        broken = {damage.table for damage in found if damage.pinned is None}
+        said = [f"{damage}: restore it from a copy" for damage in found if damage.pinned]
+        if not broken:
+            return Repair(found, said=tuple(said))
+        commits = _surviving_commits(lake)
+        if COMMITS in broken:
+            last = _adopted(lake, commits)
+            broken |= {damage.table for damage in _unreadable(lake, last)}
+            said.append(
+                f"commits: {commits.num_rows:,} could be read; the newest content of every table"
+                " was taken for the last one"
+            )
+        else:
+            last = commit_of(commits.slice(commits.num_rows - 1).to_pylist()[0])
+        tables = [t for t in lake.catalogue.values() if broken & {t.name, t.history}]
+        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+        rebuilt = [_Rebuilding(lake, table, last, commits, stamp) for table in tables]
+        done = [one.run() for one in rebuilt]
+        versions = dict(last.versions)
+        for one in rebuilt:
+            versions |= one.versions
+        refetch = {*last.refetch, *(one.table for one in done if one.lost != 0)}
+        if COMMITS in broken:
+            refetch |= {t.name for t in lake.catalogue.values() if t.records}
+        instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
+        note = "; ".join(map(str, done))
+        commit = Commit(last.number + 1, instant, "repair", versions, note, tuple(sorted(refetch)))
+        _commit(lake, commit, commits if COMMITS in broken else None, stamp)
+        return Repair(found, tuple(done), commit.refetch, tuple(said))
+
+
+def _commit(lake: Lake, commit: Commit, surviving: pa.Table | None, stamp: str) -> None:
+    folder = lake.folder / COMMITS
+    if surviving is not None:
+        if folder.exists():
+            delta.put_aside(folder, lake.folder / ASIDE / stamp / COMMITS)
+        rows = {**msgspec.structs.asdict(commit)}
+        rows["versions"] = msgspec.json.encode(commit.versions, order="sorted").decode()
+        last = pa.Table.from_pylist([rows], schema=COMMITS_SCHEMA)
+        delta.append(folder, pa.concat_tables([surviving, last]))
+    else:
+        add_commit(lake.folder, commit)
+    lake.refresh(commit)
+
+
+def _surviving_commits(lake: Lake) -> pa.Table:
+    """Every commit that any readable file tells of, oldest first."""
+    parts = [COMMITS_SCHEMA.empty_table()]
+    for path in _files_of(lake, COMMITS):
+        try:
+            parts.append(pq.read_table(path, schema=COMMITS_SCHEMA, partitioning=None))
+        except (OSError, ValueError, pa.ArrowException):
+            continue  # a part that does not read tells nothing; the report counts those that do
+    rows = {row["number"]: row for part in parts for row in part.to_pylist()}
+    return pa.Table.from_pylist([rows[n] for n in sorted(rows)], schema=COMMITS_SCHEMA)
+
+
+def _adopted(lake: Lake, commits: pa.Table) -> Commit:
+    """The newest content of every table as if it were a commit, where the true last one is lost."""
+    versions = {}
+    for table in lake.catalogue.values():
+        for name in (table.name, table.history):
+            if _files_of(lake, name):
+                try:
+                    versions[name] = delta.newest(lake.folder / name)
+                except WorkspaceDamaged:
+                    versions[name] = 0  # its log does not read: it is put together from its files
+    number = commits["number"][-1].as_py() if commits.num_rows else 0
+    instant = commits["at"][-1].as_py() if commits.num_rows else datetime(1970, 1, 1, tzinfo=UTC)
+    return Commit(number, instant, "adopted", versions)
+
+
+def _unreadable(lake: Lake, commit: Commit) -> Iterable[Damage]:
+    """The tables of a commit whose logs do not read or whose files are not there."""
+    for name, version in commit.versions.items():
+        try:
+            files = delta.load(lake.folder / name, version).files
+        except WorkspaceDamaged as error:
+            yield Damage(name, str(lake.folder / name), error.what)
+        else:
+            for file in files:
+                if not Path(file.path).is_file():
+                    yield Damage(name, file.path, "is missing")
+
+
+def _files_of(lake: Lake, name: str) -> list[Path]:
+    """Every Parquet file that was ever this table's and is still somewhere."""
+    folders = [lake.folder / name, *(lake.folder / ASIDE).glob(f"*/{name}")]
+    return [path for folder in folders if folder.is_dir() for path in delta.data_files(folder)]
+
+
+class _Rebuilding:
+    """A table and its history, put together anew."""
+
+    def __init__(
+        self, lake: Lake, table: Table, last: Commit, commits: pa.Table, stamp: str
+    ) -> None:
+        self.versions: dict[str, int] = {}
+        self._lake = lake
+        self._table = table
+        self._last = last
+        self._commits = commits
+        self._stamp = stamp
+        self._expected: int | None = 0
+        self._named = {path for name in self._names for path in self._committed(name)}
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        table = self._table
+        return (table.name, table.history) if table.records else (table.name,)
+
+    def run(self) -> Repaired:
+        table = self._table
+        with engine.connect() as connection:
+            found = [self._readable(name, connection) for name in self._names]
+            connection.register("found", pa.concat_tables(found))
+            connection.register("commits", self._commits)
+            current = engine.rows(connection, self._query("valid_to IS NULL"))
+            current = current.select(table.schema.names).cast(table.schema)
+            self._write(table.name, current, table.settles)
+            earlier = 0
+            if table.records:
+                past = engine.rows(connection, self._query("valid_to IS NOT NULL"))
+                past = past.select(table.history_schema.names).cast(table.history_schema)
+                if past.num_rows or table.history in self._last.versions:
+                    self._write(table.history, past, partitioned=False)
+                earlier = past.num_rows
+        rows = int(current.num_rows)
+        expected = self._expected
+        lost = None if expected is None else max(expected - rows - earlier, 0)
+        return Repaired(table.name, rows, earlier, lost)
+
+    def _committed(self, name: str) -> set[str]:
+        """The files that the last commit names, where its log still reads."""
+        if name not in self._last.versions:
+            return set()
+        try:
+            files = delta.load(self._lake.folder / name, self._last.versions[name]).files
+        except WorkspaceDamaged:
+            self._expected = None
+            return set()
+        if self._expected is not None:
+            self._expected += sum(file.rows for file in files)
+        return {file.path for file in files}
+
+    def _readable(self, name: str, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+        """The rows, as they were written, of every file that reads."""
+        table = self._table
+        wanted = table.history_schema.append(pa.field("committed", BOOL))
+        parts = [wanted.empty_table()]
+        for path in _files_of(self._lake, name):
+            try:
+                good = [rows for _, rows in whole_rows(path, table, connection)]
+            except (OSError, ValueError, pa.ArrowException):
+                continue  # what does not read is what is being repaired; `lost` counts it
+            for rows in good:
+                marked = rows.append_column(
+                    "committed", pa.array([str(path) in self._named] * rows.num_rows)
+                )
+                parts.append(shaped(marked, wanted))
+        return pa.concat_tables(parts)
+
+    def _query(self, which: str) -> str:
+        """The latest version of each record, or all before it."""
+        known = f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
+        if self._last.kind == "adopted" or not self._named:
+            known = "true"  # which commits there were is not known
+        if not self._table.records:
+            return f"""
+WITH told AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {known})
+SELECT * FROM found WHERE committed
+UNION ALL BY NAME
+SELECT *, false AS committed FROM told
+WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE committed)"""
+        key = ", ".join(map(engine.quoted, self._table.key))
+        return f"""
+WITH told AS (
+    SELECT * FROM found WHERE {known}
+    QUALIFY row_number() OVER (
+        PARTITION BY {key}, {VALID_FROM.name} ORDER BY committed DESC, {VALID_TO.name} NULLS LAST
+    ) = 1
+), versions AS (
+    SELECT * REPLACE (lead({VALID_FROM.name}) OVER (
+        PARTITION BY {key} ORDER BY {VALID_FROM.name}
+    ) AS {VALID_TO.name}) FROM told
+)
+FROM versions WHERE {which}"""
+
+    def _write(self, name: str, rows: pa.Table, partitioned: bool) -> None:
+        folder = self._lake.folder / name
+        try:
+            delta.newest(folder)
+            readable = True
+        except WorkspaceDamaged:
+            readable = False
+        if readable:
+            self.versions[name] = delta.replace(folder, rows, partitioned=partitioned)
+            return
+        if folder.exists():
+            delta.put_aside(folder, self._lake.folder / ASIDE / self._stamp / name)
+        self.versions[name] = delta.append(folder, rows, partitioned=partitioned)
