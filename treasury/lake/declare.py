@@ -18,6 +18,7 @@ __all__ = [
     "DATE",
     "INSTANT",
     "INTEGER",
+    "KEPT",
     "TEXT",
     "TEXTS",
     "Column",
@@ -121,6 +122,12 @@ class Table(msgspec.Struct, frozen=True):
         return self.schema.append(VALID_TO)
 
 
+def _check(holds: bool, problem: str) -> None:
+    """A wrong declaration is a mistake in the program, found when the module is imported."""
+    if not holds:
+        raise ValueError(problem)
+
+
 KEPT: Final = (
     Column("raw", TEXT, "the record exactly as received; of a statement, its own text"),
     Column("vanished_at", INSTANT, "when a complete listing first lacked the record; else null"),
@@ -131,9 +138,3 @@ KEPT: Final = (
     Column("valid_to", INSTANT, "in the history: the commit that stored the next version"),
 )
 """What the lake adds to the columns that a table declares."""
-
-
-def _check(holds: bool, problem: str) -> None:
-    """A wrong declaration is a mistake in the program, found when the module is imported."""
-    if not holds:
-        raise ValueError(problem)

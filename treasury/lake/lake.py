@@ -33,9 +33,9 @@ from treasury.lake.publish import FILE_NAME, publish
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Writer
 
-__all__ = ["KEPT", "Lake"]
+__all__ = ["COMMITS_KEPT", "Lake"]
 
-KEPT: Final = 24
+COMMITS_KEPT: Final = 24
 
 
 class Lake:
@@ -51,7 +51,7 @@ class Lake:
         folder: Path,
         catalogue: Iterable[Table],
         *,
-        kept: int = KEPT,
+        kept: int = COMMITS_KEPT,
         grace: timedelta = timedelta(hours=1),
     ) -> None:
         self.folder = folder / "lake"

@@ -1,0 +1,172 @@
+"""The data dictionary: what every table is for and what every column means, from the declarations.
+
+`treasury tables`, `t.tables()` and `docs/tables.md` are this, printed three ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.extract.finance import FINANCE
+from treasury.extract.ramp import RAMP
+from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, KEPT, TEXT, TEXTS, Column, Table
+from treasury.statements import TABLES as STATEMENTS
+
+__all__ = ["COLUMNS", "GROUPS", "Group", "column_rows", "page", "table_rows"]
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Tables of one origin, and the document whose headings or elements their sources name."""
+
+    name: str
+    document: str
+    tables: tuple[Table, ...]
+
+    def section(self, column: Column) -> str:
+        """Where the column's source is specified; nothing where the value is ours."""
+        if not column.source:
+            return ""
+        heading, dot, _ = column.source.partition(".")
+        return f"{self.document}, {heading}" if dot else self.document
+
+    def field(self, column: Column) -> str:
+        """The column's name at its source."""
+        _, dot, field = column.source.partition(".")
+        return field if dot else column.source
+
+
+GROUPS: Final = (
+    Group(
+        "Finance service", "Finance Service Specification", tuple(form.table for form in FINANCE)
+    ),
+    Group("Ramp service", "Ramp Service Specification", tuple(form.table for form in RAMP)),
+    Group("Bank statements", "ISO 20022 camt.052/.053/.054", tuple(STATEMENTS)),
+)
+
+TYPES: Final = {
+    AMOUNT: "decimal(38,18)",
+    INSTANT: "timestamp, UTC",
+    TEXT: "text",
+    TEXTS: "list of text",
+    DATE: "date",
+    INTEGER: "integer",
+    BOOL: "boolean",
+}
+
+COLUMNS: Final = pa.schema(
+    [(name, TEXT) for name in ("table", "column", "type", "unit", "meaning", "source", "section")]
+)
+TABLES: Final = pa.schema(
+    [
+        ("table", TEXT),
+        ("title", TEXT),
+        ("origin", TEXT),
+        ("key", TEXT),
+        ("history", TEXT),
+        ("columns", INTEGER),
+    ]
+)
+
+
+def table_rows() -> pa.Table:
+    """A row for each table: what it is, where it comes from, its key and its history's name."""
+    rows = [
+        {
+            "table": table.name,
+            "title": table.title,
+            "origin": group.name,
+            "key": ", ".join(table.key) if table.records else "",
+            "history": table.history if table.records else "",
+            "columns": len(table.columns),
+        }
+        for group in GROUPS
+        for table in group.tables
+    ]
+    return pa.Table.from_pylist(rows, TABLES)
+
+
+def column_rows(name: str | None = None) -> pa.Table:
+    """A row for each column of a table, or of all; InputError where there is no such table."""
+    known = [(group, table) for group in GROUPS for table in group.tables]
+    wanted = [(g, t) for g, t in known if name is None or name in (t.name, t.history)]
+    if not wanted:
+        raise InputError(f"there is no table {name!r}", do="run `treasury tables` to see them all")
+    rows = [
+        {
+            "table": table.name,
+            "column": column.name,
+            "type": TYPES[column.type],
+            "unit": column.unit,
+            "meaning": column.meaning,
+            "source": group.field(column),
+            "section": group.section(column),
+        }
+        for group, table in wanted
+        for column in (*table.columns, *_kept(table))
+    ]
+    return pa.Table.from_pylist(rows, COLUMNS)
+
+
+def _kept(table: Table) -> Iterator[Column]:
+    names = {*table.schema.names, *(table.history_schema.names if table.records else ())}
+    return (column for column in KEPT if column.name in names)
+
+
+HEAD: Final = """\
+# Tables
+
+Made from the declarations by `make docs`; `treasury tables NAME` prints the same. Names and types
+are stable: columns are added, none is renamed or removed.
+
+A table of records holds the version of each record that is current; beside table `x`, `x_history`
+holds the versions that were superseded. Observations are only ever added. The tables of one
+snapshot belong to one commit, and the table `commits` lists them all. Amounts are exact decimals;
+the unit of each is a column of the same row, or said in words. Instants are UTC.
+"""
+
+KEPT_HEAD: Final = """\
+## What the lake keeps about every row
+
+| column | type | meaning |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole dictionary as Markdown."""
+    kept = "".join(f"| `{c.name}` | {TYPES[c.type]} | {_text(c.meaning)} |\n" for c in KEPT)
+    groups = "\n".join(_group(group) for group in GROUPS)
+    return f"{HEAD}\n{groups}\n{KEPT_HEAD}{kept}"
+
+
+def _group(group: Group) -> str:
+    tables = "\n".join(_table(group, table) for table in group.tables)
+    return f"## {group.name}\n\nSections are those of the {group.document}.\n\n{tables}"
+
+
+def _table(group: Group, table: Table) -> str:
+    kind = f"key: {', '.join(table.key)}" if table.records else "observations"
+    rows = "".join(
+        f"| `{c.name}` | {TYPES[c.type]} | {_text(c.unit)} | {_text(c.meaning)}"
+        f" | {_text(group.field(c))} | {_text(_heading(group, c))} |\n"
+        for c in table.columns
+    )
+    return (
+        f"### {table.name}\n\n{table.title} ({kind}).\n\n"
+        f"| column | type | unit | meaning | source field | section |\n|---|---|---|---|---|---|\n"
+        f"{rows}"
+    )
+
+
+def _heading(group: Group, column: Column) -> str:
+    section = group.section(column)
+    return section.removeprefix(group.document).removeprefix(", ") or ("" if not section else "all")
+
+
+def _text(text: str) -> str:
+    return text.replace("|", "\\|")
