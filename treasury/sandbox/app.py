@@ -20,15 +20,13 @@ from starlette.types import ExceptionHandler
 from treasury.sandbox import finance, ramp
 from treasury.sandbox.faults import STALE
 from treasury.sandbox.http import Call, Refusal, Reply, Route
+from treasury.sandbox.openapi import FINANCE, RAMP, TOKEN
+from treasury.sandbox.openapi_page import document_routes
 from treasury.sandbox.people import SCOPES
 from treasury.sandbox.tokens import Tokens
 from treasury.sandbox.world import World
 
 __all__ = ["FINANCE", "RAMP", "TOKEN", "make_app"]
-
-FINANCE = "/finance/v1"
-RAMP = "/ramp/v1"
-TOKEN = "/oauth/token"  # noqa: S105 - an address, not a secret
 
 _READS: Final = ("GET", "HEAD")
 
@@ -64,6 +62,7 @@ def make_app(world: World, tokens: Tokens, control: Iterable[WebRoute] = ()) -> 
     app = Starlette(
         routes=[
             WebRoute(TOKEN, token, methods=["POST"]),
+            *document_routes(world.profile),
             Mount(FINANCE, routes=web(finance.routes(world.profile))),
             Mount(RAMP, routes=web(ramp.ROUTES)),
             *control,

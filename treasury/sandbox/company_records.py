@@ -29,8 +29,9 @@ from treasury.sandbox.store import company_record
 from treasury.sandbox.world import World
 
 __all__ = [
-    "Verification", "change_bank_account", "change_wallet", "company_bank_account",
-    "company_wallet", "create_bank_account", "create_wallet", "schedule_reviews", "verify",
+    "Describing", "NewBankAccount", "NewCompanyWallet", "Renaming", "Verification",
+    "change_bank_account", "change_wallet", "company_bank_account", "company_wallet",
+    "create_bank_account", "create_wallet", "schedule_reviews", "verify",
 ]  # fmt: skip
 
 REVIEW: Final = "company_bank_account.review"
@@ -41,7 +42,9 @@ _Kept = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
 Verification = Literal["PENDING", "VERIFIED", "DENIED"]
 
 
-class _NewBankAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class NewBankAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A new bank account; what it needs follows from its type."""
+
     bank_account_type: Literal[
         "EUR_SEPA", "USD_WIRE", "USD_ACH", "USD_SWIFT", "GBP_FPS", "GBP_CHAPS", "OTHER_SWIFT"
     ]
@@ -70,18 +73,24 @@ class _NewBankAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     bank_postal_code: _Text | None = None
 
 
-class _NewWallet(msgspec.Struct, frozen=True, rename="camel"):
+class NewCompanyWallet(msgspec.Struct, frozen=True, rename="camel"):
+    """A new wallet."""
+
     address: _Text
     chain: str
     description: Annotated[str, msgspec.Meta(max_length=500)] = ""
 
 
-class _Rename(msgspec.Struct, frozen=True):
+class Renaming(msgspec.Struct, frozen=True):
+    """Another name, and the version seen."""
+
     version: int
     name: _Text
 
 
-class _Describe(msgspec.Struct, frozen=True):
+class Describing(msgspec.Struct, frozen=True):
+    """Another description, and the version seen."""
+
     version: int
     description: Annotated[str, msgspec.Meta(max_length=500)]
 
@@ -119,7 +128,7 @@ _NEEDS: Final[dict[str, dict[str, _Check]]] = {
 
 def create_bank_account(world: World, call: Call) -> Reply:
     """A bank account, to be reviewed by the next TARGET day."""
-    body = call.read(_NewBankAccount)
+    body = call.read(NewBankAccount)
     for name, check in _NEEDS[body.bank_account_type].items():
         _needed(body, name, check)
     if body.bank_account_type == "OTHER_SWIFT":
@@ -142,9 +151,9 @@ def create_bank_account(world: World, call: Call) -> Reply:
     return result(encode(_keep(world, account)), 201)
 
 
-def _needed(body: _NewBankAccount, name: str, check: _Check) -> None:
+def _needed(body: NewBankAccount, name: str, check: _Check) -> None:
     value = getattr(body, name)
-    said = msgspec.structs.fields(_NewBankAccount)
+    said = msgspec.structs.fields(NewBankAccount)
     field = next(field.encode_name for field in said if field.name == name)
     if value is None:
         raise invalid(f"{field} is required for {body.bank_account_type}.")
@@ -154,7 +163,7 @@ def _needed(body: _NewBankAccount, name: str, check: _Check) -> None:
 
 def create_wallet(world: World, call: Call) -> Reply:
     """A wallet, to be verified once its owner has proved that it is theirs."""
-    body = call.read(_NewWallet)
+    body = call.read(NewCompanyWallet)
     if body.chain not in CHAINS:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
     moment = zulu(world.clock.tick())
@@ -172,16 +181,16 @@ def create_wallet(world: World, call: Call) -> Reply:
 
 def change_bank_account(world: World, call: Call) -> Reply:
     """Another name for a bank account; the rest of it stands."""
-    return _change(world, company_bank_account(world, call.path["id"]), call.read(_Rename))
+    return _change(world, company_bank_account(world, call.path["id"]), call.read(Renaming))
 
 
 def change_wallet(world: World, call: Call) -> Reply:
     """Another description for a wallet."""
-    return _change(world, company_wallet(world, call.path["id"]), call.read(_Describe))
+    return _change(world, company_wallet(world, call.path["id"]), call.read(Describing))
 
 
 def _change(
-    world: World, record: CompanyBankAccount | CompanyWallet, change: _Rename | _Describe
+    world: World, record: CompanyBankAccount | CompanyWallet, change: Renaming | Describing
 ) -> Reply:
     if change.version != record.version:
         raise stale()

@@ -56,6 +56,12 @@ Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=500)]
 Country: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[A-Z]{2}$")]
 Chain: TypeAlias = Literal["BASE", "AVALANCHE"]
 Coin: TypeAlias = Literal["USDC", "EURC", "USDT"]
+Number: TypeAlias = Annotated[
+    msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number", "exclusiveMinimum": 0})
+]
+DecimalText: TypeAlias = Annotated[
+    str, msgspec.Meta(extra_json_schema={"pattern": "^[0-9]{1,20}([.][0-9]{1,18})?$"})
+]
 
 
 class _Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -151,7 +157,7 @@ class NewVirtualAccount(_Body, frozen=True, kw_only=True):
 class NewSession(_Body, frozen=True, kw_only=True):
     """A new hosted payment."""
 
-    in_amount: str
+    in_amount: DecimalText
     in_currency: Literal["EUR"]
     out_cryptocurrency: Coin
     callback_url: str
@@ -165,7 +171,7 @@ class InternalBody(_Body, frozen=True, kw_only=True):
 
     source_account_id: str
     destination_account_id: str
-    amount: str
+    amount: DecimalText
     cryptocurrency: Literal["USDC"]
     idempotency_key: Key | None = None
 
@@ -173,7 +179,7 @@ class InternalBody(_Body, frozen=True, kw_only=True):
 class _Outward(_Body, frozen=True, kw_only=True):
     """What crypto and fiat transfers have in common."""
 
-    amount: msgspec.Raw
+    amount: Number
     receiver_account_id: str | None = None
     receiver_external_id: str | None = None
     description: Text | None = None
@@ -225,7 +231,7 @@ class CardReference(_Body, frozen=True, kw_only=True):
 class PaymentBody(_Body, frozen=True, kw_only=True):
     """The payment within a payment request."""
 
-    amount: msgspec.Raw
+    amount: Number
     currency: Literal["EUR", "USD"]
     idempotency_key: Key
     external_id: Long | None = None

@@ -17,6 +17,7 @@ __all__ = [
     "Call",
     "Dress",
     "Handler",
+    "Parameter",
     "Refusal",
     "Reply",
     "Route",
@@ -71,8 +72,15 @@ def _as_it_is(reply: Reply) -> Reply:
     return reply
 
 
+class Parameter(msgspec.Struct, frozen=True):
+    """A query parameter: its name and the JSON schema of its value."""
+
+    name: str
+    schema: dict[str, Any]
+
+
 class Route(msgspec.Struct, frozen=True):
-    """One operation of a service, and the roles that may call it."""
+    """One operation of a service: who may call it, and what is published about it."""
 
     method: str
     path: str
@@ -82,6 +90,20 @@ class Route(msgspec.Struct, frozen=True):
     """What a role must hold to call it; the ramp service names it, the finance service does not."""
     dress: Dress = _as_it_is
     """What a profile makes of the answer, a refusal included."""
+    shows: Callable[[list[str]], list[str]] = list
+    """Which of the answer's fields a profile leaves in it."""
+    says: str = ""
+    """What it does, in a line."""
+    takes: Any = None
+    """The body's type, or several of which it takes one; None where it takes none."""
+    gives: Any = None
+    """The type of `result`; None for an answer without a body."""
+    status: int = 200
+    refuses: tuple[int, ...] = ()
+    """The statuses of refusals besides those that follow from the rest."""
+    query: tuple[Parameter, ...] = ()
+    beside: tuple[str, ...] = ()
+    """What stands beside `result`: `pagination` and `sort`."""
 
 
 class Refusal(Exception):

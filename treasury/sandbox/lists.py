@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from treasury.sandbox.http import Call, Handler, Reply, invalid, missing, result
+from treasury.sandbox.http import Call, Handler, Parameter, Reply, invalid, missing, result
 from treasury.sandbox.shapes import encode
 from treasury.sandbox.store import Page
 from treasury.sandbox.world import World
 
-__all__ = ["Listing", "all_of", "detail_of", "listing"]
+__all__ = ["Listing", "all_of", "detail_of", "listing", "published"]
 
 _LARGEST: Final = 1000
 _DEFAULT_SIZE: Final = 100
@@ -31,6 +31,19 @@ _SORTABLE: Final = {
     "paymentReference": "reference",
 }
 _ORDERS: Final = ("ASC", "DESC")
+_PAGING: Final[dict[str, dict[str, Any]]] = {
+    "page": {"type": "integer", "minimum": 1, "maximum": 999_999_999, "default": 1},
+    "size": {
+        "type": "integer", "minimum": 1, "maximum": 999_999_999, "default": _DEFAULT_SIZE,
+        "description": f"More than {_LARGEST} counts as {_LARGEST}.",
+    },
+    "sortOn": {"type": "string", "enum": list(_SORTABLE)},
+    "sortOrder": {"type": "string", "enum": list(_ORDERS), "default": "ASC"},
+}  # fmt: skip
+_FILTER: Final = {
+    "type": "array", "items": {"type": "string"}, "description": "Repeated: any of these.",
+}  # fmt: skip
+_DATE: Final = {"type": "string", "format": "date"}
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +62,19 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     shows_sort: bool = False
     dated: bool = False
     """Whether it takes fromDate and toDate, both inclusive, on the creation in UTC."""
+    also: dict[str, dict[str, Any]] = {}
+    """The schemas of the parameters that `narrow` and `members` read."""
+
+
+def published(spec: Listing) -> dict[str, Any]:
+    """What a route publishes about its list: the parameters and what stands beside `result`."""
+    schemas = _PAGING | dict.fromkeys(spec.filters, _FILTER) | spec.also
+    if spec.dated:
+        schemas |= {"fromDate": _DATE, "toDate": _DATE}
+    return {
+        "query": tuple(Parameter(name, schema) for name, schema in schemas.items()),
+        "beside": ("pagination", "sort") if spec.shows_sort else ("pagination",),
+    }
 
 
 def listing(spec: Listing) -> Handler:

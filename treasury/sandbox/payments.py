@@ -29,20 +29,27 @@ from treasury.sandbox.shapes import Account, Shape, decode, encode, number, zulu
 from treasury.sandbox.store import make_record
 from treasury.sandbox.world import World
 
-__all__ = ["PaymentRequest", "create_payment", "reverse_payment", "settle_payment"]
+__all__ = [
+    "BothAmounts",
+    "Execution",
+    "PaymentRequest",
+    "create_payment",
+    "reverse_payment",
+    "settle_payment",
+]
 
 _ASSET: Final = "USDC"
 _RATES: Final = {"USD": Decimal(1), "EUR": payout_rate(_ASSET)}
 
 
-class _Both(Shape, frozen=True, kw_only=True):
+class BothAmounts(Shape, frozen=True, kw_only=True):
     """An amount on the card and in coins: a number and a decimal string."""
 
     fiat: Decimal
     crypto: str
 
 
-class _Execution(Shape, frozen=True, kw_only=True):
+class Execution(Shape, frozen=True, kw_only=True):
     """A step on the chain."""
 
     id: str
@@ -63,15 +70,15 @@ class PaymentRequest(Shape, frozen=True, kw_only=True):
 
     id: str
     account_id: str
-    amount: _Both
-    original_amount: _Both
+    amount: BothAmounts
+    original_amount: BothAmounts
     currency: str
     external_id: str | None = None
     description: str | None = None
     status: str
-    executions: list[_Execution]
-    settlement_amount: _Both | None = None
-    settled_amount: _Both | None = None
+    executions: list[Execution]
+    settlement_amount: BothAmounts | None = None
+    settled_amount: BothAmounts | None = None
     reversal_reason: str | None = None
     created_at: str
     updated_at: str
@@ -87,8 +94,8 @@ def create_payment(world: World, call: Call) -> Reply:
     if not is_verified(account):
         raise Refusal(422, "KYC_NOT_VERIFIED", "The account's party is not verified.")
     coins, now = net_crypto(fiat, Decimal(0), rate, _ASSET), zulu(world.clock.tick())
-    both = _Both(fiat=number(fiat), crypto=f"{coins:.6f}")
-    execution = _Execution(
+    both = BothAmounts(fiat=number(fiat), crypto=f"{coins:.6f}")
+    execution = Execution(
         id=world.ids.uuid(), wallet_pair_id=world.ids.uuid(), type="AUTHORIZATION",
         chain=account.chain, asset=_ASSET, amount=number(coins), exchange_rate=number(rate),
         status="RESERVED", transaction_hash=world.ids.hash(), created_at=now, updated_at=now,

@@ -15,7 +15,7 @@ from treasury.sandbox.shapes import User, decode, encode
 from treasury.sandbox.store import make_record
 from treasury.sandbox.world import World
 
-__all__ = ["SCOPES", "accept_invitation", "invite"]
+__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite"]
 
 _VIEW: Final = frozenset({"view:ramp-request", "view:company-wallet", "view:company-bank-account"})
 _MANAGE: Final = _VIEW | {"create:ramp-request", "edit:ramp-request", "cancel:ramp-request"}
@@ -37,7 +37,9 @@ _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 _Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
-class _Invitation(msgspec.Struct, frozen=True, rename="camel"):
+class Invitation(msgspec.Struct, frozen=True, rename="camel"):
+    """Whom to invite, and as what."""
+
     email: _Email
     role: Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
     first_name: _Name
@@ -46,7 +48,7 @@ class _Invitation(msgspec.Struct, frozen=True, rename="camel"):
 
 def invite(world: World, call: Call) -> Reply:
     """A new user, who has yet to accept."""
-    invitation = call.read(_Invitation)
+    invitation = call.read(Invitation)
     if any(user.email == invitation.email for user in _users(world)):
         raise Refusal(400, "VALIDATION_ERROR", "email belongs to a user of the company.")
     user = User(

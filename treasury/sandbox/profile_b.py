@@ -10,9 +10,9 @@ specification has it and dressed on its way out.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from decimal import Decimal
-from typing import Annotated, Any, Final, TypeAlias, cast
+from typing import Annotated, Any, Final, TypeAlias, cast, get_origin
 
 import msgspec
 
@@ -26,20 +26,21 @@ from treasury.sandbox.finance_bodies import (
     CryptoBody,
     FiatBody,
     NewSession,
+    PartyChanges,
     PaymentRequestBody,
     exactly_one,
 )
 from treasury.sandbox.finance_parties import change_party, create_party, delete_party
 from treasury.sandbox.finance_records import account_of, is_verified, usable
 from treasury.sandbox.finance_transfers import make_crypto, make_fiat
-from treasury.sandbox.http import MANAGERS, Call, Handler, Refusal, Reply, Route, invalid, result
+from treasury.sandbox.http import Call, Handler, Refusal, Reply, Route, invalid, result
 from treasury.sandbox.idempotency import once
 from treasury.sandbox.payments import create_payment
 from treasury.sandbox.sessions import make_session
 from treasury.sandbox.shapes import encode
 from treasury.sandbox.world import World
 
-__all__ = ["routes_b"]
+__all__ = ["CryptoBodyB", "FiatBodyB", "NewSessionB", "PartyChangesB", "routes_b"]
 
 _Body: TypeAlias = dict[str, Any]
 _Look: TypeAlias = Callable[[_Body, bool], _Body]
@@ -67,6 +68,12 @@ def _without_key(call: Call) -> Call:
     return msgspec.structs.replace(call, body=body, raw=msgspec.json.encode(body))
 
 
+class PartyChangesB(PartyChanges, frozen=True, kw_only=True):
+    """What may change on a party, and the version that the caller must have read."""
+
+    version: int
+
+
 def _change_party(world: World, call: Call) -> Reply:
     if call.body.get("version") is None:
         raise invalid("version is required.")
@@ -79,13 +86,15 @@ def _create_virtual_account(world: World, call: Call) -> Reply:
     return create_virtual_account(world, call)
 
 
-class _SessionBody(NewSession, frozen=True, kw_only=True):
+class NewSessionB(NewSession, frozen=True, kw_only=True):
+    """A new hosted payment."""
+
     external_ref: Annotated[str, msgspec.Meta(max_length=255)] | None = None
     metadata: dict[str, str] | None = None
 
 
 def _create_session(world: World, call: Call) -> Reply:
-    account, body = account_of(world, call.path["accountId"]), call.read(_SessionBody)
+    account, body = account_of(world, call.path["accountId"]), call.read(NewSessionB)
     usable(account)
     if not is_verified(account):
         raise Refusal(422, "KYC_REQUIRED", "Account is not verified yet.")
@@ -93,23 +102,27 @@ def _create_session(world: World, call: Call) -> Reply:
     return result(encode(file.session), 201)
 
 
-class _CryptoBody(CryptoBody, frozen=True, kw_only=True):
+class CryptoBodyB(CryptoBody, frozen=True, kw_only=True):
+    """A transfer in an asset, to an account."""
+
     merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
 
 
-class _FiatBody(FiatBody, frozen=True, kw_only=True):
+class FiatBodyB(FiatBody, frozen=True, kw_only=True):
+    """A transfer asked for in euros, to an account."""
+
     merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
 
 
 def _create_crypto(world: World, call: Call) -> Reply:
-    body = call.read(_CryptoBody)
+    body = call.read(CryptoBodyB)
     _one_account(body, destinationAddress=body.destination_address)
     made = make_crypto(world, call.path["senderAccountId"], body, body.merchant_reference)
     return result(encode(made), 201)
 
 
 def _create_fiat(world: World, call: Call) -> Reply:
-    body = call.read(_FiatBody)
+    body = call.read(FiatBodyB)
     _one_account(body, bankAccount=body.bank_account)
     made = make_fiat(world, call.path["senderAccountId"], body, body.merchant_reference)
     return result(encode(made), 201)
@@ -239,20 +252,27 @@ def _read(text: str) -> _Body:
 
 # the table
 
-_Rule: TypeAlias = tuple[Handler, bool]
+_Rule: TypeAlias = tuple[Handler, bool, Any]
 _WRITES: Final[dict[tuple[str, str], _Rule]] = {
-    # what is written in this generation, and whether a key counts
-    ("POST", "/parties"): (_create_party, False),
-    ("PATCH", "/parties/{id}"): (_change_party, True),
-    ("DELETE", "/parties/{id}"): (delete_party, True),
-    ("POST", "/accounts"): (_create_account, False),
-    ("POST", "/accounts/{accountId}/party-roles"): (add_role, True),
-    ("POST", "/accounts/{accountId}/virtual-bank-accounts"): (_create_virtual_account, True),
-    ("POST", "/accounts/{accountId}/fiat-to-crypto/payment-sessions"): (_create_session, True),
-    ("POST", "/accounts/{senderAccountId}/transfers/crypto"): (_create_crypto, True),
-    ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (_create_fiat, True),
-    ("POST", "/payment-requests"): (_create_payment, True),
-}
+    # what is written in this generation: how, whether a key counts, a body that is not the
+    # specification's
+    ("POST", "/parties"): (_create_party, False, None),
+    ("PATCH", "/parties/{id}"): (_change_party, True, PartyChangesB),
+    ("DELETE", "/parties/{id}"): (delete_party, True, None),
+    ("POST", "/accounts"): (_create_account, False, None),
+    ("POST", "/accounts/{accountId}/party-roles"): (add_role, True, None),
+    ("POST", "/accounts/{accountId}/virtual-bank-accounts"): (
+        _create_virtual_account, True, None,
+    ),
+    ("POST", "/accounts/{accountId}/fiat-to-crypto/payment-sessions"): (
+        _create_session, True, NewSessionB,
+    ),
+    ("POST", "/accounts/{senderAccountId}/transfers/crypto"): (
+        _create_crypto, True, CryptoBodyB,
+    ),
+    ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (_create_fiat, True, FiatBodyB),
+    ("POST", "/payment-requests"): (_create_payment, True, None),
+}  # fmt: skip
 _MEANS: Final = {
     # a status asked for in this generation's words, in the words that are stored
     "/transfers": {"PENDING": ["PENDING", "PROCESSING"]},
@@ -260,21 +280,32 @@ _MEANS: Final = {
 }
 
 
-def routes_b(specified: Iterable[Route]) -> tuple[Route, ...]:
+def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     """The operations of this generation, made from those of the specification."""
     reads = [
         msgspec.structs.replace(route, handler=_asked(route))
         for route in specified
         if route.method == "GET" and not route.path.startswith("/account-to-account")
     ]
+    known = {(route.method, route.path): route for route in specified}
     writes = [
-        Route(method, path, once(handler, keyed=keyed), MANAGERS)
-        for (method, path), (handler, keyed) in _WRITES.items()
+        msgspec.structs.replace(
+            known[operation],
+            handler=once(handler, keyed=keyed),
+            takes=takes or known[operation].takes,
+        )
+        for operation, (handler, keyed, takes) in _WRITES.items()
     ]
-    return tuple(
-        msgspec.structs.replace(route, dress=_dress(_look_of(route.path)))
-        for route in (*reads, *writes)
-    )
+    return tuple(_dressed(route, _look_of(route.path)) for route in (*reads, *writes))
+
+
+def _dressed(route: Route, look: _Look) -> Route:
+    in_list = get_origin(route.gives) is list
+
+    def shows(names: list[str]) -> list[str]:
+        return list(look({name: name for name in names}, in_list))
+
+    return msgspec.structs.replace(route, dress=_dress(look), shows=shows)
 
 
 def _look_of(path: str) -> _Look:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-import msgspec
+from msgspec import convert
 
 from treasury.money import fee_of
 from treasury.sandbox.cast import CHAINS
 from treasury.sandbox.company_records import (
+    Describing,
+    NewBankAccount,
+    NewCompanyWallet,
+    Renaming,
     change_bank_account,
     change_wallet,
     create_bank_account,
@@ -17,9 +20,23 @@ from treasury.sandbox.company_records import (
 )
 from treasury.sandbox.http import Call, Handler, Reply, Route, result
 from treasury.sandbox.idempotency import once
-from treasury.sandbox.lists import Listing, all_of, detail_of, listing
-from treasury.sandbox.people import invite
+from treasury.sandbox.lists import Listing, all_of, detail_of, listing, published
+from treasury.sandbox.people import Invitation, invite
+from treasury.sandbox.ramp_reference import (
+    BankConfiguration,
+    CryptoName,
+    FeeAnswer,
+    FeeQuestion,
+    FiatName,
+    OffRampPair,
+    OnRampPair,
+    SupportedChains,
+)
 from treasury.sandbox.ramp_requests import (
+    AddingHash,
+    ChangingAmount,
+    Deciding,
+    NewRampRequest,
     add_hash,
     amount_of,
     anyone,
@@ -30,7 +47,21 @@ from treasury.sandbox.ramp_requests import (
     only_the_creator,
 )
 from treasury.sandbox.ramps import Life, tier_percentage
-from treasury.sandbox.shapes import CryptoCurrency, FiatCurrency, encode, number
+from treasury.sandbox.shapes import (
+    Company,
+    CompanyBankAccount,
+    CompanyBankAccountItem,
+    CompanyWallet,
+    CompanyWalletItem,
+    CryptoCurrency,
+    Fee,
+    FiatCurrency,
+    RampItem,
+    RampRequest,
+    User,
+    encode,
+    number,
+)
 from treasury.sandbox.world import World
 
 __all__ = ["ROUTES"]
@@ -38,20 +69,13 @@ __all__ = ["ROUTES"]
 
 def _pairs(*, on_ramp: bool) -> Handler:
     def serve(world: World, _: Call) -> Reply:
-        euro, pairs = _named(world.cast.fiat[0]), []
-        for crypto in map(_named, world.cast.crypto):
-            ends = (euro, crypto) if on_ramp else (crypto, euro)
-            pairs.append({"from": ends[0], "to": ends[1]})
-        return result(encode(pairs))
+        euro = convert(world.cast.fiat[0], FiatName, from_attributes=True)
+        coins = [convert(c, CryptoName, from_attributes=True) for c in world.cast.crypto]
+        if on_ramp:
+            return result(encode([OnRampPair(from_=euro, to=coin) for coin in coins]))
+        return result(encode([OffRampPair(from_=coin, to=euro) for coin in coins]))
 
     return serve
-
-
-def _named(currency: FiatCurrency | CryptoCurrency) -> dict[str, Any]:
-    named = {"id": currency.id, "currency": currency.currency}
-    if isinstance(currency, CryptoCurrency):
-        named["chain"] = currency.chain
-    return named | {"label": currency.label}
 
 
 def _constant(value: object) -> Handler:
@@ -63,21 +87,13 @@ def _constant(value: object) -> Handler:
     return serve
 
 
-class _Asked(msgspec.Struct, frozen=True):
-    amount: msgspec.Raw
-    type: Literal["ON_RAMP", "OFF_RAMP"]
-
-
 def _calculate(world: World, call: Call) -> Reply:
     """The fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
-    asked = call.read(_Asked)
+    asked = call.read(FeeQuestion)
     unit = "EUR" if asked.type == "ON_RAMP" else "USDC"
     amount = amount_of(world, asked.amount, unit)
     percentage = tier_percentage(asked.type, amount)
-    fee: dict[str, Decimal] = {
-        "amount": number(fee_of(amount, percentage, unit)),
-        "percentage": number(percentage),
-    }
+    fee = FeeAnswer(amount=number(fee_of(amount, percentage, unit)), percentage=number(percentage))
     return result(encode(fee))
 
 
@@ -130,57 +146,127 @@ _WALLETS: Final = Listing(
     shows_sort=True,
 )
 
+
+def _list(path: str, spec: Listing, each: Any, says: str) -> Route:
+    return Route("GET", path, listing(spec), says=says, gives=list[each], **published(spec))
+
+
+def _read(path: str, handler: Handler, gives: Any, says: str) -> Route:
+    return Route("GET", path, handler, says=says, gives=gives)
+
+
+def _write(
+    scope: str,
+    operation: str,
+    handler: Handler,
+    takes_gives: tuple[Any, Any],
+    says: str,
+    *refuses: int,
+    status: int = 200,
+) -> Route:
+    """A write, for those who hold the scope, and once for a key where it carries one."""
+    method, path = operation.split()
+    takes, gives = takes_gives
+    return Route(
+        method, path, once(handler), scope=scope, says=says, takes=takes, gives=gives,
+        status=status, refuses=refuses,
+    )  # fmt: skip
+
+
 ROUTES: Final = (
-    Route("GET", "/company", _company),
-    Route("GET", "/company/users", all_of("user")),
-    Route("POST", "/company/users/invite", once(invite), scope="manage:company-users"),
-    Route("GET", "/company-bank-accounts", listing(_BANK_ACCOUNTS)),
-    Route(
-        "POST",
-        "/company-bank-accounts",
-        once(create_bank_account),
-        scope="manage:company-bank-account",
+    _read("/company", _company, Company, "Get the company and where its verification stands."),
+    _read("/company/users", all_of("user"), list[User], "List the company's users."),
+    _write(
+        "manage:company-users", "POST /company/users/invite", invite, (Invitation, User),
+        "Invite a user.",
     ),
-    Route("GET", "/company-bank-accounts/{id}", detail_of("company_bank_account", "bank account")),
-    Route(
-        "PATCH",
-        "/company-bank-accounts/{id}",
-        once(change_bank_account),
-        scope="manage:company-bank-account",
+    _list(
+        "/company-bank-accounts", _BANK_ACCOUNTS, CompanyBankAccountItem,
+        "List the company's bank accounts.",
     ),
-    Route("GET", "/company-wallets", listing(_WALLETS)),
-    Route("POST", "/company-wallets", once(create_wallet), scope="manage:company-wallet"),
-    Route("GET", "/company-wallets/{id}", detail_of("company_wallet", "wallet")),
-    Route("PATCH", "/company-wallets/{id}", once(change_wallet), scope="manage:company-wallet"),
-    Route("GET", "/ramp-requests", listing(_REQUESTS)),
-    Route("POST", "/ramp-requests", once(create), scope="create:ramp-request"),
-    Route("GET", "/ramp-requests/on-ramp/pairs", _pairs(on_ramp=True)),
-    Route("GET", "/ramp-requests/off-ramp/pairs", _pairs(on_ramp=False)),
-    Route("GET", "/ramp-requests/{id}", detail_of("ramp_request", "ramp request")),
-    Route(
-        "POST",
-        "/ramp-requests/{id}/approve",
-        once(decide("APPROVABLE", Life.approve, not_the_creator)),
-        scope="approve:ramp-request",
+    _write(
+        "manage:company-bank-account", "POST /company-bank-accounts", create_bank_account,
+        (NewBankAccount, CompanyBankAccount), "Create a bank account, to be reviewed.", status=201,
     ),
-    Route(
-        "POST",
-        "/ramp-requests/{id}/reject",
-        once(decide("REJECTABLE", Life.reject, anyone)),
-        scope="reject:ramp-request",
+    _read(
+        "/company-bank-accounts/{id}", detail_of("company_bank_account", "bank account"),
+        CompanyBankAccount, "Get a bank account.",
     ),
-    Route(
-        "POST",
-        "/ramp-requests/{id}/cancel",
-        once(decide("CANCELLABLE", Life.cancel, only_the_creator)),
-        scope="cancel:ramp-request",
+    _write(
+        "manage:company-bank-account", "PATCH /company-bank-accounts/{id}", change_bank_account,
+        (Renaming, CompanyBankAccount), "Rename a bank account.", 409,
     ),
-    Route("PUT", "/ramp-requests/{id}/amount", once(change_amount), scope="edit:ramp-request"),
-    Route("PATCH", "/ramp-requests/{id}/tx-hash", once(add_hash), scope="edit:ramp-request"),
-    Route("GET", "/fees", all_of("fee")),
-    Route("POST", "/fees/calculate", _calculate),
-    Route("GET", "/fiat-currencies", all_of("fiat_currency")),
-    Route("GET", "/crypto-currencies", all_of("crypto_currency")),
-    Route("GET", "/chains", _constant(_CHAINS)),
-    Route("GET", "/bank-accounts/config", _constant(_BANK_CONFIG)),
-)
+    _list("/company-wallets", _WALLETS, CompanyWalletItem, "List the company's wallets."),
+    _write(
+        "manage:company-wallet", "POST /company-wallets", create_wallet,
+        (NewCompanyWallet, CompanyWallet), "Create a wallet, to be verified.", status=201,
+    ),
+    _read(
+        "/company-wallets/{id}", detail_of("company_wallet", "wallet"), CompanyWallet,
+        "Get a wallet.",
+    ),
+    _write(
+        "manage:company-wallet", "PATCH /company-wallets/{id}", change_wallet,
+        (Describing, CompanyWallet), "Describe a wallet anew.", 409,
+    ),
+    _list("/ramp-requests", _REQUESTS, RampItem, "List the ramp requests."),
+    _write(
+        "create:ramp-request", "POST /ramp-requests", create, (NewRampRequest, RampRequest),
+        "Create a ramp request, awaiting approval.", 404, status=201,
+    ),
+    _read(
+        "/ramp-requests/on-ramp/pairs", _pairs(on_ramp=True), list[OnRampPair],
+        "List what fiat can be turned into.",
+    ),
+    _read(
+        "/ramp-requests/off-ramp/pairs", _pairs(on_ramp=False), list[OffRampPair],
+        "List what crypto can be turned into.",
+    ),
+    _read(
+        "/ramp-requests/{id}", detail_of("ramp_request", "ramp request"), RampRequest,
+        "Get a ramp request.",
+    ),
+    _write(
+        "approve:ramp-request", "POST /ramp-requests/{id}/approve",
+        decide("APPROVABLE", Life.approve, not_the_creator), (Deciding, RampRequest),
+        "Approve a ramp request; its creator may not.", 409,
+    ),
+    _write(
+        "reject:ramp-request", "POST /ramp-requests/{id}/reject",
+        decide("REJECTABLE", Life.reject, anyone), (Deciding, RampRequest),
+        "Reject a ramp request.", 409,
+    ),
+    _write(
+        "cancel:ramp-request", "POST /ramp-requests/{id}/cancel",
+        decide("CANCELLABLE", Life.cancel, only_the_creator), (Deciding, RampRequest),
+        "Withdraw a ramp request; only its creator may.", 409,
+    ),
+    _write(
+        "edit:ramp-request", "PUT /ramp-requests/{id}/amount", change_amount,
+        (ChangingAmount, RampRequest),
+        "Change the amount while nobody has decided.", 409,
+    ),
+    _write(
+        "edit:ramp-request", "PATCH /ramp-requests/{id}/tx-hash", add_hash,
+        (AddingHash, RampRequest),
+        "Say which transaction carries the crypto.", 409,
+    ),
+    _read("/fees", all_of("fee"), list[Fee], "List the fees' tiers."),
+    Route(
+        "POST", "/fees/calculate", _calculate, takes=FeeQuestion, gives=FeeAnswer,
+        says="Calculate the fee on an amount, in the amount's own unit.",
+    ),
+    _read(
+        "/fiat-currencies", all_of("fiat_currency"), list[FiatCurrency],
+        "List the fiat currencies.",
+    ),
+    _read(
+        "/crypto-currencies", all_of("crypto_currency"), list[CryptoCurrency],
+        "List the cryptocurrencies, one for each chain.",
+    ),
+    _read("/chains", _constant(_CHAINS), SupportedChains, "List the networks."),
+    _read(
+        "/bank-accounts/config", _constant(_BANK_CONFIG), BankConfiguration,
+        "List the types, countries and currencies of bank accounts.",
+    ),
+)  # fmt: skip

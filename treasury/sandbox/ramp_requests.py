@@ -17,6 +17,7 @@ import msgspec
 from treasury.money import exponent, is_exact_in
 from treasury.sandbox.company_records import company_bank_account, company_wallet
 from treasury.sandbox.http import Call, Handler, Refusal, Reply, invalid, missing, result, stale
+from treasury.sandbox.ramp_reference import JsonAmount
 from treasury.sandbox.ramps import Life
 from treasury.sandbox.rates import conversion_rate
 from treasury.sandbox.shapes import (
@@ -32,6 +33,10 @@ from treasury.sandbox.shapes import (
 from treasury.sandbox.world import World
 
 __all__ = [
+    "AddingHash",
+    "ChangingAmount",
+    "Deciding",
+    "NewRampRequest",
     "add_hash",
     "amount_of",
     "anyone",
@@ -47,25 +52,33 @@ _SMALLEST: Final = Decimal("1e-8")
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-class _New(msgspec.Struct, frozen=True, rename="camel"):
+class NewRampRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """A new request; `amount` is fiat on-ramp and crypto off-ramp."""
+
     ramp_type: Literal["ON_RAMP", "OFF_RAMP"]
-    amount: msgspec.Raw
+    amount: JsonAmount
     fiat_currency_id: _Id
     crypto_currency_id: _Id
     company_wallet_id: _Id | None = None
     company_bank_account_id: _Id | None = None
 
 
-class _Version(msgspec.Struct, frozen=True):
+class Deciding(msgspec.Struct, frozen=True):
+    """The version that whoever decides has seen."""
+
     version: int
 
 
-class _Amount(msgspec.Struct, frozen=True):
-    amount: msgspec.Raw
+class ChangingAmount(msgspec.Struct, frozen=True):
+    """Another amount, and the version seen."""
+
+    amount: JsonAmount
     version: int
 
 
-class _Hash(msgspec.Struct, frozen=True, rename="camel"):
+class AddingHash(msgspec.Struct, frozen=True, rename="camel"):
+    """The transaction that carries the crypto, and the version seen."""
+
     blockchain_transaction_hash: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
     version: int
 
@@ -83,11 +96,11 @@ def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the serv
 
 def create(world: World, call: Call) -> Reply:
     """A new request awaiting approval."""
-    request = _new_request(world, call.user, call.read(_New))
+    request = _new_request(world, call.user, call.read(NewRampRequest))
     return result(encode(world.change(request)), 201)
 
 
-def _new_request(world: World, user: User, new: _New) -> RampRequest:
+def _new_request(world: World, user: User, new: NewRampRequest) -> RampRequest:
     company = decode(world.store.page("company", {}).items[0], Company)
     if company.kyb_status != "VERIFIED":
         raise Refusal(403, "KYB_NOT_VERIFIED", f"The company's KYB is {company.kyb_status}.")
@@ -107,7 +120,7 @@ def _new_request(world: World, user: User, new: _New) -> RampRequest:
     )
 
 
-def _pair(world: World, new: _New) -> CryptoCurrency:
+def _pair(world: World, new: NewRampRequest) -> CryptoCurrency:
     fiat = next((f for f in world.cast.fiat if f.id == new.fiat_currency_id), None)
     crypto = next((c for c in world.cast.crypto if c.id == new.crypto_currency_id), None)
     if fiat is None or crypto is None:
@@ -119,7 +132,7 @@ def _pair(world: World, new: _New) -> CryptoCurrency:
     return crypto
 
 
-def _wallet(world: World, new: _New, crypto: CryptoCurrency) -> CompanyWallet:
+def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> CompanyWallet:
     if new.company_wallet_id is None:
         raise invalid("companyWalletId is required for ON_RAMP.")
     if new.company_bank_account_id is not None:
@@ -133,7 +146,7 @@ def _wallet(world: World, new: _New, crypto: CryptoCurrency) -> CompanyWallet:
     return wallet
 
 
-def _bank_account(world: World, new: _New) -> CompanyBankAccount:
+def _bank_account(world: World, new: NewRampRequest) -> CompanyBankAccount:
     if new.company_bank_account_id is None:
         raise invalid("companyBankAccountId is required for OFF_RAMP.")
     if new.company_wallet_id is not None:
@@ -196,7 +209,7 @@ def decide(name: str, step: _Step, may: Callable[[RampRequest, User], str | None
         request = ramp_request(world, call.path["id"])
         if refused := may(request, call.user):
             raise Refusal(403, "FORBIDDEN", refused)
-        version = call.read(_Version).version
+        version = call.read(Deciding).version
         _in_state(request, version, "AWAITING_APPROVAL", name)
         return result(
             encode(world.change(step(world.life, request, call.user, world.clock.tick())))
@@ -223,7 +236,7 @@ def anyone(_: RampRequest, __: User) -> None:
 
 def change_amount(world: World, call: Call) -> Reply:
     """Another amount, while nobody has decided."""
-    request, body = ramp_request(world, call.path["id"]), call.read(_Amount)
+    request, body = ramp_request(world, call.path["id"]), call.read(ChangingAmount)
     _in_state(request, body.version, "AWAITING_APPROVAL", "EDITABLE")
     unit = "EUR" if request.ramp_type == "ON_RAMP" else request.crypto_currency.currency
     amount = amount_of(world, body.amount, unit)
@@ -233,7 +246,7 @@ def change_amount(world: World, call: Call) -> Reply:
 
 def add_hash(world: World, call: Call) -> Reply:
     """The company says which transaction carries the crypto of an off-ramp."""
-    request, body = ramp_request(world, call.path["id"]), call.read(_Hash)
+    request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
     _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
     if request.ramp_type != "OFF_RAMP":
         raise invalid("Only an off-ramp request takes a transaction hash.")
