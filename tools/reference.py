@@ -1,16 +1,20 @@
-"""Write docs/cli.md from the commands' own help; `--check` only says whether it is up to date."""
+"""Write the generated pages of docs/: `--check` only says whether they are up to date.
+
+cli.md is the commands' own help, tables.md the declarations of the tables.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
+from treasury import dictionary
 from treasury.cli import treasury
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 HEAD = """\
 # Command line
 
@@ -41,16 +45,20 @@ def reference() -> str:
     return "\n".join((HEAD, *pages(treasury, context)))
 
 
+PAGES: dict[str, Callable[[], str]] = {"cli.md": reference, "tables.md": dictionary.page}
+
+
 def main() -> int:
-    """Write the page, or compare it."""
-    if "--check" in sys.argv:
-        current = PAGE.read_text("utf-8") if PAGE.exists() else ""
-        if current != reference():
-            print("docs/cli.md is not what the commands say: run `make docs`", file=sys.stderr)  # noqa: T201
-            return 1
-        return 0
-    PAGE.write_text(reference(), "utf-8")
-    return 0
+    """Write the pages, or compare them."""
+    old = 0
+    for name, make in PAGES.items():
+        path = DOCS / name
+        if "--check" not in sys.argv:
+            path.write_text(make(), "utf-8")
+        elif not path.exists() or path.read_text("utf-8") != make():
+            print(f"docs/{name} is not what the code says: run `make docs`", file=sys.stderr)  # noqa: T201
+            old = 1
+    return old
 
 
 if __name__ == "__main__":

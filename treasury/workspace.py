@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from treasury.calendar import Month, parse_instant
 from treasury.errors import InputError, SettingsError
-from treasury.settings import FILE_NAME, Settings, load_settings
+from treasury.settings import FILE_NAME, Settings, load_settings, pin_environment
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from treasury.actions import Actions
     from treasury.api import Client
+    from treasury.doctor import Examination
     from treasury.extract import Progress, SyncReport
     from treasury.journal import Journal
     from treasury.lake import Lake, Snapshot
@@ -92,8 +93,7 @@ class Workspace:
 
     def at(self, instant: str | datetime) -> Workspace:
         """The same workspace as it was known at `instant`; it reads and does not write."""
-        moment = parse_instant(instant) if isinstance(instant, str) else instant
-        return Workspace(self.folder, as_of=moment)
+        return Workspace(self.folder, as_of=_instant(instant))
 
     def sync(
         self, *, credential: str | None = None, progress: Progress | None = None
@@ -106,6 +106,7 @@ class Workspace:
         from treasury.extract import sync
 
         self._require_now("sync")
+        pin_environment(self.folder, self.settings)
         name = credential or self._first_credential()
         return sync(self.client(name), self.lake, self.settings.now(), progress=progress)
 
@@ -119,6 +120,48 @@ class Workspace:
         from treasury.reconcile import Rows
 
         return Rows(self.snapshot().sql(query, params))
+
+    def table(self, name: str) -> Rows:
+        """A whole table or history, for Arrow, pandas or Polars: `polars.DataFrame(t.table(…))`."""
+        from treasury.reconcile import Rows
+
+        return Rows(self.snapshot().table(name))
+
+    def tables(self, name: str | None = None) -> Rows:
+        """Every table and what it is for; with a name every column of it."""
+        from treasury.dictionary import column_rows, table_rows
+        from treasury.reconcile import Rows
+
+        return Rows(table_rows() if name is None else column_rows(name))
+
+    def changes(
+        self, name: str, *, since: str | datetime, until: str | datetime | None = None
+    ) -> Rows:
+        """What changed in a table after `since`: a row for each field, from what to what."""
+        from treasury.lake import changes
+        from treasury.reconcile import Rows
+
+        end = None if until is None else _instant(until)
+        return Rows(changes(self.snapshot(), name, _instant(since), end))
+
+    def status_durations(self, name: str = "ramp_requests") -> Rows:
+        """How long each record was in each status, and whether events or observation say so."""
+        from treasury.extract.lifecycles import LIFECYCLES
+        from treasury.lake import durations
+        from treasury.reconcile import Rows
+
+        return Rows(durations(self.snapshot(), name, LIFECYCLES.get(name)))
+
+    def doctor(self, *, repair: bool = False) -> Examination:
+        """What is there, what is missing or damaged, and the next step of each.
+
+        With `repair` damaged tables are put together from what is left, and it says what was lost.
+        """
+        from treasury.doctor import examine
+
+        if repair:
+            self._require_now("repair")
+        return examine(self.folder, self.settings, self.lake, self.settings.now(), mend=repair)
 
     # What it amounts to
 
@@ -286,6 +329,10 @@ class Statements:
             " closing_balance, entry_count, proved, proof, file_name FROM statements"
             " ORDER BY account, closing_date, statement_id"
         )
+
+
+def _instant(instant: str | datetime) -> datetime:
+    return parse_instant(instant) if isinstance(instant, str) else instant
 
 
 def _month(month: str | Month) -> Month:

@@ -20,9 +20,10 @@ from treasury.cli.desk import (
     sql,
     statements,
     status,
-    sync,
 )
+from treasury.cli.lake import changes, doctor, durations, lake, tables
 from treasury.cli.practice import demo, practice, sandbox
+from treasury.cli.sync import sync
 from treasury.errors import TreasuryError
 
 __all__ = ["main", "treasury"]
@@ -56,6 +57,11 @@ for command in (
     close,
     status,
     sql,
+    tables,
+    changes,
+    durations,
+    doctor,
+    lake,
 ):
     treasury.add_command(command)
 

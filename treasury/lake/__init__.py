@@ -22,6 +22,7 @@ from treasury.lake.lake import Lake
 from treasury.lake.pins import Pin
 from treasury.lake.repair import Repair, repair
 from treasury.lake.snapshot import Snapshot
+from treasury.lake.status import LakeStatus, lake_status
 from treasury.lake.verify import Damage, damages
 from treasury.lake.writer import Changes, Writer
 
@@ -42,6 +43,7 @@ __all__ = [
     "Damage",
     "Events",
     "Lake",
+    "LakeStatus",
     "Pin",
     "Repair",
     "Snapshot",
@@ -50,5 +52,6 @@ __all__ = [
     "changes",
     "damages",
     "durations",
+    "lake_status",
     "repair",
 ]

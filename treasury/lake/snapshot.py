@@ -21,7 +21,7 @@ from treasury.errors import InputError, QueryError
 from treasury.lake import delta, engine
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
-from treasury.lake.declare import Table
+from treasury.lake.declare import HISTORY, Table
 
 __all__ = ["Snapshot"]
 
@@ -81,6 +81,12 @@ class Snapshot:
         with self._errors(), cursor:
             engine.check_reads(cursor, query, params)
             return engine.rows(cursor, query, params)
+
+    def table(self, name: str) -> pa.Table:
+        """A whole table or history; InputError says which there are."""
+        if name != COMMITS:
+            self.declared(name.removesuffix(HISTORY))
+        return self.sql(f"FROM {engine.quoted(name)}")
 
     def views(self) -> dict[str, str]:
         """The SQL of each table and history over the files of this snapshot."""

@@ -35,6 +35,10 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
         """The rows as a DataFrame with exact Decimals."""
         return exact_pandas(self.arrow)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """What Polars, DuckDB and others take a table by: `polars.DataFrame(rows)`."""
+        return self.arrow.__arrow_c_stream__(requested_schema)
+
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
         return self.arrow.to_pylist()

@@ -1,0 +1,95 @@
+"""Every column is explained, the written page says the same, and no name or type ever changes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from treasury import dictionary
+from treasury.errors import InputError
+from treasury.lake import AMOUNT
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = Path(__file__).with_name("columns.txt")
+SPECIFICATIONS = {
+    "Finance Service Specification": "finance-service.md",
+    "Ramp Service Specification": "ramp-service.md",
+}
+TABLES = [table for group in dictionary.GROUPS for table in group.tables]
+WORDS = {"per cent", "not stated", "as the service states it", "as the bank states it"}
+
+
+def named() -> set[str]:
+    """`table.column type`, one for each declared column."""
+    return {f"{t.name}.{c.name} {dictionary.TYPES[c.type]}" for t in TABLES for c in t.columns}
+
+
+def test_no_name_and_no_type_that_once_was_is_gone() -> None:
+    """To add columns: `python tests/lake/test_lake_dictionary.py`; none is taken away there."""
+    known = set(GOLDEN.read_text("utf-8").splitlines())
+    assert known - named() == set()
+
+
+def test_every_column_says_what_it_means() -> None:
+    for table in TABLES:
+        assert table.title, table.name
+        for column in table.columns:
+            assert column.meaning, (table.name, column.name)
+
+
+def test_every_amount_has_a_unit_and_nothing_else_has() -> None:
+    for table in TABLES:
+        names = {column.name for column in table.columns}
+        for column in table.columns:
+            place = (table.name, column.name)
+            assert bool(column.unit) == (column.type == AMOUNT), place
+            units = re.findall(r"`(\w+)`", column.unit)
+            assert set(units) <= names, place
+            assert units or column.unit in WORDS | {""}, place
+
+
+@pytest.mark.parametrize("group", dictionary.GROUPS[:2], ids=lambda group: group.name)
+def test_every_section_is_a_heading_of_its_specification(group: dictionary.Group) -> None:
+    path = ROOT.parent / "shared" / "spec" / SPECIFICATIONS[group.document]
+    if not path.is_file():
+        pytest.skip("the specifications are not beside the project")
+    headings = set(re.findall(r"^#+ (.*)$", path.read_text("utf-8"), re.MULTILINE))
+    for table in group.tables:
+        for column in table.columns:
+            heading = column.source.partition(".")[0]
+            assert not heading or heading in headings, (table.name, column.name, heading)
+
+
+def test_the_written_page_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "tables.md").read_text("utf-8") == dictionary.page()
+
+
+def test_a_table_or_its_history_is_found_by_name() -> None:
+    rows = dictionary.column_rows("ramp_requests_history").to_pylist()
+    fee = next(row for row in rows if row["column"] == "fiat_fee_amount")
+    assert fee == {
+        "table": "ramp_requests",
+        "column": "fiat_fee_amount",
+        "type": "decimal(38,18)",
+        "unit": "`fiat_currency`",
+        "meaning": "the fee, in `fiat_currency`",
+        "source": "fiatFeeAmount",
+        "section": "Ramp Service Specification, Ramp request",
+    }
+    assert [row["column"] for row in rows[-5:]] == [
+        "raw",
+        "vanished_at",
+        "content_hash",
+        "valid_from",
+        "valid_to",
+    ]
+    assert dictionary.table_rows().num_rows == len(TABLES)
+    with pytest.raises(InputError, match="no table"):
+        dictionary.column_rows("nothing")
+
+
+if __name__ == "__main__":
+    kept = set(GOLDEN.read_text("utf-8").splitlines()) if GOLDEN.exists() else set()
+    GOLDEN.write_text("\n".join(sorted(kept | named())) + "\n", "utf-8")

@@ -1,0 +1,235 @@
+"""The same tables in any DuckDB, in anything that reads Delta, and for many processes at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+from deltalake import DeltaTable
+from lake_samples import (
+    BALANCES,
+    REQUESTS,
+    balances,
+    content,
+    day,
+    put,
+    requests,
+    small_lake,
+)
+
+from treasury.errors import InputError, StorageError
+from treasury.lake import Lake, disk, lake_status
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = small_lake(tmp_path)
+    for number, status in enumerate(("OPEN", "HELD", "DONE")):
+        with lake.writer("sync", day(number)) as writer:
+            writer.upsert(REQUESTS, requests(a=status, b="OPEN"))
+            writer.append(BALANCES, balances(str(number)))
+    return lake
+
+
+def test_a_plain_duckdb_sees_every_view_of_the_last_commit(lake: Lake, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "treasury.duckdb"), read_only=True) as plain:
+        plain.execute("SET TimeZone = 'UTC'")
+        for name, rows in content(lake).items():
+            seen = plain.sql(f"SELECT * FROM {name} ORDER BY ALL").to_arrow_table()
+            assert seen.to_pylist() == rows, name
+        assert plain.sql('SELECT max("number") FROM commits').fetchall() == [(3,)]
+        kinds = plain.sql("SELECT DISTINCT table_type FROM information_schema.tables").fetchall()
+        assert kinds == [("VIEW",)]
+        told = plain.sql("SELECT DISTINCT comment FROM duckdb_views() WHERE NOT internal")
+        assert told.fetchall() == [("commit 3 of 2026-11-04 08:00:00Z",)]
+
+
+def test_who_has_the_file_open_keeps_its_commit_while_it_is_refreshed(
+    lake: Lake, tmp_path: Path
+) -> None:
+    with duckdb.connect(str(tmp_path / "treasury.duckdb"), read_only=True) as plain:
+        assert plain.sql("SELECT count(*) FROM balances").fetchall() == [(3,)]
+        script = (
+            f"import sys; sys.path.insert(0, {str(HERE)!r}); from pathlib import Path\n"
+            "from lake_samples import BALANCES, balances, day, small_lake\n"
+            "with small_lake(Path(sys.argv[1])).writer('sync', day(9)) as writer:\n"
+            "    writer.append(BALANCES, balances('9'))\n"
+        )
+        subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, timeout=60)
+        assert plain.sql("SELECT count(*) FROM balances").fetchall() == [(3,)]
+    with duckdb.connect(str(tmp_path / "treasury.duckdb"), read_only=True) as plain:
+        assert plain.sql("SELECT count(*) FROM balances").fetchall() == [(4,)]
+    assert [path.name for path in tmp_path.glob(".treasury*")] == []
+
+
+def test_a_commit_stands_though_its_views_could_not_be_written(lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "treasury.duckdb").unlink()
+    (tmp_path / "treasury.duckdb").mkdir()
+    with pytest.raises(StorageError, match="what was to be stored is stored"):
+        put(lake, 5, requests(z="OPEN"))
+    assert small_lake(tmp_path).snapshot().sql("SELECT id FROM requests WHERE id = 'z'").num_rows
+    (tmp_path / "treasury.duckdb").rmdir()
+    put(lake, 6, requests(z="DONE"))
+    assert (tmp_path / "treasury.duckdb").is_file()
+
+
+def test_deltas_own_reader_reads_the_committed_versions(lake: Lake) -> None:
+    snapshot = lake.snapshot()
+    assert snapshot.commit is not None
+    put(lake, 7, requests(a="OPEN", z="OPEN"))
+    for name, version in snapshot.commit.versions.items():
+        delta = DeltaTable(lake.folder / name, version=version).to_pyarrow_table()
+        names = snapshot.table(name).column_names
+        theirs = delta.select(names).sort_by([(names[0], "ascending")]).to_pylist()
+        ours = snapshot.table(name).sort_by([(names[0], "ascending")]).to_pylist()
+        assert sorted(map(str, theirs)) == sorted(map(str, ours)), name
+
+
+def test_a_whole_table_or_history_comes_by_name(lake: Lake) -> None:
+    snapshot = lake.snapshot()
+    assert snapshot.table("requests").num_rows == 2
+    assert snapshot.table("requests_history").num_rows == 2
+    assert snapshot.table("commits").num_rows == 3
+    with pytest.raises(InputError, match="is it requests"):
+        snapshot.table("reqests")
+    with pytest.raises(InputError, match="no table"):
+        snapshot.table("x; DROP VIEW requests")
+
+
+READER = """
+import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path
+from lake_samples import small_lake
+lake = small_lake(Path(sys.argv[2]))
+seen = 0
+sys.stdout.write("ready\\n"); sys.stdout.flush()
+while True:
+    snapshot = lake.snapshot()
+    query = "SELECT max(number) AS n, (SELECT count(*) FROM balances) AS b,"
+    query += " (SELECT max(status) FROM requests WHERE id = 'a') AS s FROM commits"
+    row = snapshot.sql(query).to_pylist()[0]
+    assert row["b"] == row["n"], row  # one balance is added by each commit
+    assert row["s"] == f"S{row['n']}", row  # and the status says which it was
+    assert row["n"] >= seen, row
+    seen = row["n"]
+    if seen == int(sys.argv[3]):
+        break
+sys.stdout.write("done\\n")
+"""
+
+
+def test_readers_in_other_processes_see_whole_commits_while_one_writes(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    last = 30
+
+    def commit(number: int) -> None:
+        with lake.writer("sync", day(number)) as writer:
+            writer.upsert(REQUESTS, requests(a=f"S{number}"))
+            writer.append(BALANCES, balances(str(number)))
+
+    commit(1)
+    command = [sys.executable, "-c", READER, str(HERE), str(tmp_path), str(last)]
+    readers = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    try:
+        for reader in readers:
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == "ready\n"
+        for number in range(2, last + 1):
+            commit(number)
+        for reader in readers:
+            out, errors = reader.communicate(timeout=100)
+            assert (out, reader.returncode) == ("done\n", 0), errors
+    finally:
+        for reader in readers:
+            reader.kill()
+
+
+def test_status_counts_rows_files_and_runs(lake: Lake) -> None:
+    lake.pin("closed", datetime(2026, 11, 5, tzinfo=UTC))
+    status = lake_status(lake)
+    assert (status.commits, status.pinned, status.refetch) == (3, (1 + 2,), ())
+    assert status.last_runs == {"sync": day(2)}
+    tables = {row["table"]: row for row in status.tables.to_pylist()}
+    assert (tables["requests"]["rows"], tables["requests"]["earlier_versions"]) == (2, 2)
+    assert tables["balances"]["files"] == 3
+    assert tables["requests"]["bytes"] < tables["requests"]["kept_bytes"] < status.size
+    assert "commits  3; last: sync at 2026-11-04 08:00:00Z" in str(status)
+    assert "pinned 3;" in str(status)
+
+
+def test_status_of_an_empty_lake(tmp_path: Path) -> None:
+    status = lake_status(small_lake(tmp_path))
+    assert (status.commit, status.commits, status.size, status.tables.num_rows) == (None, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "problem"),
+    [
+        ("ENOSPC", "the disk is full - free disk space"),
+        ("EROFS", "the disk is read-only - use a folder on another disk"),
+        ("EACCES", "you may not write there - get the right"),
+    ],
+)
+def test_what_a_disk_refuses_is_said_plainly(tmp_path: Path, number: str, problem: str) -> None:
+    import errno
+
+    code = getattr(errno, number)
+    with pytest.raises(StorageError, match=problem), disk.writing(tmp_path):
+        raise OSError(code, os.strerror(code))
+
+
+READ_ONLY = """
+import json, os, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path
+from lake_samples import REQUESTS, day, requests, small_lake, statuses
+from treasury.errors import StorageError
+lake = small_lake(Path(sys.argv[2]))
+statuses(lake.snapshot())  # whatever is imported late is imported
+if os.geteuid() == 0:
+    os.setgid(65534); os.setuid(65534)
+seen = statuses(small_lake(Path(sys.argv[2])).snapshot())
+try:
+    with lake.writer("sync", day(8)) as writer:
+        writer.upsert(REQUESTS, requests(a="OPEN"))
+except StorageError as error:
+    print(json.dumps([seen, str(error)]))
+"""
+
+
+def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_path: Path) -> None:
+    folders = [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]
+    above = [path for path in tmp_path.parents if path.stat().st_uid == os.getuid()]
+    modes = {path: path.stat().st_mode for path in above}
+    try:
+        for path in above:
+            if str(path).startswith("/tmp/"):
+                path.chmod(0o755)
+        for path in folders:
+            path.chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", READ_ONLY, str(HERE), str(tmp_path)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        for path in folders:
+            path.chmod(0o755)
+        for path, mode in modes.items():
+            if str(path).startswith("/tmp/"):
+                path.chmod(mode & 0o7777)
+    assert done.stdout, done.stderr
+    seen, error = json.loads(done.stdout)
+    assert seen == {"a": "DONE", "b": "OPEN"}
+    assert "cannot be locked for writing" in error
+    assert "use a local folder that you may write to" in error

@@ -1,0 +1,276 @@
+"""Day one, and any day that something is odd: what is there, what is missing, what to do next.
+
+Nothing is asked of a service. Each finding is a fact about the workspace, with the next step where
+there is one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+import pyarrow as pa
+
+from treasury.calendar import target_holidays
+from treasury.errors import SettingsError, TreasuryError
+from treasury.lake import Lake, damages, repair
+from treasury.settings import FILE_NAME, Settings
+from treasury.statements import coverage
+
+__all__ = ["FINDINGS", "Examination", "Finding", "examine"]
+
+OLD: Final = timedelta(days=1)
+"""A workspace whose last sync is older is told to sync."""
+
+State = Literal["ok", "missing", "damaged", "repaired"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A fact: what it is about, how it stands, what was found and the next step."""
+
+    topic: str
+    state: State
+    what: str
+    do: str = ""
+
+
+FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
+
+
+class Examination(msgspec.Struct, frozen=True):
+    """All findings, in the order of a first day."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def damaged(self) -> bool:
+        """Whether something that is stored is not as it was written."""
+        return any(finding.state == "damaged" for finding in self.findings)
+
+    @property
+    def arrow(self) -> pa.Table:
+        """A row for each finding."""
+        return pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.findings)), FINDINGS)
+
+    def __str__(self) -> str:
+        """A line for each finding, and the next step below it."""
+        lines = []
+        for one in self.findings:
+            lines.append(f"{one.state:<8} {one.topic}: {one.what}")
+            if one.do:
+                lines.append(f"{'':<8} -> {one.do}")
+        return "\n".join(lines)
+
+
+def examine(
+    folder: Path, settings: Settings, lake: Lake, now: datetime, *, mend: bool = False
+) -> Examination:
+    """Look at everything that the desk needs; with `mend` put together what is damaged first."""
+    findings = [*_environment(settings), *_credentials(settings), *_writable(folder)]
+    mended, whole = _stored(lake, now, mend)
+    findings += mended
+    if whole:
+        findings += [*_sync(lake, settings, now), *_accounts(lake, settings), *_wallets(lake)]
+    findings += [*_calendars(settings, now), *_rules(folder)]
+    return Examination(tuple(findings))
+
+
+def _environment(settings: Settings) -> Iterator[Finding]:
+    desk, services = settings.workspace, settings.services
+    if services is None:
+        yield Finding(
+            "environment",
+            "missing",
+            f"{desk.environment}, without the services' addresses",
+            f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
+        )
+        return
+    hosts = {urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp)}
+    writes = "may be written to" if services.may_write else "is only read"
+    yield Finding(
+        "environment", "ok", f"{desk.environment} at {', '.join(sorted(hosts))}; it {writes}"
+    )
+
+
+def _credentials(settings: Settings) -> Iterator[Finding]:
+    if not settings.credentials:
+        yield Finding(
+            "credentials",
+            "missing",
+            "none",
+            f"add [credentials.maker] with client_id and client_secret to {FILE_NAME}",
+        )
+    for name, credential in settings.credentials.items():
+        who = f"{name} is {credential.client_id}"
+        try:
+            credential.secret()
+        except SettingsError as error:
+            yield Finding("credentials", "missing", f"{who}; {error.what}", error.do or "")
+        else:
+            role = "its role shows when it is first used"
+            yield Finding("credentials", "ok", f"{who}; its secret is found; {role}")
+    if len(settings.credentials) == 1:
+        yield Finding(
+            "credentials",
+            "missing",
+            "one credential only: what it creates it may not approve",
+            "add a second one, of a user who may approve, or approve in the provider's portal",
+        )
+
+
+def _writable(folder: Path) -> Iterator[Finding]:
+    if os.access(folder, os.W_OK):
+        yield Finding("workspace", "ok", str(folder))
+    else:
+        yield Finding(
+            "workspace", "missing", f"{folder} may not be written to", "get the right to write"
+        )
+
+
+def _stored(lake: Lake, now: datetime, mend: bool) -> tuple[list[Finding], bool]:
+    """What is stored: whole, damaged or repaired; whether it can be read now."""
+    findings: list[Finding] = []
+    if mend:
+        done = repair(lake, now)
+        findings += [Finding("stored files", "repaired", str(table)) for table in done.tables]
+        findings += [Finding("stored files", "repaired", sentence) for sentence in done.said]
+    found = damages(lake)
+    findings += [
+        Finding(
+            "stored files",
+            "damaged",
+            str(damage),
+            "restore it from a copy" if damage.pinned else "run `treasury doctor --repair`",
+        )
+        for damage in found
+    ]
+    whole = all(damage.pinned for damage in found)
+    if not found:
+        findings.append(Finding("stored files", "ok", "every one is as it was written"))
+    if whole:
+        findings += _to_fetch(lake)
+    return findings, whole
+
+
+def _to_fetch(lake: Lake) -> Iterator[Finding]:
+    last = lake.last_commit()
+    for name in () if last is None else last.refetch:
+        yield Finding(
+            "stored files",
+            "missing",
+            f"{name}: what a repair could not find again",
+            "add the bank files again: `treasury statements add FILE…`"
+            if name.startswith("statement")
+            else "run `treasury sync --full`",
+        )
+
+
+def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
+    query = "SELECT max(\"at\") AS last FROM commits WHERE kind = 'sync'"
+    last = lake.snapshot().sql(query)["last"][0].as_py()
+    if last is None:
+        yield Finding("sync", "missing", "never", "run `treasury sync`")
+        return
+    local = last.astimezone(settings.zone)
+    hours = int((now - last.astimezone(UTC)).total_seconds() // 3600)
+    old = now - last > OLD
+    yield Finding(
+        "sync",
+        "missing" if old else "ok",
+        f"last at {local:%Y-%m-%d %H:%M}, {hours:,} hours ago",
+        "run `treasury sync`" if old else "",
+    )
+
+
+def _accounts(lake: Lake, settings: Settings) -> Iterator[Finding]:
+    """Declared accounts and how far their statements reach; known ones that are not declared."""
+    snapshot = lake.snapshot()
+    declared = {account.account: account.source for account in settings.accounts}
+    if not declared:
+        yield Finding(
+            "statements", "missing", "no account is declared", f"add [[accounts]] to {FILE_NAME}"
+        )
+    for row in coverage(snapshot.sql("SELECT * FROM statements"), declared).to_pylist():
+        yield _covered(row["account"], row["source"], row["covered_to"])
+    query = (
+        "SELECT iban, name FROM company_bank_accounts"
+        " WHERE iban IS NOT NULL AND vanished_at IS NULL ORDER BY iban"
+    )
+    ours = {_plain(account) for account in declared}
+    for row in snapshot.sql(query).to_pylist():
+        if _plain(row["iban"]) not in ours:
+            yield Finding(
+                "statements",
+                "missing",
+                f"{row['iban']} ({row['name']}) is ours and has no statement source",
+                f"add it to [[accounts]] in {FILE_NAME} with source own_bank",
+            )
+    virtual = snapshot.sql("SELECT count(*) AS n FROM virtual_bank_accounts")["n"][0].as_py()
+    if virtual and "provider_report" not in declared.values():
+        yield Finding(
+            "statements",
+            "missing",
+            f"credits to {virtual:,} virtual accounts are not provable without a provider report",
+            f"add the provider's account to [[accounts]] in {FILE_NAME}, source provider_report",
+        )
+
+
+def _covered(account: str, source: str | None, to: date | None) -> Finding:
+    if source is None:
+        do = f"add it to [[accounts]] in {FILE_NAME}"
+        return Finding("statements", "missing", f"{account} has statements, is not declared", do)
+    if to is None:
+        do = "run `treasury statements add FILE…`"
+        return Finding("statements", "missing", f"{account} ({source}) has no proved one", do)
+    return Finding("statements", "ok", f"{account} ({source}) is covered to {to}")
+
+
+def _plain(account: str) -> str:
+    return "".join(account.split()).upper()
+
+
+def _wallets(lake: Lake) -> Iterator[Finding]:
+    query = "SELECT address, chain FROM company_wallets WHERE vanished_at IS NULL ORDER BY chain, address"
+    for row in lake.snapshot().sql(query).to_pylist():
+        yield Finding(
+            "wallets",
+            "missing",
+            f"{row['chain']} {row['address']}: no service shows its balance",
+            "what arrives there reads: service says delivered",
+        )
+
+
+def _calendars(settings: Settings, now: datetime) -> Iterator[Finding]:
+    year = now.astimezone(settings.zone).year
+    days = len(target_holidays(year))
+    yield Finding(
+        "calendars",
+        "ok",
+        f"days and months in {settings.workspace.time_zone}; TARGET with {days} holidays in"
+        f" {year}; other payment networks count calendar days",
+    )
+
+
+def _rules(folder: Path) -> Iterator[Finding]:
+    from treasury.reconcile import load_rules
+
+    path = folder / "rules.toml"
+    if not path.is_file():
+        yield Finding(
+            "rules",
+            "missing",
+            "no rules.toml: payroll, tax and bank charges stay unexplained lines",
+            f"write {path} with [[classes]]",
+        )
+        return
+    try:
+        load_rules(path)
+    except TreasuryError as error:
+        yield Finding("rules", "missing", error.what, error.do or "")
+    else:
+        yield Finding("rules", "ok", str(path))
