@@ -7,8 +7,9 @@ that needs them, so that opening costs nothing.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,19 +97,51 @@ class Workspace:
         return Workspace(self.folder, as_of=_instant(instant))
 
     def sync(
-        self, *, credential: str | None = None, progress: Progress | None = None
+        self,
+        *,
+        tables: Iterable[str] | None = None,
+        since: date | str | None = None,
+        full: bool = False,
+        details: int | None = None,
+        credential: str | None = None,
+        progress: Progress | None = None,
     ) -> SyncReport:
         """Pull what both services know into the lake, in one commit.
 
-        Reads with the first credential of the settings, or the one named. Raises ServiceError,
-        SettingsError or StorageError; what was stored before stays as it was.
+        `tables` names the only ones to look at; `since` lists again what was created from that day
+        on; `full` compares everything, settled records too, and reports the drift; `details` limits
+        how many older settled requests are read in detail. Reads with the first credential of the
+        settings, or the one named. Raises ServiceError, SettingsError or StorageError; what was
+        stored before stays as it was.
         """
-        from treasury.extract import sync
+        from treasury.extract import Scope, sync
 
         self._require_now("sync")
         pin_environment(self.folder, self.settings)
-        name = credential or self._first_credential()
-        return sync(self.client(name), self.lake, self.settings.now(), progress=progress)
+        scope = Scope(
+            tables=None if tables is None else frozenset(tables),
+            since=date.fromisoformat(since) if isinstance(since, str) else since,
+            full=full,
+            details=details,
+        )
+        client = self.client(credential or self._first_credential())
+        shown = progress or self._progress()
+        return sync(client, self.lake, self.settings.now(), scope=scope, progress=shown)
+
+    def watching(self) -> str | None:
+        """What `treasury sync --watch` is doing here, in a line; None where nobody watches."""
+        from treasury.extract import read_state
+
+        state = read_state(self.folder)
+        return None if state is None else state.sentence(self.now())
+
+    def _progress(self) -> Progress | None:
+        """Bars, where this is a notebook."""
+        if "ipykernel" not in sys.modules:
+            return None
+        from treasury.panels.bars import NotebookProgress, in_notebook
+
+        return NotebookProgress() if in_notebook() else None
 
     @cached_property
     def statements(self) -> Statements:

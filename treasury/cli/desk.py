@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.cli.output import format_option, print_rows
-from treasury.cli.progress import TerminalProgress
 from treasury.errors import InputError
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace, find_workspace
@@ -24,7 +23,6 @@ __all__ = [
     "sql",
     "statements",
     "status",
-    "sync",
 ]
 
 month_option = click.option(
@@ -38,6 +36,7 @@ TEMPLATE = """\
 [workspace]
 company = "{company}"
 environment = "staging"          # sandbox, staging or production
+# allow_writes = true            # production: nothing is changed at the services before this is said
 time_zone = "Europe/Brussels"    # days and months are counted here
 
 [services]
@@ -83,16 +82,6 @@ def init(context: click.Context, company: str) -> None:
     quoted = company.replace("\\", "\\\\").replace('"', '\\"')
     path.write_text(TEMPLATE.format(company=quoted), "utf-8")
     click.echo(f"wrote {path}: fill in the addresses, credentials and accounts, then run sync")
-
-
-@click.command()
-@click.option("--credential", metavar="NAME", help="Read with this credential; the first if not.")
-@click.pass_context
-def sync(context: click.Context, credential: str | None) -> None:
-    """Pull what both services know into the lake."""
-    with TerminalProgress() as progress:
-        report = workspace_of(context).sync(credential=credential, progress=progress)
-    click.echo(str(report))
 
 
 @click.group()
@@ -214,7 +203,11 @@ def close(context: click.Context, month: str, out: str | None) -> None:
 @click.pass_context
 def status(context: click.Context, month: str | None, as_of: str | None) -> None:
     """Show the first screen: what is proved, what needs you."""
-    click.echo(workspace_of(context, as_of).status(month))
+    workspace = workspace_of(context, as_of)
+    click.echo(workspace.status(month))
+    watching = None if as_of else workspace.watching()
+    if watching:
+        click.echo(f"SYNC        {watching}")
 
 
 @click.command()

@@ -3,6 +3,7 @@
 from treasury.extract.run import Drift, Progress, Scope, Skipped, SyncReport, TableReport
 from treasury.extract.sync import sync
 from treasury.extract.tables import TABLES
+from treasury.extract.watch import WatchState, read_state, watch
 
 __all__ = [
     "TABLES",
@@ -12,5 +13,8 @@ __all__ = [
     "Skipped",
     "SyncReport",
     "TableReport",
+    "WatchState",
+    "read_state",
     "sync",
+    "watch",
 ]

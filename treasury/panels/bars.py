@@ -1,0 +1,54 @@
+"""A sync's progress as bars in a notebook: the same protocol as in a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+import ipywidgets as widgets
+
+__all__ = ["NotebookProgress", "in_notebook"]
+
+
+def in_notebook() -> bool:
+    """Whether this process is a notebook's kernel, so that widgets can be shown."""
+    shell = sys.modules.get("IPython")
+    running = shell.get_ipython() if shell is not None else None
+    return running is not None and hasattr(running, "kernel")
+
+
+class NotebookProgress:
+    """A bar for each task; a bar that is full says how much it was."""
+
+    def __init__(self) -> None:
+        self.box = widgets.VBox([])
+        self._bars: dict[str, widgets.IntProgress] = {}
+        self._shown = False
+
+    def start(self, task: str, total: int) -> None:
+        """`task` begins and has `total` steps."""
+        bar = widgets.IntProgress(
+            value=0,
+            max=max(1, total),
+            description=task.replace("_", " "),
+            style={"description_width": "14em"},
+            layout=widgets.Layout(width="36em"),
+        )
+        self._bars[task] = bar
+        self.box.children = tuple(self._bars.values())
+        if not self._shown:
+            self._shown = True
+            self._show()
+
+    def advance(self, task: str) -> None:
+        """One step is done."""
+        self._bars[task].value += 1
+
+    def finish(self, task: str) -> None:
+        """The task is done."""
+        bar = self._bars[task]
+        bar.value, bar.bar_style = bar.max, "success"
+
+    def _show(self) -> None:
+        from IPython.display import display
+
+        display(self.box)
