@@ -235,7 +235,7 @@ def _plain(account: str) -> str:
 
 
 def _wallets(lake: Lake) -> Iterator[Finding]:
-    query = "SELECT address, chain FROM company_wallets WHERE vanished_at IS NULL ORDER BY chain, address"
+    query = "FROM company_wallets SELECT address, chain WHERE vanished_at IS NULL ORDER BY ALL"
     for row in lake.snapshot().sql(query).to_pylist():
         yield Finding(
             "wallets",

@@ -20,7 +20,8 @@ def tables(name: str | None, form: str) -> None:
     from treasury.dictionary import column_rows, table_rows
 
     rows = table_rows() if name is None else column_rows(name)
-    print_rows(rows, form, title=name or "Tables")
+    shown = () if name is None else ("column", "type", "unit", "meaning", "source", "section")
+    print_rows(rows, form, columns=shown, title=name or "Tables")
 
 
 @click.command()

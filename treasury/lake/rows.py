@@ -102,7 +102,7 @@ def with_hash(
         counted = rows.set_column(place, RAW, _without(rows[RAW.name], volatile))
     filled = (f for f in counted.schema.names if counted[f].null_count < counted.num_rows)
     fields = sorted(f for f in filled if f not in volatile)
-    parts = ", ".join(_part(name, counted.schema.field(name).type) for name in fields)
+    parts = ", ".join(_part(name, counted.schema.field(name).type) for name in fields) or "''"
     with connection.cursor() as cursor:
         cursor.register("counted", counted)
         query = f"SELECT left(sha256(concat({parts})), 32) AS {HASH.name} FROM counted"

@@ -1,0 +1,169 @@
+"""The commands about what is stored, and the same verbs of the workspace."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+
+from treasury import Workspace
+from treasury.cli import treasury
+from treasury.errors import InputError
+from treasury.lake import AMOUNT
+
+
+def run(workspace: Workspace, *arguments: str) -> Result:
+    return CliRunner().invoke(
+        treasury, ["--workspace", str(workspace.folder), *arguments], catch_exceptions=False
+    )
+
+
+def rows(workspace: Workspace, *arguments: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(
+        run(workspace, *arguments, "--format", "json").stdout
+    )
+    return found
+
+
+@pytest.fixture
+def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of the workspace at month end, to be changed."""
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    return Workspace(tmp_path / "desk")
+
+
+def test_a_table_leaves_whole_and_exact_to_arrow_pandas_and_others(month_end: Workspace) -> None:
+    requests = month_end.table("ramp_requests")
+    assert requests.to_arrow().schema.field("fiat_amount").type == AMOUNT
+    assert all(isinstance(x, Decimal) for x in requests.to_pandas()["fiat_amount"].dropna())
+    assert pa.table(requests).equals(requests.to_arrow())  # what Polars takes it by
+    count = duckdb.sql("SELECT count(*) FROM requests").fetchall()
+    assert count == [(len(requests),)]
+    assert month_end.table("ramp_requests_history").to_arrow().column_names[-1] == "valid_to"
+    assert len(month_end.at("2020-01-01T00:00Z").table("ramp_requests")) == 0
+    with pytest.raises(InputError, match="is it ramp_requests"):
+        month_end.table("ramp_request")
+
+
+def test_the_tables_and_their_columns_are_listed(month_end: Workspace) -> None:
+    listed = {row["table"] for row in rows(month_end, "tables")}
+    assert {"ramp_requests", "wallet_balances", "statement_entries"} <= listed
+    stored = set(month_end.sql("SHOW TABLES").to_arrow()["name"].to_pylist())
+    assert listed <= stored
+    columns = [row["column"] for row in rows(month_end, "tables", "fees")]
+    assert columns[:2] == ["id", "company_id"]
+    assert month_end.tables("fees").to_arrow()["column"].to_pylist() == columns
+
+
+def test_changes_since_the_first_sync_are_told(month_end: Workspace) -> None:
+    told = rows(month_end, "changes", "transfers", "--since", "2020-01-01")
+    assert {row["change"] for row in told} == {"new"}
+    assert len(told) == len(month_end.table("transfers"))
+    assert rows(month_end, "changes", "transfers", "--since", "2030-01-01") == []
+    until = month_end.changes("transfers", since="2020-01-01", until="2020-02-01")
+    assert len(until) == 0
+
+
+def test_durations_come_from_events_and_end_in_the_present_status(month_end: Workspace) -> None:
+    found = month_end.status_durations().to_arrow()
+    assert set(found["known_from"].to_pylist()) == {"events"}
+    present = {r["id"]: r["status"] for r in found.to_pylist() if r["left_at"] is None}
+    stored = month_end.sql("SELECT id, status FROM ramp_requests").to_pylist()
+    assert present == {row["id"]: row["status"] for row in stored}
+    waits = rows(month_end, "durations", "--status", "AWAITING_FUNDS")
+    assert waits
+    assert {row["status"] for row in waits} == {"AWAITING_FUNDS"}
+    observed = month_end.status_durations("transfers").to_arrow()
+    assert set(observed["known_from"].to_pylist()) == {"observation"}
+
+
+def test_status_says_what_is_stored(month_end: Workspace) -> None:
+    told = run(month_end, "lake", "status").stdout
+    assert "commits  " in told
+    assert "statements at " in told
+    stored = {row["table"]: row["rows"] for row in rows(month_end, "lake", "status")}
+    assert stored["ramp_requests"] == len(month_end.table("ramp_requests"))
+
+
+def test_a_pinned_commit_is_kept_and_let_go(desk: Workspace) -> None:
+    assert "is kept: October closed" in run(desk, "lake", "pin", "--why", "October closed").stdout
+    number = desk.lake.pins()[0].commit.number
+    assert f"pinned {number};" in run(desk, "lake", "status").stdout
+    assert run(desk, "lake", "sweep").stdout.startswith("removed ")
+    assert "no longer kept" in run(desk, "lake", "unpin", str(number)).stdout
+    assert "was not pinned" in run(desk, "lake", "unpin", str(number)).stdout
+
+
+def test_the_doctor_names_what_is_there_and_what_is_missing(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "canary-5f0c"
+    monkeypatch.setenv("TREASURY_MAKER_SECRET", secret)
+    result = run(desk, "doctor")
+    assert result.exit_code == 0
+    assert secret not in result.output
+    told = {(row["topic"], row["state"]) for row in rows(desk, "doctor")}
+    assert {
+        ("environment", "ok"),
+        ("credentials", "ok"),  # the maker's
+        ("credentials", "missing"),  # the checker's
+        ("stored files", "ok"),
+        ("sync", "ok"),
+        ("statements", "ok"),
+        ("wallets", "missing"),
+        ("calendars", "ok"),
+        ("rules", "ok"),
+    } <= told
+    for finding in desk.doctor().findings:
+        assert finding.do or finding.state == "ok", finding
+
+
+def test_the_doctor_sees_an_account_without_statements_and_missing_rules(desk: Workspace) -> None:
+    (desk.folder / "rules.toml").unlink()
+    path = desk.folder / "treasury.toml"
+    text = path.read_text()
+    path.write_text(text.partition("[[accounts]]")[0])
+    told = [f.what for f in Workspace(desk.folder).doctor().findings if f.state == "missing"]
+    assert any("no rules.toml" in what for what in told)
+    assert any("no account is declared" in what for what in told)
+    assert any("has no statement source" in what for what in told)
+    assert any("not provable without a provider report" in what for what in told)
+
+
+def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        treasury, ["-w", str(tmp_path), "init", "--company", "A"], catch_exceptions=False
+    )
+    assert result.exit_code == 0
+    text = (tmp_path / "treasury.toml").read_text()
+    (tmp_path / "treasury.toml").write_text(
+        text.replace("https://…", "https://service.example.test")
+    )
+    told = str(Workspace(tmp_path).doctor())
+    assert "one credential only" in told
+    assert "missing  sync: never\n         -> run `treasury sync`" in told
+
+
+def test_damage_is_named_repaired_and_what_is_lost_is_marked(desk: Workspace) -> None:
+    entries = [f for f in desk.snapshot().files("statement_entries") if "_history" not in f]
+    before = desk.table("statement_entries").to_arrow().num_rows
+    for file in entries:
+        Path(file).unlink()
+    broken = run(desk, "doctor")
+    assert broken.exit_code == 3
+    assert entries[0] in broken.output
+    assert "treasury doctor --repair" in broken.output
+    mended = run(desk, "doctor", "--repair")
+    assert mended.exit_code == 0
+    assert f"{before:,} could not be found again" in mended.output
+    assert "treasury statements add" in mended.output
+    desk = Workspace(desk.folder)
+    desk.statements.add(sorted((desk.folder / "bank").glob("*.xml")))
+    assert desk.table("statement_entries").to_arrow().num_rows == before
+    assert desk.lake.commits()["kind"].to_pylist()[-2:] == ["repair", "statements"]
