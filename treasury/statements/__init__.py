@@ -1,16 +1,22 @@
 """Bank statements: files of any bank in, proved movements in the lake out.
 
-`read_statements` reads without storing, `add_statements` stores, `coverage` says how far the stored
-ones reach.
+`read_statements` reads files of any format without storing, `read_batches` one of any size, a piece
+at a time; `check_statements` says what is not proved; `add_statements` stores; `coverage` says how
+far the stored ones reach and what is missing; `propose_profile` describes an unknown bank's CSV.
 """
 
 from treasury.statements.add import AddedStatement, AddReport, add_statements
+from treasury.statements.check import CHECKS, check_statements
 from treasury.statements.coverage import COVERAGE, coverage
-from treasury.statements.read import Reading, StatementFile, read_file, read_statements
+from treasury.statements.files import StatementFile
+from treasury.statements.profiles import Profile, load_profiles, to_toml
+from treasury.statements.propose import Proposal, propose_profile
+from treasury.statements.read import Reading, read_batches, read_file, read_statements
 from treasury.statements.rows import Problem
 from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS, TABLES
 
 __all__ = [
+    "CHECKS",
     "COVERAGE",
     "STATEMENTS",
     "STATEMENT_ENTRIES",
@@ -18,10 +24,17 @@ __all__ = [
     "AddReport",
     "AddedStatement",
     "Problem",
+    "Profile",
+    "Proposal",
     "Reading",
     "StatementFile",
     "add_statements",
+    "check_statements",
     "coverage",
+    "load_profiles",
+    "propose_profile",
+    "read_batches",
     "read_file",
     "read_statements",
+    "to_toml",
 ]

@@ -22,7 +22,7 @@ from treasury.statements.draft import MOST_PROBLEMS
 from treasury.statements.identity import Ordinals
 from treasury.statements.rows import EntryRow, Problem, StatementRow, entry_batch
 from treasury.statements.shape import Reader
-from treasury.statements.stream import Source, Stream
+from treasury.statements.stream import Source, Stream, UnknownFormat
 from treasury.statements.xml import Cut
 
 __all__ = ["CamtFile"]
@@ -101,7 +101,12 @@ class CamtFile:
         self._places[name] += 1
         place = f"{name}[{self._places[name]}]"
         return CamtStatement(
-            name, _FORMATS[name], place, self.file_name, self._message_id, self._ids
+            name,
+            place,
+            form=_FORMATS[name],
+            file_name=self.file_name,
+            message_id=self._message_id,
+            ids=self._ids,
         )
 
     def _take_entry(
@@ -129,7 +134,7 @@ class CamtFile:
         said |= {f for f in _FORMATS.values() if any(f in space for space in cut.spaces)}
         found = sorted({self.format, *said} - {""})
         if not found:
-            raise StatementError(
+            raise UnknownFormat(
                 f"{self.file_name}: XML, but not a bank statement (camt.052, .053 or .054)",
                 do="give a statement as the bank sends it",
             )

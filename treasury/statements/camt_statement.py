@@ -38,8 +38,9 @@ class CamtStatement:
     def __init__(
         self,
         name: str,
-        form: str,
         place: str,
+        *,
+        form: str,
         file_name: str,
         message_id: str | None,
         ids: Ordinals,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from decimal import Context, Decimal
 
 import msgspec
 
@@ -18,6 +19,7 @@ from treasury.statements.rows import EntryRow, Problem, StatementRow
 __all__ = ["MOST_PROBLEMS", "Draft", "Head"]
 
 MOST_PROBLEMS = 1000
+_EXACT = Context(prec=80)
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,12 +53,16 @@ class Draft:
         self.head = head
         self.problems: list[Problem] = []
         self.rows = 0
+        self.pending = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
+        """What is not booked yet, as counted."""
         self._balances = list(head.balances)
         self._tally = Tally(head.currency)
         self._ordinals = Ordinals()
         self.statement_id = self._id(ids)
         if head.account is None:
             self.problem("", "the statement names no account")
+        if head.currency is None and head.balances:
+            self.problem("", "the statement names no currency")
 
     def _id(self, ids: Ordinals) -> str:
         """The bank's ids and the days; not what a corrected version of it may state otherwise."""
@@ -85,8 +91,12 @@ class Draft:
 
     def count(self, row: EntryRow) -> None:
         """Add what moved to the sum, if it is booked and its amount is stated."""
-        if row.entry_status == "BOOK" and row.amount is not None and row.currency is not None:
-            self._tally.add(row.amount, row.currency, row.direction)
+        if row.amount is None:
+            return
+        if row.entry_status != "BOOK":
+            self.pending[row.direction] = _EXACT.add(self.pending[row.direction], row.amount)
+        else:
+            self._tally.add(row.amount, row.currency or "", row.direction)
 
     @property
     def tally(self) -> Tally:

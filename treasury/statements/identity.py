@@ -45,7 +45,14 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
     """
     # A statement may repeat a movement as information (INFO); that is not the movement itself.
     kind = "INFO" if row.entry_status == "INFO" else ""
-    moved = (kind, row.account, row.direction, row.amount, row.currency, own_reference)
+    moved: tuple[object, ...] = (
+        kind,
+        row.account,
+        row.direction,
+        row.amount,
+        row.currency,
+        own_reference,
+    )
     if own_reference is None:
         moved += (
             row.account_servicer_reference,

@@ -1,39 +1,32 @@
-"""Bank files in, Arrow out: the format is recognised from what the file holds, not from its name.
+"""Bank files in, Arrow out: from paths, folders, globs, archives and standard input.
 
 Nothing is stored here. A file is read whole or refused whole, with one error that names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.statements.camt import CamtFile
+from treasury.statements.files import StatementFile, open_file, read_document
+from treasury.statements.parallel import read_in_processes
+from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, statement_table
+from treasury.statements.sources import documents
 from treasury.statements.tables import STATEMENT_ENTRIES
 
-__all__ = ["Reading", "StatementFile", "read_file", "read_statements"]
-
-
-class StatementFile(msgspec.Struct, frozen=True):
-    """A file as read: its statements, their entries, and what a person should know about it."""
-
-    name: str
-    sha256: str
-    format: str
-    statements: pa.Table
-    entries: pa.Table
-    problems: tuple[Problem, ...]
+__all__ = ["Reading", "read_batches", "read_file", "read_statements"]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Files read together."""
+    """Files read together; `skipped` are those in a folder or archive that are no statements."""
 
     files: tuple[StatementFile, ...]
+    skipped: tuple[Problem, ...] = ()
 
     @property
     def statements(self) -> pa.Table:
@@ -49,29 +42,58 @@ class Reading(msgspec.Struct, frozen=True):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What a person should know, file by file."""
-        return tuple(problem for file in self.files for problem in file.problems)
+        found = (problem for file in self.files for problem in file.problems)
+        return (*found, *self.skipped)
 
 
-def read_statements(paths: Iterable[Path | str]) -> Reading:
-    """Read files of bank statements (camt.052, .053, .054); StatementError if one is refused."""
-    return Reading(tuple(read_file(Path(path)) for path in paths))
+def read_statements(
+    paths: Iterable[Path | str],
+    *,
+    profiles: Sequence[Profile] = (),
+    account: str | None = None,
+    workers: int | None = None,
+) -> Reading:
+    """Read bank files of any format from files, folders, globs, archives and `-`.
+
+    `profiles` are for CSV, before the built-in ones; `account` is that of files that name none.
+    `workers` processes share large files; as many as there are cores if not given. StatementError
+    if a file is refused.
+    """
+    files: list[StatementFile] = []
+    skipped: list[Problem] = []
+    found = documents(paths)
+    for done in read_in_processes(found, profiles=profiles, account=account, workers=workers):
+        if isinstance(done, Problem):
+            skipped.append(done)
+        else:
+            files.append(done)
+    return Reading(tuple(files), tuple(skipped))
 
 
-def read_file(path: Path) -> StatementFile:
+def read_batches(
+    path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The entries of one file of any size, some thousands at a time; no more of it is held.
+
+    A row may have come before the file proves to be broken: only the end of the iteration says that
+    it is whole. Twins are not marked. StatementError says what is wrong with the file.
+    """
+    for document in documents([path]):
+        with document.open() as source:
+            yield from open_file(
+                source, document.name, profiles=profiles, account=account
+            ).batches()
+
+
+def read_file(
+    path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
+) -> StatementFile:
     """Read one file of bank statements; StatementError says what is wrong with it."""
-    try:
-        with path.open("rb") as source:
-            camt = CamtFile(source, path.name)
-            batches = list(camt.batches())
-    except OSError as error:
+    if path.is_dir():
+        raise StatementError(f"{path}: a directory, not a file", do="use read_statements for it")
+    several = list(documents([path]))
+    if len(several) != 1:
         raise StatementError(
-            f"{path}: {error.strerror or 'cannot be read'}", do="check the path of the file"
-        ) from None
-    return StatementFile(
-        name=path.name,
-        sha256=camt.sha256,
-        format=camt.format,
-        statements=statement_table(camt.statements),
-        entries=pa.Table.from_batches(batches, schema=STATEMENT_ENTRIES.row_schema),
-        problems=tuple(camt.problems),
-    )
+            f"{path}: an archive of {len(several)} files", do="use read_statements for it"
+        )
+    return read_document(several[0], profiles=profiles, account=account)

@@ -165,7 +165,7 @@ def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
 
 
 def _tamed(raw: str) -> str:
-    """The text with each `>` that ends no tag written as a reference, which XML does not ask for."""
+    """The text with each `>` that ends no tag written as a reference."""
     return "".join(
         f"<{piece[1:-1].replace('>', '&gt;')}>"
         if piece[0] == "<" and len(piece) > 1

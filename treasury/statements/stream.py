@@ -5,10 +5,16 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final, Protocol
 
-__all__ = ["HEAD", "Source", "Stream"]
+from treasury.errors import StatementError
+
+__all__ = ["HEAD", "Source", "Stream", "UnknownFormat"]
 
 HEAD: Final = 1 << 16
 """Bytes that may be looked at before reading begins."""
+
+
+class UnknownFormat(StatementError):
+    """A file that is no bank statement at all, rather than a broken one."""
 
 
 class Source(Protocol):

@@ -1,0 +1,162 @@
+"""Cells of a bank's CSV as values: days in any usual order, amounts with either decimal sign.
+
+Which sign separates the decimals is worked out over the whole file and then held strictly: an
+amount that does not fit is an error, never another amount.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import Final, Literal
+
+from treasury.errors import InputError
+from treasury.money import parse_amount
+
+__all__ = ["amount_in", "cell", "day_in", "decimal_sign", "is_amount", "is_day"]
+
+_EXCEL: Final = re.compile(r'="?(.*?)"?', re.DOTALL)
+_YEAR_FIRST: Final = re.compile(r"(\d{4})([-./]?)(\d{2})\2(\d{2})(?:[T ].*)?", re.ASCII)
+_YEAR_LAST: Final = re.compile(r"(\d{1,2})[-./ ](\d{1,2})[-./ ](\d{4}|\d{2})(?:[,T ].*)?", re.ASCII)
+_NAMED: Final = re.compile(
+    r"(\d{1,2})[-./ ]([A-Za-z]{3})[a-z]*[-./ ,]+(\d{4}|\d{2})(?: .*)?", re.ASCII
+)
+_MONTHS: Final = {
+    name: number
+    for number, name in enumerate(
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
+    )
+}
+_NUMBER: Final = re.compile(r"[0-9](?:[0-9.,'’ \u00a0\u202f]*[0-9])?[.,]?", re.ASCII)
+_CURRENCY: Final = re.compile(r"^(?:[A-Z]{3}|[€$£])\s*|\s*(?:[A-Z]{3}|[€$£])$")
+_GROUPING: Final = str.maketrans("", "", "'’ \u00a0\u202f")
+_SPACES: Final = "'’ \u00a0\u202f"
+
+
+def cell(text: str) -> str:
+    """A cell's text, out of the formula in which some banks hide it from a spreadsheet."""
+    text = text.strip()
+    if text.startswith("="):
+        found = _EXCEL.fullmatch(text)
+        text = found[1].strip() if found else text
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].strip()
+    return text
+
+
+def day_in(text: str, order: str) -> date:
+    """The day in a cell, in the order dmy, mdy or ymd. InputError where there is none."""
+    if named := _NAMED.fullmatch(text):
+        month = _MONTHS.get(named[2].lower(), 0)
+        return _date(named[3], str(month), named[1], text)
+    if first := _YEAR_FIRST.fullmatch(text):
+        return _date(first[1], first[3], first[4], text)
+    if last := _YEAR_LAST.fullmatch(text):
+        if order == "mdy":
+            return _date(last[3], last[1], last[2], text)
+        if order == "ymd" and len(last[3]) == 2:
+            return _date(last[1], last[2], last[3], text)
+        return _date(last[3], last[2], last[1], text)
+    raise InputError(f"{text[:40]!r} is not a date")
+
+
+def _date(year: str, month: str, day: str, text: str) -> date:
+    full = int(year) + (2000 if len(year) <= 2 else 0)
+    try:
+        return date(full, int(month), int(day))
+    except ValueError:
+        raise InputError(f"{text[:40]!r} is not a date") from None
+
+
+def is_day(text: str) -> bool:
+    """Whether a cell holds a day in some order."""
+    for order in ("dmy", "mdy"):
+        try:
+            day_in(text, order)
+        except InputError:
+            continue
+        return True
+    return False
+
+
+def _bare(text: str) -> tuple[str, bool]:
+    """The digits and signs of an amount, and whether it is negative."""
+    text = text.strip()
+    negative = False
+    if text.startswith("(") and text.endswith(")"):
+        text, negative = text[1:-1], True
+    text = _CURRENCY.sub("", _CURRENCY.sub("", text, count=1).strip(), count=1).strip()
+    for minus in ("-", "\u2212"):
+        if text.startswith(minus):
+            text, negative = text[len(minus) :], True
+        elif text.endswith(minus):
+            text, negative = text[: -len(minus)], True
+    text = text.removeprefix("+").removesuffix("+").strip()
+    return _CURRENCY.sub("", text, count=1).strip(), negative
+
+
+def is_amount(text: str) -> bool:
+    """Whether a cell could be an amount."""
+    return len(text) < 40 and _NUMBER.fullmatch(_bare(text)[0]) is not None
+
+
+def decimal_sign(texts: Iterable[str]) -> Literal["", ",", "."]:
+    """Which of comma and point separates the decimals in a file's amounts; empty if it is open.
+
+    A sign before the last one, or there twice, or beside another one, groups thousands; one before
+    other than three digits separates decimals. What could be either says nothing.
+    """
+    votes = Counter[str]()
+    open_ones = 0
+    for text in texts:
+        bare = _bare(text)[0]
+        points, commas = bare.count("."), bare.count(",")
+        if points and commas:
+            votes["." if bare.rfind(".") > bare.rfind(",") else ","] += 1
+        elif points + commas > 1:
+            votes["," if points else "."] += 1
+        elif points + commas == 1:
+            sign = "." if points else ","
+            grouped = any(space in bare for space in _SPACES)
+            if grouped or len(bare) - bare.index(sign) - 1 != 3 or bare.startswith("0"):
+                votes[sign] += 1
+            else:
+                open_ones += 1
+    if votes:
+        return "," if votes[","] > votes["."] else "."
+    return "" if open_ones else "."
+
+
+def amount_in(text: str, decimal: str) -> Decimal:
+    """The signed amount in a cell. InputError where it does not fit the file's decimal sign."""
+    bare, negative = _bare(text)
+    pattern = _STRICT.get(decimal)
+    if pattern is None:
+        if set(bare) & {".", ","}:
+            raise InputError(
+                f"{text[:40]!r}: is that sign for decimals or for thousands?",
+                do='say decimal = "," or "." in a profile',
+            )
+        pattern = _STRICT["."]
+    if not pattern.fullmatch(bare):
+        raise InputError(f"{text[:40]!r} is not an amount with {decimal or '.'!r} for decimals")
+    digits = bare.translate(_GROUPING)
+    if decimal == ",":
+        digits = digits.replace(".", "").replace(",", ".")
+    else:
+        digits = digits.replace(",", "")
+    amount = parse_amount(digits.rstrip("."))
+    return -amount if negative else amount
+
+
+def _strict(decimal: str, group: str) -> re.Pattern[str]:
+    groups = rf"[{re.escape(group + _SPACES)}]"
+    return re.compile(
+        rf"(?:[0-9]{{1,3}}(?:{groups}[0-9]{{3}})+|[0-9]+)(?:{re.escape(decimal)}[0-9]*)?", re.ASCII
+    )
+
+
+_STRICT: Final = {".": _strict(".", ","), ",": _strict(",", ".")}

@@ -1,0 +1,252 @@
+"""Which movements are the same, over all statements ever added: none counted twice, no twin lost.
+
+An incoming row is a known movement if its content is the same and it is of the same day, or was
+pending before; unless their two statements follow one another, for then both are genuine. What a
+later, proved statement of the same days does not have is superseded: it stays, and counts no more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.statements.identity import content_of, id_of
+
+__all__ = ["SUPERSEDED", "Facts", "Movements", "Version", "facts_of"]
+
+SUPERSEDED: Final = "SUPERSEDED"
+
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+_PENDING_AT_MOST: Final = timedelta(days=10)
+"""How long after its first report a pending movement may be booked and still be known as it."""
+_PENDING_LASTS: Final = timedelta(days=7)
+"""How long proved statements must have gone on without it for a pending movement to be void."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What a statement says that matters to what other statements say."""
+
+    statement_id: str
+    account: str | None
+    currency: str | None
+    format: str
+    proved: bool
+    written: datetime
+    sequence: int | None
+    first: date | None
+    last: date | None
+    opening: Decimal | None
+    closing: Decimal | None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is a statement of booked movements, proved: what it lacks did not happen."""
+        return self.proved and not self.is_provisional
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether it only reports what a statement will have."""
+        return self.format in {"camt.052", "camt.054", "MT942"}
+
+    def covers(self, account: str | None, day: date) -> bool:
+        """Whether it has every movement of the account on that day."""
+        if not self.is_final or self.account != account or self.first is None or self.last is None:
+            return False
+        return self.first <= day <= self.last
+
+    def is_apart_from(self, other: Facts) -> bool:
+        """Whether the two have no movement in common although they share a day."""
+        if self.statement_id == other.statement_id or not (self.is_final and other.is_final):
+            return False
+        if self.currency != other.currency:
+            return True
+        return _follows(self, other) or _follows(other, self) or _are_parts(self, other)
+
+
+def _follows(first: Facts, second: Facts) -> bool:
+    """Whether the second begins with the balance that the first ended with, on the same day."""
+    if first.closing is None or first.closing != second.opening or first.last is None:
+        return False
+    if first.last not in {second.first, second.last} or second.last is None:
+        return False
+    moved = first.opening != first.closing
+    counted = first.sequence is not None and second.sequence == first.sequence + 1
+    return first.last <= second.last and (moved or counted)
+
+
+def _are_parts(one: Facts, other: Facts) -> bool:
+    """Whether both are numbered statements of one day, as banks that write several a day have."""
+    same_day = one.last is not None and one.last == other.last and one.first == other.first
+    counted = None not in {one.sequence, other.sequence} and one.sequence != other.sequence
+    single = one.first == one.last
+    return same_day and single and counted and one.format == other.format
+
+
+def facts_of(row: Mapping[str, object]) -> Facts:
+    """The facts in a row of `statements`."""
+    opened, closed = row["opening_date"], row["closing_date"]
+    first, last = row["from_date"], row["to_date"] or closed
+    if first is None and isinstance(opened, date) and isinstance(last, date):
+        # An opening balance is as of the day before, unless both are of one day.
+        first = min(opened + timedelta(days=1), last)
+    return msgspec.convert(
+        {
+            "statement_id": row["statement_id"],
+            "account": row["account"],
+            "currency": row["currency"],
+            "format": row["format"] or "",
+            "proved": row["proved"],
+            "written": row["created_at"] or _LONG_AGO,
+            "sequence": row["sequence_number"],
+            "first": first,
+            "last": last,
+            "opening": row["opening_balance"],
+            "closing": row["closing_balance"],
+        },
+        Facts,
+    )
+
+
+class Version(msgspec.Struct, gc=False):
+    """A movement as one statement has it. `place` is its row among the incoming ones, if it is."""
+
+    entry_id: str
+    statement: Facts
+    status: str | None
+    booked: date
+    raw: str
+    is_twin: bool = False
+    place: int | None = None
+
+    @property
+    def is_booked(self) -> bool:
+        """Whether it counts."""
+        return self.status == "BOOK"
+
+    def replaces(self, known: Version) -> bool:
+        """Whether this version is better than the one that is known."""
+        mine = (self.is_booked, self.statement.proved)
+        theirs = (known.is_booked, known.statement.proved)
+        written = self.statement.written, known.statement.written
+        if self.statement.statement_id == known.statement.statement_id:
+            return written[0] >= written[1] and (self.raw != known.raw or mine != theirs)
+        if mine != theirs:
+            return mine > theirs
+        return self.raw != known.raw and written[0] > written[1]
+
+
+class Movements:
+    """The movements known so far, and what incoming rows change about them.
+
+    Afterwards `chosen` has the versions to write by id, `patches` the stored ones of which only the
+    status or the mark of a twin changes.
+    """
+
+    def __init__(self, stored: Iterable[Version]) -> None:
+        self.chosen: dict[str, Version] = {}
+        self.patches: dict[str, Version] = {}
+        self.stored: set[str] = set()
+        self._known: dict[str, list[Version]] = defaultdict(list)
+        for version in stored:
+            self.stored.add(version.entry_id)
+            self._known[content_of(version.entry_id)].append(version)
+
+    def add(self, rows: Iterable[Version]) -> set[str]:
+        """Add the rows of one statement, in order; the ids of the movements that they are."""
+        used: set[str] = set()
+        for row in rows:
+            known = self._known[content_of(row.entry_id)]
+            same = self._same(row, known, used)
+            if same is None:
+                self._add_new(row, known)
+                used.add(row.entry_id)
+            else:
+                used.add(same.entry_id)
+                if row.replaces(same):
+                    self._replace(row, same, known)
+        return used
+
+    def _same(self, row: Version, known: list[Version], used: set[str]) -> Version | None:
+        """The known movement that the row is: its own statement's first, the pending ones last."""
+        if not known:
+            return None
+        free = [one for one in known if one.entry_id not in used]
+        mine = row.statement
+        for one in free:
+            if one.statement.statement_id == mine.statement_id and one.booked == row.booked:
+                return one
+        for one in free:
+            if one.booked == row.booked and not one.statement.is_apart_from(mine):
+                return one
+        for one in free:
+            if _was_pending(one, row) or _was_pending(row, one):
+                return one
+        return None
+
+    def _add_new(self, row: Version, known: list[Version]) -> None:
+        content, taken = content_of(row.entry_id), {one.entry_id for one in known}
+        ordinal = 0
+        while (entry_id := id_of(content, row.booked, ordinal)) in taken:
+            ordinal += 1
+        row.entry_id = entry_id
+        twins = [one for one in known if one.booked == row.booked]
+        for one in (*twins, *([row] if twins else [])):
+            self._mark_twin(one)
+        known.append(row)
+        self.chosen[entry_id] = row
+
+    def _mark_twin(self, one: Version) -> None:
+        if not one.is_twin:
+            one.is_twin = True
+            self._patch(one)
+
+    def _patch(self, one: Version) -> None:
+        if one.place is None:
+            self.patches[one.entry_id] = one
+
+    def _replace(self, row: Version, same: Version, known: list[Version]) -> None:
+        row.entry_id = same.entry_id
+        row.is_twin = row.is_twin or same.is_twin
+        known[next(i for i, one in enumerate(known) if one is same)] = row
+        self.chosen[row.entry_id] = row
+        self.patches.pop(row.entry_id, None)
+
+    def correct(self, statement: Facts, used: set[str]) -> None:
+        """A newer version of a statement lacks movements that the one before had."""
+        for one in self._all():
+            if one.statement.statement_id == statement.statement_id and one.entry_id not in used:
+                self._supersede(one)
+
+    def settle(self, statements: Iterable[Facts]) -> None:
+        """Let proved statements have the last word about their days."""
+        final: dict[str | None, list[Facts]] = defaultdict(list)
+        for facts in statements:
+            if facts.is_final:
+                final[facts.account].append(facts)
+        for one in self._all():
+            account = one.statement.account
+            if one.statement.is_provisional and one.status in {"BOOK", "PDNG"} and final[account]:
+                day = one.booked if one.is_booked else one.booked + _PENDING_LASTS
+                if any(facts.covers(account, day) for facts in final[account]):
+                    self._supersede(one)
+
+    def _supersede(self, one: Version) -> None:
+        if one.status != SUPERSEDED:
+            one.status = SUPERSEDED
+            self._patch(one)
+
+    def _all(self) -> Iterator[Version]:
+        for versions in self._known.values():
+            yield from versions
+
+
+def _was_pending(before: Version, after: Version) -> bool:
+    """Whether one is the other before it was booked; its day may have moved on."""
+    if before.is_booked or not after.is_booked or before.status == "INFO":
+        return False
+    return timedelta(0) <= after.booked - before.booked <= _PENDING_AT_MOST

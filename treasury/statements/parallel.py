@@ -1,0 +1,149 @@
+"""Large bank files shared out to processes, one each; small ones are read where we are.
+
+A process of its own is started for a large file and hands its rows over as an Arrow file, which is
+mapped into memory, so nothing is copied. It is a fresh interpreter rather than a fork: it works the
+same in a notebook, in a script and on every platform.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import StatementError
+from treasury.statements.files import StatementFile, open_file, read_document, with_twins
+from treasury.statements.profiles import Profile
+from treasury.statements.rows import Problem, statement_table
+from treasury.statements.sources import Document
+from treasury.statements.stream import UnknownFormat
+from treasury.statements.tables import STATEMENT_ENTRIES
+
+__all__ = ["Job", "Outcome", "read_in_processes", "work"]
+
+_LARGE: Final = 8 << 20
+"""Bytes from which a file is worth a process of its own, which takes half a second to start."""
+_AHEAD: Final = 4
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What a process is to read, and where it is to leave it."""
+
+    path: str
+    out: str
+    profiles: tuple[Profile, ...] = ()
+    account: str | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a process says about a file: its head, or why it was refused."""
+
+    name: str = ""
+    sha256: str = ""
+    format: str = ""
+    problems: tuple[Problem, ...] = ()
+    error: str = ""
+    do: str | None = None
+
+
+def read_in_processes(
+    found: Iterable[Document],
+    *,
+    profiles: Sequence[Profile],
+    account: str | None,
+    workers: int | None,
+) -> Iterator[StatementFile | Problem]:
+    """The files as read, in order; a Problem for one in a folder that is no bank statement."""
+    count = max(1, workers if workers is not None else os.cpu_count() or 1)
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        ThreadPoolExecutor(count) as pool,
+    ):
+        waiting: deque[Future[StatementFile] | StatementFile | Problem] = deque()
+        for number, document in enumerate(found):
+            if count > 1 and document.path is not None and document.size >= _LARGE:
+                out = str(Path(folder) / f"{number}.arrow")
+                job = Job(str(document.path.absolute()), out, tuple(profiles), account)
+                waiting.append(pool.submit(_elsewhere, job))
+            else:
+                waiting.append(_here(document, profiles, account))
+            while waiting and (_is_done(waiting[0]) or len(waiting) > count * _AHEAD):
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+
+
+def _is_done(one: Future[StatementFile] | StatementFile | Problem) -> bool:
+    return not isinstance(one, Future) or one.done()
+
+
+def _result(one: Future[StatementFile] | StatementFile | Problem) -> StatementFile | Problem:
+    return one.result() if isinstance(one, Future) else one
+
+
+def _here(
+    document: Document, profiles: Sequence[Profile], account: str | None
+) -> StatementFile | Problem:
+    try:
+        return read_document(document, profiles=profiles, account=account)
+    except UnknownFormat as error:
+        if document.is_asked_for:
+            raise
+        return Problem(document.name, "", f"left out: {error.what.partition(': ')[2]}")
+
+
+def _elsewhere(job: Job) -> StatementFile:
+    done = subprocess.run(
+        [sys.executable, "-m", "treasury.statements.worker"],
+        input=msgspec.json.encode(job),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        raise StatementError(
+            f"{Path(job.path).name}: the process that read it ended ({done.returncode})",
+            do="read it with workers=1 to see why",
+        )
+    outcome = msgspec.json.decode(done.stdout, type=Outcome)
+    if outcome.error:
+        raise StatementError(outcome.error, do=outcome.do)
+    with pa.memory_map(job.out) as mapped:
+        entries = pa.ipc.open_stream(mapped).read_all()
+    with pa.memory_map(f"{job.out}.statements") as mapped:
+        statements = pa.ipc.open_stream(mapped).read_all()
+    return StatementFile(
+        outcome.name, outcome.sha256, outcome.format, statements, with_twins(entries),
+        outcome.problems,
+    )  # fmt: skip
+
+
+def work(job: Job) -> Outcome:
+    """Read one file and leave its rows where the job says, batch by batch."""
+    path = Path(job.path)
+    try:
+        with path.open("rb") as source:
+            file = open_file(source, path.name, profiles=job.profiles, account=job.account)
+            schema = STATEMENT_ENTRIES.row_schema
+            with pa.OSFile(job.out, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+                for batch in file.batches():
+                    writer.write_batch(batch)
+    except StatementError as error:
+        return Outcome(error=error.what, do=error.do)
+    except OSError as error:
+        return Outcome(error=f"{path}: {error.strerror}", do="check the path of the file")
+    statements = statement_table(file.statements)
+    with (
+        pa.OSFile(f"{job.out}.statements", "wb") as sink,
+        pa.ipc.new_stream(sink, statements.schema) as writer,
+    ):
+        writer.write_table(statements)
+    return Outcome(path.name, file.sha256, file.format, tuple(file.problems))

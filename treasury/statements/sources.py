@@ -1,0 +1,277 @@
+"""Where bank files come from: paths, folders, globs, standard input, and archives of any of them.
+
+Every file ends up as a `Document`: a name to show, and a way to open a bounded stream of bytes. An
+archive is unpacked as it is read, never to disk; one that swells beyond reason is refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from glob import glob, has_magic
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+
+from treasury.errors import StatementError
+from treasury.statements.stream import Source
+
+__all__ = ["STDIN", "Document", "documents"]
+
+STDIN: Final = "-"
+
+_ZIP: Final = b"PK\x03\x04"
+_EMPTY_ZIP: Final = b"PK\x05\x06"
+_GZIP: Final = b"\x1f\x8b"
+
+_MOST_MEMBERS: Final = 100_000
+_MOST_BYTES: Final = 8 << 30
+_FREE_BYTES: Final = 64 << 20
+_MOST_SWELLING: Final = 250
+"""How many times larger than packed a file may be; bank XML packs 10 to 40 times."""
+_DEEPEST: Final = 2
+_IN_MEMORY: Final = 16 << 20
+
+_DO: Final = "fetch the file from the bank again; nothing of it was stored"
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A file to read. `is_asked_for`: a person named it, rather than the folder it lies in."""
+
+    name: str
+    open: Callable[[], AbstractContextManager[Source]]
+    is_asked_for: bool = True
+    path: Path | None = None
+    """The plain file that it is; None for one from an archive or from standard input."""
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk; 0 where that is not known."""
+        try:
+            return self.path.stat().st_size if self.path else 0
+        except OSError:
+            return 0
+
+
+def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
+    """The files that paths, folders, globs and `-` stand for, folders in the order of names.
+
+    StatementError where there is nothing at a path.
+    """
+    for path in paths:
+        if str(path) == STDIN:
+            yield from _unpacked(Document("standard input", _standard_input()))
+        elif Path(path).is_dir():
+            yield from _in_folder(Path(path))
+        elif not Path(path).exists() and has_magic(str(path)):
+            yield from _matching(str(path))
+        else:
+            yield from _unpacked(_plain(Path(path)))
+
+
+def _in_folder(folder: Path, *, pattern: str = "*") -> Iterator[Document]:
+    for path in sorted(folder.rglob(pattern)):
+        inside = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith((".", "__")) for part in inside.parts):
+            yield from _unpacked(_plain(path, is_asked_for=False))
+
+
+def _matching(pattern: str) -> Iterator[Document]:
+    found = sorted(glob(pattern, recursive=True))
+    if not found:
+        raise StatementError(f"{pattern}: no file has such a name", do="check the path")
+    for name in found:
+        if Path(name).is_dir():
+            yield from _in_folder(Path(name))
+        else:
+            yield from _unpacked(_plain(Path(name), is_asked_for=False))
+
+
+def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
+    @contextmanager
+    def opened() -> Iterator[Source]:
+        try:
+            with path.open("rb") as source:
+                yield source
+        except OSError as error:
+            why = error.strerror or "cannot be read"
+            raise StatementError(f"{path}: {why}", do="check the path of the file") from None
+
+    return Document(path.name, opened, is_asked_for, path)
+
+
+def _standard_input() -> Callable[[], AbstractContextManager[Source]]:
+    @contextmanager
+    def opened() -> Iterator[Source]:
+        yield sys.stdin.buffer
+
+    return opened
+
+
+def _unpacked(document: Document, depth: int = 0) -> Iterator[Document]:
+    """The document itself, or those packed in it."""
+    stack = ExitStack()
+    source = _Rewound(stack.enter_context(document.open()))
+    head = source.head(4)
+    if head.startswith(_GZIP):
+        stack.close()
+        yield from _deeper(_gunzipped(document), depth)
+    elif head in {_ZIP, _EMPTY_ZIP}:
+        with stack:
+            yield from _members(document, source, depth)
+    elif document.path is None and depth == 0:
+        yield msgspec.structs.replace(document, open=_once(source, stack))  # it opens only once
+    else:
+        stack.close()
+        yield document
+
+
+def _once(source: _Rewound, stack: ExitStack) -> Callable[[], AbstractContextManager[Source]]:
+    @contextmanager
+    def opened() -> Iterator[Source]:
+        with stack:
+            yield source
+
+    return opened
+
+
+def _deeper(document: Document, depth: int) -> Iterator[Document]:
+    if depth >= _DEEPEST:
+        raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
+    yield from _unpacked(document, depth + 1)
+
+
+def _gunzipped(document: Document) -> Document:
+    name = document.name.removesuffix(".gz")
+
+    @contextmanager
+    def opened() -> Iterator[Source]:
+        with document.open() as packed:
+            counted = _Counted(packed)
+            unpacked = gzip.GzipFile(fileobj=io.BufferedReader(counted))
+            yield _Bounded(unpacked, name, lambda: counted.count)
+
+    return Document(name, opened, document.is_asked_for)
+
+
+def _members(document: Document, source: _Rewound, depth: int) -> Iterator[Document]:
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
+        seekable = _seekable(document, source, spooled)
+        try:
+            archive = zipfile.ZipFile(seekable)
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            raise StatementError(f"{document.name}: a broken zip file ({error})", do=_DO) from None
+        with archive:
+            members = [m for m in archive.infolist() if not m.is_dir()]
+            total = sum(member.file_size for member in members)
+            if len(members) > _MOST_MEMBERS or total > _MOST_BYTES:
+                raise StatementError(
+                    f"{document.name}: {len(members)} files of {total >> 20} MB are too much for"
+                    " one archive",
+                    do="unpack it and add what is needed",
+                )
+            for member in sorted(members, key=lambda m: m.filename):
+                if not Path(member.filename).name.startswith((".", "__")):
+                    yield from _deeper(_member(document, archive, member), depth)
+
+
+def _seekable(
+    document: Document, source: _Rewound, spooled: tempfile.SpooledTemporaryFile[bytes]
+) -> IO[bytes]:
+    if document.path is not None:
+        return document.path.open("rb")
+    size = 0
+    while chunk := source.read(1 << 20):
+        size += len(chunk)
+        if size > _MOST_BYTES:
+            raise StatementError(f"{document.name}: too large", do="unpack it first")
+        spooled.write(chunk)
+    return spooled
+
+
+def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Document:
+    name = f"{document.name}/{member.filename}"
+
+    @contextmanager
+    def opened() -> Iterator[Source]:
+        try:
+            with archive.open(member) as unpacked:
+                yield _Bounded(unpacked, name, lambda: member.compress_size)
+        except (RuntimeError, NotImplementedError) as error:
+            raise StatementError(
+                f"{name}: it cannot be unpacked ({error})", do="unpack it, then add what is inside"
+            ) from None
+
+    return Document(name, opened, is_asked_for=False)
+
+
+class _Rewound:
+    """A source of which the first bytes have been seen and are still to be read."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._ahead = b""
+
+    def head(self, size: int) -> bytes:
+        """The first bytes."""
+        while len(self._ahead) < size and (chunk := self._source.read(size - len(self._ahead))):
+            self._ahead += chunk
+        return self._ahead[:size]
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+        if self._ahead:
+            chunk, self._ahead = self._ahead[:size], self._ahead[size:]
+            return chunk
+        return self._source.read(size)
+
+
+class _Counted(io.RawIOBase):
+    """A source that counts what is read of it, as the standard library wants one."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.count = 0
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer has it
+        """Fill the buffer; 0 at the end."""
+        chunk = self._source.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self.count += len(chunk)
+        return len(chunk)
+
+
+class _Bounded:
+    """Unpacked bytes, up to what is credible for the packed ones."""
+
+    def __init__(self, source: Source, name: str, packed: Callable[[], int]) -> None:
+        self._source = source
+        self._name = name
+        self._packed = packed
+        self._count = 0
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; StatementError where they are broken or too many."""
+        try:
+            chunk = self._source.read(size)
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, ValueError) as error:
+            raise StatementError(f"{self._name}: a broken archive ({error})", do=_DO) from None
+        self._count += len(chunk)
+        most = min(max(_FREE_BYTES, self._packed() * _MOST_SWELLING), _MOST_BYTES)
+        if self._count > most:
+            raise StatementError(
+                f"{self._name}: more than {most >> 20} MB come out of so small an archive",
+                do="unpack it and look at what it holds; nothing of it was stored",
+            )
+        return chunk
