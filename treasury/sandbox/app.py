@@ -90,7 +90,7 @@ def _serve(world: World, tokens: Tokens, route: Route, request: Request, body: b
         raise Refusal(403, "FORBIDDEN", f"{user.role} may not do this.")
     if route.scope and route.scope not in SCOPES[user.role]:
         raise Refusal(403, "INSUFFICIENT_SCOPE", f"{user.role} does not hold {route.scope}.")
-    query = parse_qs(request.url.query)
+    query = parse_qs(request.url.query, keep_blank_values=True)
     address = f"{request.method} {request.url.path}"
     parameters = dict(request.path_params)
     call = Call(user, parameters, query, _object(request, body), body, address)

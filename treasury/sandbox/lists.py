@@ -6,7 +6,7 @@ serves them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -83,11 +83,8 @@ def listing(spec: Listing) -> Handler:
     def serve(world: World, call: Call) -> Reply:
         number, size = _positive(call, "page", 1), _positive(call, "size", _DEFAULT_SIZE)
         size = min(size, _LARGEST)
-        sort, order = call.one("sortOn") or spec.sort, call.one("sortOrder") or "ASC"
-        if order not in _ORDERS:
-            raise invalid(f"sortOrder must be one of {', '.join(_ORDERS)}.")
-        if sort and sort not in _SORTABLE:
-            raise invalid(f"sortOn must be one of {', '.join(_SORTABLE)}.")
+        sort = _one_of(call, "sortOn", _SORTABLE, spec.sort)
+        order = _one_of(call, "sortOrder", _ORDERS, "ASC")
         where = {
             column: call.query[name] for name, column in spec.filters.items() if name in call.query
         }
@@ -95,6 +92,8 @@ def listing(spec: Listing) -> Handler:
             where |= spec.narrow(world, call)
         if spec.owner:
             where["owner"] = [_account(world, call.path[spec.owner])]
+        if spec.members:
+            _account(world, call.path["accountId"])
         page = world.store.page(
             spec.kind,
             where,
@@ -152,6 +151,13 @@ def _page_body(page: Page, number: int, size: int, order: str) -> str:
     sort = f',"sort":{encode({"orders": [order]})}' if order else ""
     items = ",".join(page.items)
     return f'{{"success":true,"result":[{items}],"pagination":{encode(pagination)}{sort}}}'
+
+
+def _one_of(call: Call, name: str, allowed: Collection[str], default: str) -> str:
+    given = call.one(name)
+    if given is not None and given not in allowed:
+        raise invalid(f"{name} must be one of {', '.join(allowed)}.")
+    return default if given is None else given
 
 
 def _positive(call: Call, name: str, default: int) -> int:

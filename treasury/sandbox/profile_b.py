@@ -25,7 +25,10 @@ from treasury.sandbox.finance_accounts import (
 from treasury.sandbox.finance_bodies import (
     CryptoBody,
     FiatBody,
+    IndividualBody,
+    NewAccount,
     NewSession,
+    OrganisationBody,
     PartyChanges,
     PaymentRequestBody,
     exactly_one,
@@ -40,7 +43,16 @@ from treasury.sandbox.sessions import make_session
 from treasury.sandbox.shapes import encode
 from treasury.sandbox.world import World
 
-__all__ = ["CryptoBodyB", "FiatBodyB", "NewSessionB", "PartyChangesB", "routes_b"]
+__all__ = [
+    "CryptoBodyB",
+    "FiatBodyB",
+    "IndividualBodyB",
+    "NewAccountB",
+    "NewSessionB",
+    "OrganisationBodyB",
+    "PartyChangesB",
+    "routes_b",
+]
 
 _Body: TypeAlias = dict[str, Any]
 _Look: TypeAlias = Callable[[_Body, bool], _Body]
@@ -60,6 +72,28 @@ def _create_account(world: World, call: Call) -> Reply:
     made = _read(reply.body)["result"]["id"]
     give_wallet(world, account_of(world, made))
     return reply
+
+
+class IndividualBodyB(
+    IndividualBody, frozen=True, kw_only=True, tag_field="partyType", tag="INDIVIDUAL"
+):
+    """A new natural person; a key means nothing here."""
+
+    idempotency_key: Any = None
+
+
+class OrganisationBodyB(
+    OrganisationBody, frozen=True, kw_only=True, tag_field="partyType", tag="ORGANISATION"
+):
+    """A new company; a key means nothing here."""
+
+    idempotency_key: Any = None
+
+
+class NewAccountB(NewAccount, frozen=True, kw_only=True):
+    """A new account for a known party or for a new one; a key means nothing here."""
+
+    idempotency_key: Any = None
 
 
 def _without_key(call: Call) -> Call:
@@ -256,10 +290,10 @@ _Rule: TypeAlias = tuple[Handler, bool, Any]
 _WRITES: Final[dict[tuple[str, str], _Rule]] = {
     # what is written in this generation: how, whether a key counts, a body that is not the
     # specification's
-    ("POST", "/parties"): (_create_party, False, None),
+    ("POST", "/parties"): (_create_party, False, IndividualBodyB | OrganisationBodyB),
     ("PATCH", "/parties/{id}"): (_change_party, True, PartyChangesB),
     ("DELETE", "/parties/{id}"): (delete_party, True, None),
-    ("POST", "/accounts"): (_create_account, False, None),
+    ("POST", "/accounts"): (_create_account, False, NewAccountB),
     ("POST", "/accounts/{accountId}/party-roles"): (add_role, True, None),
     ("POST", "/accounts/{accountId}/virtual-bank-accounts"): (
         _create_virtual_account, True, None,

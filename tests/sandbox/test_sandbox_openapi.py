@@ -1,0 +1,135 @@
+"""What is published about both services: complete, valid, as the routes are; the page beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+from lxml import html
+
+from treasury.sandbox import Served, finance, ramp
+from treasury.sandbox.openapi import FINANCE, RAMP, TOKEN, document, statuses
+from treasury.sandbox.openapi_page import page
+
+PROFILES = ("spec", "b")
+
+
+def operations(told: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {
+        (method.upper(), path): operation
+        for path, methods in told["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def references(value: object) -> set[str]:
+    if isinstance(value, dict):
+        own = {value["$ref"]} if "$ref" in value else set()
+        return own.union(*(references(each) for each in value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*(references(each) for each in value))
+    return set()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_route_is_published_with_all_its_statuses_and_nothing_else(profile: str) -> None:
+    told = operations(document(profile))
+    routes = {
+        (route.method, service + route.path): route
+        for service, table in ((FINANCE, finance.routes(profile)), (RAMP, ramp.ROUTES))
+        for route in table
+    }
+    assert set(told) == {*routes, ("POST", TOKEN)}
+    for operation, route in routes.items():
+        assert list(told[operation]["responses"]) == [str(status) for status in statuses(route)]
+        assert told[operation]["summary"].endswith(".")
+        assert {401, 429, 500} < set(statuses(route))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_reference_is_to_a_component_and_every_schema_is_one(profile: str) -> None:
+    told = document(profile)
+    names = {f"#/components/schemas/{name}" for name in told["components"]["schemas"]}
+    assert references(told) <= names
+    for schema in told["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    assert len({o["operationId"] for o in operations(told).values()}) == len(operations(told))
+
+
+def test_amounts_are_published_as_they_are_written() -> None:
+    schemas = document("spec")["components"]["schemas"]
+    asked = schemas["CryptoBody"]["properties"]["amount"]
+    assert asked == {"type": "number", "exclusiveMinimum": 0}
+    assert schemas["Transfer"]["properties"]["amount"] == {"type": "number"}
+    assert schemas["Amount"]["properties"]["total"] == {"type": "string"}
+    assert schemas["NewSession"]["properties"]["inAmount"]["type"] == "string"
+
+
+def test_profile_b_publishes_the_fields_that_it_shows() -> None:
+    told = operations(document("b"))
+    answer = told["GET", "/finance/v1/accounts/{id}"]["responses"]["200"]["content"]
+    shown = answer["application/json"]["schema"]["properties"]["result"]
+    assert {"chain", "partyRoles"}.isdisjoint(shown["properties"])
+    assert {"id", "kycStatus", "version"} <= set(shown["required"])
+    assert ("POST", "/finance/v1/transfers") not in told
+
+
+def test_each_service_has_its_document_and_both_have_one(
+    served: Served, http: httpx.Client
+) -> None:
+    both = http.get(f"{served.base_url}/openapi.json").json()
+    assert both == json.loads(json.dumps(document("spec")))
+    found = {("POST", TOKEN): operations(both)["POST", TOKEN]}
+    for url, service in ((served.finance_url, FINANCE), (served.ramp_url, RAMP)):
+        one = http.get(f"{url}/openapi.json").json()
+        assert one["servers"] == [{"url": service}]
+        found |= {(method, service + path): o for (method, path), o in operations(one).items()}
+    assert found == operations(both)
+
+
+def test_nothing_published_is_answered_without_a_token(served: Served, http: httpx.Client) -> None:
+    for (method, path), operation in operations(document("spec")).items():
+        if path == TOKEN:
+            continue
+        address = re.sub(r"{\w+}", "x", path)
+        assert http.request(method, served.base_url + address).status_code == 401, operation
+
+
+def test_scopes_are_those_that_the_service_asks_for() -> None:
+    told = document("spec")
+    flows = told["components"]["securitySchemes"]["token"]["flows"]
+    known = set(flows["clientCredentials"]["scopes"])
+    asked = {s for o in operations(told).values() for each in o["security"] for s in each["token"]}
+    assert asked <= known
+    assert {"approve:ramp-request", "manage:company-users"} <= asked
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_page_shows_every_operation_and_loads_nothing(profile: str) -> None:
+    tree = html.fromstring(page(profile))
+    shown = {node.get("id") for node in tree.iter("details")}
+    told = document(profile)
+    assert shown == {o["operationId"] for o in operations(told).values()} | set(
+        told["components"]["schemas"]
+    )
+    assert not list(tree.iter("script", "img", "iframe", "link"))
+    targets = {node.get("href") for node in tree.iter("a")} - {"/openapi.json"}
+    assert targets <= {f"#{name}" for name in shown}
+    assert "url(" not in page(profile)
+    assert "@import" not in page(profile)
+
+
+def test_the_page_is_served_as_one(served: Served, http: httpx.Client) -> None:
+    answer = http.get(f"{served.base_url}/openapi.html")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.text == page("spec")
+
+
+def test_a_blank_parameter_is_not_the_default(viewer: Any) -> None:
+    for name in ("page", "size", "sortOn", "sortOrder", "fromDate"):
+        assert viewer.ramp("/ramp-requests", **{name: ""}).status_code == 400
+    assert viewer.finance("/accounts/nobody/transfers").status_code == 404
