@@ -29,11 +29,14 @@ from treasury.extract.rows import first_of_each, rows
 from treasury.extract.run import REFUSED, Run
 from treasury.extract.staging import Staged
 
-__all__ = ["Details"]
+__all__ = ["Details", "events_of"]
 
 TASK: Final = RAMP_REQUESTS.table.name
 BATCH: Final = 20_000
 """Details that are stored at once; some 70 MB."""
+
+PART: Final = 16
+"""Details that a thread asks for one after the other: handing each over would cost as much."""
 
 SLICE: Final = 500
 """Details that are records at once, before they are columns."""
@@ -75,15 +78,18 @@ class Details:
         queue = self._take_staged(queue)
         progress = self._run.progress
         progress.start(TASK, queue.num_rows)
-        for answer in self._run.answers(self._ask, _each(queue)):
-            self._take(answer)
-            progress.advance(TASK)
+        for answers in self._run.answers(self._ask_some, _parts(queue)):
+            for answer in answers:
+                self._take(answer)
+                progress.advance(TASK)
         progress.finish(TASK)
         self._store()
         self._run.notice_statuses(RAMP_REQUESTS, self._statuses, RAMP_KNOWN)
 
-    def _ask(self, one: tuple[str, bool, str | None]) -> _Answer:
-        name, listed, by = one
+    def _ask_some(self, some: list[tuple[str, bool, str | None]]) -> list[_Answer]:
+        return [self._ask(name, listed=listed, by=by) for name, listed, by in some]
+
+    def _ask(self, name: str, *, listed: bool, by: str | None) -> _Answer:
         try:
             return _Answer(name, listed, by, self._run.client.ramp.requests.get(name))
         except REFUSED as error:
@@ -124,7 +130,7 @@ class Details:
     def _slice(self) -> None:
         """Turn the waiting records into columns."""
         if self._waiting:
-            events = (event for request in self._waiting for event in _events(request))
+            events = (event for request in self._waiting for event in events_of(request))
             self._requests.append(rows(RAMP_REQUESTS, self._waiting))
             self._events.append(rows(RAMP_REQUEST_EVENTS, events))
             self._waiting = []
@@ -143,16 +149,18 @@ class Details:
         self._requests, self._events = [], []
 
 
-def _each(queue: pa.Table) -> Iterator[tuple[str, bool, str | None]]:
-    for batch in queue.select(["id", "listed", "created_by"]).to_batches(SLICE):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+def _parts(queue: pa.Table) -> Iterator[list[tuple[str, bool, str | None]]]:
+    """The queue in parts that one thread asks about at a time."""
+    for batch in queue.select(["id", "listed", "created_by"]).to_batches(PART):
+        yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
 class _RawEvents(msgspec.Struct, frozen=True):
     events: tuple[msgspec.Raw, ...] | None = None
 
 
-def _events(request: FoundRequest) -> Iterator[FoundEvent]:
+def events_of(request: FoundRequest) -> Iterator[FoundEvent]:
+    """The events of a detail."""
     raw = msgspec.json.decode(request.raw, type=_RawEvents).events or ()
     known: RampRequest = request.value
     for place, (event, text) in enumerate(zip(known.events or (), raw, strict=True)):
