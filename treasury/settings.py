@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.errors import SettingsError
+from treasury.errors import SettingsError, StorageError
 
 __all__ = [
     "BankAccount",
@@ -204,13 +204,22 @@ def pin_environment(folder: Path, settings: Settings) -> None:
     try:
         held = path.read_text("utf-8").strip()
     except FileNotFoundError:
-        path.write_text(mark + "\n", "utf-8")
+        _note(path, mark)
         return
     if held != mark:
         raise SettingsError(
             f"{folder} holds the records of {held}, and {FILE_NAME} now says {mark}",
             do="make a workspace of its own for each environment",
         )
+
+
+def _note(path: Path, mark: str) -> None:
+    try:
+        path.write_text(mark + "\n", "utf-8")
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}", do="make the workspace writable"
+        ) from error
 
 
 def _mark(settings: Settings) -> str:

@@ -128,6 +128,20 @@ def test_a_rejection_closes_the_request(desk: Desk) -> None:
     assert "Reason: wrong supplier" in outcome.text
 
 
+def test_production_without_leave_to_write_journals_and_sends_nothing(
+    desk: Desk, served: Served
+) -> None:
+    [seen] = desk.awaiting()
+    services = desk.settings.services
+    assert services is not None
+    desk.settings = msgspec.structs.replace(
+        desk.settings, services=msgspec.structs.replace(services, environment="production")
+    )
+    with pytest.raises(ActionRefused, match="writing is not allowed"):
+        desk.actions.execute(APPROVE, seen, nonce="n1")
+    assert (posts(served), desk.journal.entries()) == ([], [])
+
+
 def test_the_confirmed_sentence_is_what_the_journal_holds(desk: Desk) -> None:
     [seen] = desk.awaiting()
     shown = desk.actions.confirmation(APPROVE, seen, actor=Actor("carl", "hub"))

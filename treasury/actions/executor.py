@@ -145,6 +145,7 @@ class Actions:
                 do="show it again and confirm what is shown",
             )
         client = self._connect(agreed.credential)
+        client.require_writes(declared.operation)
         entry = self._journal.append(
             SENDING,
             request.id,

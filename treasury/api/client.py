@@ -130,6 +130,14 @@ class Client:
         """Whether anything may be changed with this client: in production only if allowed."""
         return self._may_write
 
+    def require_writes(self, operation: str) -> None:
+        """Raise ActionRefused where the environment may not be written to."""
+        if not self._may_write:
+            raise ActionRefused(
+                f"{operation}: this is production, and writing is not allowed; nothing was sent",
+                do="set allow_writes = true below [workspace] in treasury.toml",
+            )
+
     def request(
         self,
         method: str,
@@ -160,12 +168,8 @@ class Client:
             key=written.key,
             look_up=look_up or written.look_up(route),
         )
-        if call.kind != "read" and not self._may_write:
-            raise ActionRefused(
-                f"{call.operation}: this is production, and writing is not allowed; nothing was"
-                " sent",
-                do="set allow_writes = true below [workspace] in treasury.toml",
-            )
+        if call.kind != "read":
+            self.require_writes(call.operation)
         response = self._transport.send(call, self._auth)
         try:
             return self._reply(call, response)

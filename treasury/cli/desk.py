@@ -21,7 +21,6 @@ __all__ = [
     "init",
     "reconcile",
     "sql",
-    "statements",
     "status",
 ]
 
@@ -36,7 +35,7 @@ TEMPLATE = """\
 [workspace]
 company = "{company}"
 environment = "staging"          # sandbox, staging or production
-# allow_writes = true            # production: nothing is changed at the services before this is said
+# allow_writes = true            # without it, nothing is changed in production
 time_zone = "Europe/Brussels"    # days and months are counted here
 
 [services]
@@ -82,29 +81,6 @@ def init(context: click.Context, company: str) -> None:
     quoted = company.replace("\\", "\\\\").replace('"', '\\"')
     path.write_text(TEMPLATE.format(company=quoted), "utf-8")
     click.echo(f"wrote {path}: fill in the addresses, credentials and accounts, then run sync")
-
-
-@click.group()
-def statements() -> None:
-    """Read bank statements and say what they prove."""
-
-
-@statements.command("add")
-@click.argument("files", nargs=-1, required=True, type=click.Path())
-@click.pass_context
-def add_files(context: click.Context, files: tuple[str, ...]) -> None:
-    """Read FILES, prove each statement and store what is new."""
-    click.echo(str(workspace_of(context).statements.add(files)))
-
-
-@statements.command("list")
-@format_option
-@as_of_option
-@click.pass_context
-def list_statements(context: click.Context, form: str, as_of: str | None) -> None:
-    """List the stored statements, their balances and proofs."""
-    rows = workspace_of(context, as_of).statements.list()
-    print_rows(rows.arrow, form, title="Statements", empty="none stored yet")
 
 
 @click.command()

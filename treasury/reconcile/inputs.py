@@ -151,7 +151,7 @@ def _cast(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
         return column
     if pa.types.is_dictionary(kind):
         return _cast(column.cast(kind.value_type), field, what)
-    if pa.types.is_null(kind):
+    if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), field.type)])
     if not _convertible(kind, field.type):
         raise TableError(
