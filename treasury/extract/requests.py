@@ -11,6 +11,7 @@ A request that is neither listed nor to be read by itself is marked as vanished.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
@@ -36,12 +37,19 @@ def sync_requests(run: Run, staged: Staged) -> None:
     """List, read in detail, store requests and events."""
     since = _since(run)
     before = None if since is None or run.scope.since else stated_total(run)
-    listing = _Listing(run, since)
-    if before is not None and not listing.adds_up(before, stated_total(run)):
-        run.notice(
-            "ramp_requests: the service has more or fewer than are stored: the whole list was read"
-        )
-        listing = _Listing(run, None)
+    with closing(_Listing(run, since)) as listing:
+        listing.walk()
+        missed = None if before is None else listing.misses(before, stated_total(run))
+        if missed is None:
+            _store(run, staged, listing)
+    if missed is not None:
+        run.notice(f"ramp_requests: {missed}: the whole list was read")
+        with closing(_Listing(run, None)) as listing:
+            listing.walk()
+            _store(run, staged, listing)
+
+
+def _store(run: Run, staged: Staged, listing: _Listing) -> None:
     if run.scope.full:
         staged.clear()
     details = Details(run, staged)
@@ -59,6 +67,7 @@ class _Listing:
 
     def __init__(self, run: Run, since: date | None) -> None:
         self._run = run
+        self._day = since
         self._since = None if since is None else _midnight(since)
         self._held = _held(run, self._since)
         self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema)
@@ -67,7 +76,10 @@ class _Listing:
         self._waiting = 0
         month = run.writer.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         self._month = month - OVERLAP
-        for rows in _in_batches(listed_requests(run, since)):
+
+    def walk(self) -> None:
+        """Meet every request of the list."""
+        for rows in _in_batches(listed_requests(self._run, self._day)):
             self._take(first_of_each(rows, RAMP_REQUESTS.table.key))
 
     def _take(self, rows: pa.Table) -> None:
@@ -86,13 +98,19 @@ class _Listing:
         self._queues.append(queue)
         self._spool.add(rows.filter(plain))
 
-    def adds_up(self, before: int, after: int | None) -> bool:
-        """Whether what we hold and what is new is what the service counted; it may have grown."""
+    def misses(self, before: int, after: int | None) -> str | None:
+        """What speaks against having met everything: the service's count, which may grow."""
         stored = self._run.writer.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows
         there = stored + self._held.count_new(pc.unique(self._all_met()))
-        return before <= there <= (before if after is None else max(before, after))
+        if before <= there <= max(before, before if after is None else after):
+            return None
+        return f"the service counts {before:,} where {there:,} are known"
+
+    def close(self) -> None:
+        """Give back what the listed rows take."""
+        self._spool.close()
 
     def queue(self) -> pa.Table:
         """What has to be read by itself, in order."""

@@ -68,7 +68,7 @@ class Staged:
 
 
 class Spool:
-    """Rows that wait on the disk, in batches, so that a long list needs little memory."""
+    """Rows that wait on the disk, in batches, so that a long list needs little memory; close it."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
         self._folder = folder
@@ -87,9 +87,13 @@ class Spool:
         """All the rows, once, a batch at a time."""
         self._writer.close()
         self._file.seek(0)
-        with self._file, pa.ipc.open_stream(self._file) as stream:
+        with pa.ipc.open_stream(self._file) as stream:
             for batch in stream:
                 yield pa.Table.from_batches([batch])
+
+    def close(self) -> None:
+        """Forget the rows."""
+        self._file.close()
 
 
 @contextmanager
