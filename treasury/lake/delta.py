@@ -78,18 +78,42 @@ def with_paths(table: StoredTable, place: Callable[[str], str]) -> StoredTable:
 def exists(folder: Path) -> bool:
     """Whether there is a table in the folder, in any version."""
     with disk.reading(folder):
-        return (folder / LOG).is_dir() and DeltaTable.is_deltatable(str(folder))
+        return bool(_versions(folder))
+
+
+def newest(folder: Path) -> int:
+    """The number of the newest version, committed or not, from the names in its log."""
+    with disk.reading(folder):
+        versions = _versions(folder)
+        if not versions:
+            raise FileNotFoundError(f"{LOG} is empty")
+        return max(versions)
 
 
 def load(folder: Path, version: int | None = None) -> StoredTable:
     """A version of a table as its log has it; without a number the newest, committed or not."""
+    return _loaded(folder, version)[0]
+
+
+def files_with_last(folder: Path, column: str) -> list[StoredFile]:
+    """The files of the newest version that can hold the greatest value of an integer column."""
+    stored, actions = _loaded(folder, None)
+    greatest = actions[f"max.{column}"].to_pylist()
+    if None in greatest:
+        return list(stored.files)
+    last = max(greatest, default=None)
+    return [file for file, high in zip(stored.files, greatest, strict=True) if high == last]
+
+
+def _loaded(folder: Path, version: int | None) -> tuple[StoredTable, pa.Table]:
+    """A version, and what its log says of each of its files."""
     with disk.reading(folder):
         table = DeltaTable(folder, version=version)
         actions = pa.table(table.get_add_actions(flatten=True))
         columns = tuple(pa.schema(table.schema()).names)
-    paths = actions["path"].to_pylist()
-    sizes = actions["size_bytes"].to_pylist()
-    rows = actions["num_records"].to_pylist()
+    paths, sizes, rows = (
+        actions[name].to_pylist() for name in ("path", "size_bytes", "num_records")
+    )
     opens: Sequence[bool | None] = [None] * len(paths)
     if f"partition.{OPEN}" in actions.column_names:
         opens = actions[f"partition.{OPEN}"].to_pylist()
@@ -97,25 +121,13 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
         StoredFile(str(folder / path), int(size), is_open, int(count or 0))
         for path, size, is_open, count in zip(paths, sizes, opens, rows, strict=True)
     )
-    return StoredTable(int(table.version()), files, columns)
+    return StoredTable(int(table.version()), files, columns), actions
 
 
-def newest(folder: Path) -> int:
-    """The number of the newest version, committed or not."""
-    with disk.reading(folder):
-        return int(DeltaTable(folder).version())
-
-
-def files_with_last(folder: Path, column: str) -> list[StoredFile]:
-    """The files of the newest version that can hold the greatest value of an integer column."""
-    stored = load(folder)
-    with disk.reading(folder):
-        actions = pa.table(DeltaTable(folder, version=stored.version).get_add_actions(flatten=True))
-    greatest = actions[f"max.{column}"].to_pylist()
-    if None in greatest:
-        return list(stored.files)
-    last = max(greatest, default=None)
-    return [file for file, high in zip(stored.files, greatest, strict=True) if high == last]
+def _versions(folder: Path) -> set[int]:
+    log = folder / LOG
+    numbers = map(_number, log.iterdir()) if log.is_dir() else ()
+    return {number for number in numbers if number is not None}
 
 
 def compact(folder: Path, target: int) -> int:

@@ -185,7 +185,7 @@ class Lake:
     def _add(self, commit: Commit) -> None:
         table = self.folder / COMMITS
         if delta.exists(table):
-            upkeep.joined(table, delta.newest(table))
+            upkeep.joined(table, delta.load(table))
         add_commit(self.folder, commit)
 
     def refresh(self, commit: Commit) -> None:

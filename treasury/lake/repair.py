@@ -262,7 +262,7 @@ FROM versions WHERE {which}"""
     def _write(self, name: str, rows: pa.Table, partitioned: bool) -> None:
         folder = self._lake.folder / name
         try:
-            delta.newest(folder)
+            delta.load(folder)
             readable = True
         except WorkspaceDamaged:
             readable = False

@@ -33,14 +33,13 @@ class Swept(msgspec.Struct, frozen=True):
     log_entries: int = 0
 
 
-def joined(folder: Path, version: int) -> int:
+def joined(folder: Path, stored: delta.StoredTable) -> int:
     """Join the small files of a table where there are too many; its version then."""
-    files = delta.load(folder, version).files
     for size in SIZES:
-        small = Counter(file.is_open for file in files if file.size < size // 2)
+        small = Counter(file.is_open for file in stored.files if file.size < size // 2)
         if max(small.values(), default=0) > FEW:
             return delta.compact(folder, size)
-    return version
+    return stored.version
 
 
 def sweep(folder: Path, kept: Iterable[Commit], pins: Iterable[Pin], older: datetime) -> Swept:

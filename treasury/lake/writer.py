@@ -55,6 +55,7 @@ class Writer:
         has, and not only for what can have changed, takes the name out."""
         self._folder = folder
         self._base = base
+        self._loaded: dict[tuple[str, int], delta.StoredTable] = {}
         self._engine = engine.connect()
 
     def close(self) -> None:
@@ -66,7 +67,8 @@ class Writer:
         before = {} if self._base.commit is None else self._base.commit.versions
         for name, version in list(self.versions.items()):
             if before.get(name) != version:
-                self.versions[name] = upkeep.joined(self._folder / name, version)
+                folder = self._folder / name
+                self.versions[name] = upkeep.joined(folder, self._load(name))
 
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
@@ -215,13 +217,20 @@ class Writer:
         if table.name not in self.versions:
             return None
         self._widen(table.name, table.schema, partitioned=table.settles)
-        return delta.load(self._folder / table.name, self.versions[table.name])
+        return self._load(table.name)
+
+    def _load(self, name: str) -> delta.StoredTable:
+        """A table in the version that this writer has come to."""
+        key = name, self.versions[name]
+        if key not in self._loaded:
+            self._loaded[key] = delta.load(self._folder / name, key[1])
+        return self._loaded[key]
 
     def _widen(self, name: str, schema: pa.Schema, *, partitioned: bool) -> None:
         """Give a stored table the columns that were declared since: every file has all columns."""
         if name not in self.versions:
             return
-        stored = delta.load(self._folder / name, self.versions[name])
+        stored = self._load(name)
         unknown = [column for column in stored.columns if column not in schema.names]
         if unknown:
             raise StorageError(
@@ -257,11 +266,7 @@ class Writer:
                 ) from error
 
     def _all_files(self) -> list[delta.StoredFile]:
-        return [
-            file
-            for name, version in self.versions.items()
-            for file in delta.load(self._folder / name, version).files
-        ]
+        return [file for name in self.versions for file in self._load(name).files]
 
 
 _WAS_OPEN = pa.field("was_open", pa.bool_())

@@ -1,0 +1,145 @@
+"""The lake as it grows: a sum over many rows, and a year of hourly commits.
+
+    python -m benchmarks.lake [ROWS] [COMMITS]
+
+The sum is run over the stored table and over one Parquet file that DuckDB wrote from the same rows,
+alternately, each in a connection of its own kind; the ratio is of the medians. The year is so many
+commits of a few changes each: what a commit and an opening cost at its beginning and at its end.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from treasury.extract import TABLES
+from treasury.lake import Lake, Table
+
+ROWS = 10_000_000
+COMMITS = 8_760
+BATCH = 1_000_000
+ROUNDS = 7
+START = datetime(2026, 1, 1, tzinfo=UTC)
+QUERY = "SELECT status, count(*) AS n, sum(fiat_amount) AS s FROM {} GROUP BY status ORDER BY ALL"
+
+MADE = """
+SELECT printf('%08x-0000-4000-8000-%012x', hash(n) % 4294967296, n) AS id,
+    printf('PAY-2026-%08d', n) AS payment_reference,
+    if(n % 2 = 0, 'ON_RAMP', 'OFF_RAMP') AS ramp_type,
+    if(n % 100 = 0, 'AWAITING_FUNDS', if(n % 7 = 0, 'CANCELLED', 'SUCCEEDED')) AS status,
+    n % 100 = 0 AS is_open, 'EUR' AS fiat_currency,
+    (((n * 7919) % 10000000) * 0.01::DECIMAL(3, 2))::DECIMAL(38, 18) AS fiat_amount,
+    TIMESTAMPTZ '2026-01-01 00:00:00+00' + INTERVAL (n) SECOND AS created_at,
+    true AS has_detail,
+    printf('{"id":"%d","status":"SUCCEEDED","paymentReference":"PAY-2026-%08d"}', n, n) AS raw
+FROM range($first, $last) AS t(n)
+"""
+
+
+def table(name: str) -> Table:
+    return next(one for one in TABLES if one.name == name)
+
+
+def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    columns = [
+        rows[f.name].cast(f.type) if f.name in rows.column_names else pa.nulls(len(rows), f.type)
+        for f in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def requests(first: int, last: int) -> pa.Table:
+    rows = duckdb.sql(MADE, params={"first": first, "last": last}).to_arrow_table()
+    return shaped(rows, table("ramp_requests").row_schema)
+
+
+def timed(run: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
+def summing(folder: Path, rows: int) -> None:
+    lake = Lake(folder, TABLES)
+    began = time.perf_counter()
+    for first in range(0, rows, BATCH):
+        with lake.writer("sync", START) as writer:
+            writer.upsert(table("ramp_requests"), requests(first, min(first + BATCH, rows)))
+    print(f"stored {rows:,} rows in {time.perf_counter() - began:,.0f} s")
+    plain = folder / "plain.parquet"
+    with lake.snapshot().connection() as reading:
+        names = ", ".join(column.name for column in table("ramp_requests").columns)
+        whole = reading.sql(f"SELECT {names}, raw FROM ramp_requests").to_arrow_reader(BATCH)
+        with duckdb.connect() as writing:
+            writing.register("whole", whole)
+            writing.execute(f"COPY (FROM whole) TO '{plain}' (FORMAT parquet)")
+    ours: list[float] = []
+    theirs: list[float] = []
+    snapshot = lake.snapshot()
+    sides = (
+        (ours, lambda: snapshot.sql(QUERY.format("ramp_requests"))),
+        (theirs, lambda: duckdb.sql(QUERY.format(f"'{plain}'")).to_arrow_table()),
+    )
+    assert sides[0][1]().equals(sides[1][1]())
+    for _ in range(ROUNDS):
+        for seconds, run in sides:
+            seconds.append(timed(run))
+    mine, other = statistics.median(ours), statistics.median(theirs)
+    print(f"lake         {mine * 1000:8.0f} ms  {len(snapshot.files('ramp_requests'))} files")
+    print(f"one Parquet  {other * 1000:8.0f} ms")
+    print(f"ratio of the medians, {rows:,} rows: {mine / other:.2f}")
+
+
+def hourly(folder: Path, commits: int) -> None:
+    lake = Lake(folder, TABLES, grace=timedelta(0))
+    with lake.writer("sync", START) as writer:
+        writer.upsert(table("ramp_requests"), requests(0, 10_000))
+    seconds: list[float] = []
+    for number in range(1, commits + 1):
+        moved = requests(100 * (number % 100), 100 * (number % 100) + 1)
+        place = moved.column_names.index("payment_reference")
+        moved = moved.set_column(place, "payment_reference", pa.array([f"CHANGED-{number}"]))
+        fresh = requests(10_000 + 2 * number, 10_002 + 2 * number)
+        seen = {"wallet_id": "w", "asset": "USDC", "observed_at": START, "raw": "{}"}
+        balances = pa.Table.from_pylist([seen])
+        began = time.perf_counter()
+        with lake.writer("sync", START + timedelta(hours=number)) as writer:
+            writer.upsert(table("ramp_requests"), pa.concat_tables([moved, fresh]))
+            observed = table("wallet_balances")
+            writer.append(observed, shaped(balances, observed.row_schema))
+        seconds.append(time.perf_counter() - began)
+    few = min(200, commits // 3)
+    first, last = statistics.median(seconds[:few]), statistics.median(seconds[-few:])
+    opening = timed(lambda: Lake(folder, TABLES).snapshot().sql("FROM wallet_balances LIMIT 1"))
+    files = [p for p in lake.folder.rglob("*") if p.is_file()]
+    parquet = [p for p in files if p.suffix == ".parquet" and "_delta_log" not in p.parts]
+    size = sum(p.stat().st_size for p in files)
+    print(f"commits      {commits:,}, each of 3 requests and a balance, on 10,000 requests")
+    print(f"a commit     {first * 1000:.0f} ms at first, {last * 1000:.0f} ms at last")
+    print(f"slowest one  {max(seconds) * 1000:.0f} ms")
+    print(f"first query  {opening * 1000:.0f} ms from opening the lake to rows")
+    print(f"on disk      {len(parquet):,} Parquet files, {len(files):,} in all, {size:,} bytes")
+
+
+def main(rows: int, commits: int) -> None:
+    for measure, count in ((summing, rows), (hourly, commits)):
+        folder = Path(tempfile.mkdtemp(prefix="treasury-lake-"))
+        try:
+            if count:
+                measure(folder, count)
+        finally:
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    given = [int(text) for text in sys.argv[1:3]]
+    main(*(given + [ROWS, COMMITS][len(given) :]))
