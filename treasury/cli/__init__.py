@@ -18,11 +18,11 @@ from treasury.cli.desk import (
     init,
     reconcile,
     sql,
-    statements,
     status,
 )
 from treasury.cli.lake import changes, doctor, durations, lake, tables
 from treasury.cli.practice import demo, practice, sandbox
+from treasury.cli.statements import statements
 from treasury.cli.sync import sync
 from treasury.errors import TreasuryError
 

@@ -33,13 +33,14 @@ COVERAGE: Final = pa.schema(
         ("gaps", TEXTS),
     ]
 )
-"""A row per account; the days are those of the latest unbroken chain, the gaps lie before it."""
+"""A row per account; the days are those of the latest unbroken chain, the gaps lie before it, or
+after it up to yesterday."""
 
 _LONGEST_WEEKEND: Final = 5  # Thursday before Easter to the Tuesday after
 
 _NEEDED: Final = (
     "account", "currency", "from_date", "to_date", "opening_date", "closing_date",
-    "opening_balance", "closing_balance", "proved", "sequence_number",
+    "opening_balance", "closing_balance", "proved", "sequence_number", "format",
 )  # fmt: skip
 
 
@@ -54,27 +55,39 @@ class _Span(msgspec.Struct, frozen=True):
     sequence: int | None
 
 
-def coverage(statements: pa.Table, declared: Mapping[str, str]) -> pa.Table:
+def coverage(
+    statements: pa.Table,
+    declared: Mapping[str, str],
+    *,
+    known: Iterable[str] = (),
+    today: date | None = None,
+) -> pa.Table:
     """Per declared account (account -> source), how far its proved statements reach.
 
     `statements` is the lake's table of that name. Accounts with statements that are not declared
-    come last, with no source.
+    come last, with no source, as do the `known` ones. With `today` the days up to yesterday that no
+    statement has yet are named too.
     """
     by_account: dict[str, list[dict[str, object]]] = {}
     for row in statements.select(list(_NEEDED)).to_pylist():
         by_account.setdefault(row["account"] or "", []).append(row)
     sources = {account_number(account): source for account, source in declared.items()}
-    strangers = sorted(by_account.keys() - sources.keys())
+    others = {account_number(account) for account in known}
+    strangers = sorted((by_account.keys() | others) - sources.keys())
     rows = [
-        _account(account, sources.get(account), by_account.get(account, []))
+        _account(account, sources.get(account), by_account.get(account, []), today)
         for account in (*sources, *strangers)
     ]
     return pa.Table.from_pylist(rows, schema=COVERAGE)
 
 
-def _account(account: str, source: str | None, rows: list[dict[str, object]]) -> dict[str, object]:
-    spans = sorted(filter(None, map(_span, rows)), key=lambda s: (s.start, s.end))
+def _account(
+    account: str, source: str | None, rows: list[dict[str, object]], today: date | None
+) -> dict[str, object]:
+    spans = sorted(filter(None, map(_span, rows)), key=lambda s: (s.start, s.end, s.sequence or 0))
     chain, gaps = _chain(spans)
+    if today is not None:
+        gaps += _since(chain, today)
     currencies = sorted({str(row["currency"]) for row in rows if row["currency"]})
     return {
         "account": account,
@@ -86,6 +99,14 @@ def _account(account: str, source: str | None, rows: list[dict[str, object]]) ->
         "not_proved": sum(not row["proved"] for row in rows),
         "gaps": gaps,
     }
+
+
+def _since(chain: _Span | None, today: date) -> list[str]:
+    """What is missing after the last statement: whole days only, today's is not over."""
+    if chain is None:
+        return ["no proved statement"]
+    first, last = chain.end + timedelta(days=1), today - timedelta(days=1)
+    return [f"{first} to {last}: no statement yet"] if first <= last else []
 
 
 def _span(row: dict[str, object]) -> _Span | None:
@@ -109,6 +130,8 @@ def _chain(spans: Iterable[_Span]) -> tuple[_Span | None, list[str]]:
     for span in spans:
         if chain is None:
             chain = span
+        elif span.end == chain.end and span.opening == chain.closing:
+            chain = msgspec.structs.replace(chain, closing=span.closing, sequence=span.sequence)
         elif span.end <= chain.end:
             continue  # the days are covered already, by a longer statement or the same one again
         elif span.start < chain.end or _follows(chain, span):

@@ -31,7 +31,7 @@ _CENTURY: Final = 80
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """A field 61. `mark` is C, D, RC, RD, EC or ED; `reference` the customer's, `own` the bank's."""
+    """A field 61. `mark`: C, D, RC, RD, EC or ED; `reference` the customer's, `own` the bank's."""
 
     value_date: date
     booking_date: date
