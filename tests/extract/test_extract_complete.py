@@ -1,0 +1,83 @@
+"""Every resource that a service lists has a table: the specifications' tables of endpoints."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from treasury.extract import TABLES, SyncReport
+from treasury.extract.finance import FINANCE
+from treasury.extract.ramp import RAMP
+from treasury.extract.sources import PER_ACCOUNT, WHOLE
+from treasury.lake import Lake
+from treasury.sandbox import Sandbox, Served
+
+LISTS = {
+    "/finance/v1/parties": {"parties"},
+    "/finance/v1/accounts": {"accounts"},
+    "/finance/v1/accounts/{}/party-roles": {"party_roles"},
+    "/finance/v1/accounts/{}/wallets": {"wallets", "wallet_balances"},
+    "/finance/v1/accounts/{}/virtual-bank-accounts": {"virtual_bank_accounts"},
+    "/finance/v1/accounts/{}/transfers": {"transfers"},
+    "/finance/v1/account-to-account-transfers": {"transfers"},
+    "/ramp/v1/company": {"company"},
+    "/ramp/v1/company/users": {"company_users"},
+    "/ramp/v1/company-bank-accounts": {"company_bank_accounts"},
+    "/ramp/v1/company-wallets": {"company_wallets"},
+    "/ramp/v1/ramp-requests": {"ramp_requests"},
+    "/ramp/v1/ramp-requests/on-ramp/pairs": {"currency_pairs"},
+    "/ramp/v1/ramp-requests/off-ramp/pairs": {"currency_pairs"},
+    "/ramp/v1/fees": {"fees"},
+    "/ramp/v1/fiat-currencies": {"fiat_currencies"},
+    "/ramp/v1/crypto-currencies": {"crypto_currencies"},
+    "/ramp/v1/chains": {"chains"},
+    "/ramp/v1/bank-accounts/config": {"bank_account_config"},
+}
+"""The GET operations of both specifications, without those that read one of a list."""
+
+ONE_OF_A_LIST = {
+    "/finance/v1/parties/{}",
+    "/finance/v1/accounts/{}",
+    "/finance/v1/accounts/{}/virtual-bank-accounts/{}",
+    "/finance/v1/accounts/{}/transfers/{}",
+    "/ramp/v1/company-bank-accounts/{}",
+    "/ramp/v1/company-wallets/{}",
+    "/ramp/v1/ramp-requests/{}",
+}
+
+DETAILS = {"ramp_request_events"}
+"""What only the detail of a record has."""
+
+
+def asked(served: Served) -> set[str]:
+    ids = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+    return {ids.sub("{}", path) for method, path, _ in served.requests if method == "GET"}
+
+
+def test_every_table_comes_from_a_list_of_the_specifications() -> None:
+    assert set().union(*LISTS.values()) | DETAILS == {table.name for table in TABLES}
+
+
+def test_a_sync_asks_every_list_and_nothing_unknown(
+    calm: tuple[Sandbox, Served], synced: tuple[Lake, SyncReport]
+) -> None:
+    del synced
+    paths = asked(calm[1])
+    assert set(LISTS) - paths == set()
+    assert paths - set(LISTS) - ONE_OF_A_LIST == set()
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_what_a_list_holds_is_in_its_table(synced: tuple[Lake, SyncReport], path: str) -> None:
+    snapshot = synced[0].snapshot()
+    for table in LISTS[path]:
+        assert snapshot.sql(f'SELECT 1 FROM "{table}" LIMIT 1').num_rows == 1
+
+
+def test_every_small_table_is_one_declaration_that_the_sync_reads() -> None:
+    declared = {form.table.name for form in (*FINANCE, *RAMP)}
+    read = {source.form.table.name for source in (*WHOLE, *PER_ACCOUNT)}
+    own_way = {"transfers", "ramp_requests", "ramp_request_events", "wallet_balances"}
+    assert read | own_way == declared
+    assert not read & own_way

@@ -1,0 +1,141 @@
+"""A long list, its pages side by side, from a service that changes or misbehaves meanwhile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from treasury.api import Client, Clock
+from treasury.errors import UnexpectedResponse
+from treasury.extract import Scope, sync
+from treasury.lake import Lake
+from treasury.sandbox import Sandbox
+from treasury.settings import Credential, Service, Services
+
+TOTAL = 5500
+Answer = Callable[[int, int], tuple[list[int], dict]]
+
+
+class Pages(httpx.BaseTransport):
+    """A ramp service with nothing but a list of settled requests."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.asked: list[int] = []
+        self._answer = answer
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/token":
+            return httpx.Response(200, json={"access_token": "t", "expires_in": 300})
+        page, size = (int(request.url.params[name]) for name in ("page", "size"))
+        self.asked.append(page)
+        numbers, pagination = self._answer(page, size)
+        rows = [
+            {"id": f"r{n}", "status": "SUCCEEDED", "createdAt": "2026-01-01T00:00:00Z"}
+            for n in numbers
+        ]
+        body = {"success": True, "result": rows, "pagination": pagination}
+        return httpx.Response(200, content=json.dumps(body).encode())
+
+
+def stated(page: int, size: int, total: int) -> dict:
+    pages = -(-total // size)
+    return {
+        "pageNumber": page,
+        "pageSize": size,
+        "numberOfElements": total,
+        "numberOfPages": pages,
+        "hasNextPage": page < pages,
+    }
+
+
+def slice_of(page: int, size: int, total: int) -> list[int]:
+    return list(range((page - 1) * size, min(page * size, total)))
+
+
+def listed(folder: Path, lake: Lake, answer: Answer) -> tuple[Pages, int]:
+    pages = Pages(answer)
+    secret = folder / "secret"
+    secret.write_text("s")
+    services = Services(
+        token_url="http://127.0.0.1/token",
+        finance=Service("http://127.0.0.1/finance"),
+        ramp=Service("http://127.0.0.1/ramp"),
+    )
+    clock = Clock(sleep=lambda _seconds: None)
+    scope = Scope(tables=frozenset({"ramp_requests"}), details=0)
+    with Client(services, Credential("c", f"file:{secret}"), clock=clock, inner=pages) as client:
+        sync(client, lake, Sandbox().now, scope=scope)
+    return pages, lake.snapshot().sql("SELECT id FROM ramp_requests").num_rows
+
+
+def test_every_page_is_asked_for_once_and_every_row_stored(tmp_path: Path, lake: Lake) -> None:
+    pages, count = listed(
+        tmp_path, lake, lambda page, size: (slice_of(page, size, TOTAL), stated(page, size, TOTAL))
+    )
+    assert count == TOTAL
+    assert sorted(pages.asked) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_service_with_smaller_pages_is_followed(tmp_path: Path, lake: Lake) -> None:
+    pages, count = listed(
+        tmp_path, lake, lambda page, _: (slice_of(page, 500, TOTAL), stated(page, 500, TOTAL))
+    )
+    assert (count, len(pages.asked)) == (TOTAL, 11)
+
+
+def test_a_list_that_grows_while_it_is_walked_is_walked_to_its_new_end(
+    tmp_path: Path, lake: Lake
+) -> None:
+    def answer(page: int, size: int) -> tuple[list[int], dict]:
+        total = TOTAL if page == 1 else TOTAL + 900
+        return slice_of(page, size, total), stated(page, size, total)
+
+    assert listed(tmp_path, lake, answer)[1] == TOTAL + 900
+
+
+def test_a_list_that_shifts_is_walked_again(tmp_path: Path, lake: Lake) -> None:
+    walks = [0]
+
+    def answer(page: int, size: int) -> tuple[list[int], dict]:
+        walks[0] += page == 1
+        lost = 1 if walks[0] == 1 and page > 3 else 0
+        total = TOTAL - 1 if walks[0] > 1 or page > 3 else TOTAL
+        rows = [n + lost for n in slice_of(page, size, total)]
+        return rows, stated(page, size, total)
+
+    pages, count = listed(tmp_path, lake, answer)
+    assert walks == [2]
+    assert count >= TOTAL - 1
+    assert pages.asked.count(1) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda _page, size: (slice_of(1, size, TOTAL), stated(1, size, TOTAL)),
+        lambda page, size: (slice_of(page, size, TOTAL)[1:], stated(page, size, TOTAL)),
+    ],
+    ids=["always the first page", "a row is missing on each page"],
+)
+def test_a_list_that_never_adds_up_stores_nothing(
+    tmp_path: Path, lake: Lake, answer: Answer
+) -> None:
+    with pytest.raises(UnexpectedResponse, match="does not add up"):
+        listed(tmp_path, lake, answer)
+    assert lake.commits().num_rows == 0
+
+
+def test_a_service_that_states_no_total_is_walked_page_after_page(
+    tmp_path: Path, lake: Lake
+) -> None:
+    def answer(page: int, size: int) -> tuple[list[int], dict]:
+        rows = slice_of(page, size, TOTAL)
+        return rows, {"pageNumber": page, "pageSize": size, "hasNextPage": page < 6}
+
+    pages, count = listed(tmp_path, lake, answer)
+    assert count == TOTAL
+    assert pages.asked == [1, 1, 2, 3, 4, 5, 6]
