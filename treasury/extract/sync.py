@@ -72,6 +72,9 @@ def sync(
             if scope.has(*TOGETHER[0]):
                 sync_requests(run, staged)
             report = run.report()
+            if scope.full:  # what a repair could not find again has been asked for whole
+                skipped = {one.table for one in report.skipped}
+                writer.refetch -= {one.table for one in report.tables} - skipped
         if scope.has(*TOGETHER[0]):
             staged.clear()
     if held is None:
