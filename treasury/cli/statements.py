@@ -1,4 +1,4 @@
-"""`treasury statements`: bank files read, proved and stored; how far they reach, what is missing."""
+"""`treasury statements`: bank files read, proved, stored; how far they reach, what is missing."""
 
 from __future__ import annotations
 

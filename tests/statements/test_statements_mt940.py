@@ -1,0 +1,280 @@
+"""MT940 and MT942: fields, dialects, pages, and what real banks send."""
+
+import io
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from camt_samples import rows, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treasury.errors import StatementError
+from treasury.statements import StatementFile, read_file
+from treasury.statements.mt import MtFile
+
+SHARED = Path(__file__).parents[3] / "shared" / "statements"
+
+
+def statement(
+    *movements: str,
+    opening: str = "C261001EUR100,00",
+    closing: str = "C261031EUR100,00",
+    number: str = "00010/001",
+    ends: tuple[str, str] = ("60F", "62F"),
+) -> str:
+    lines = [":20:STARTUMSE", ":25:BE68539007547034", f":28C:{number}", f":{ends[0]}:{opening}"]
+    return "\r\n".join([*lines, *movements, f":{ends[1]}:{closing}", "-", ""])
+
+
+def read(folder: Path, *texts: str) -> StatementFile:
+    return read_file(write(folder, "".join(texts).encode(), "file.sta"))
+
+
+@pytest.mark.parametrize(
+    ("mark", "direction", "closing", "is_reversal"),
+    [
+        ("C", "CRDT", "C261031EUR112,50", False),
+        ("D", "DBIT", "C261031EUR87,50", False),
+        ("RC", "DBIT", "C261031EUR87,50", True),
+        ("RD", "CRDT", "C261031EUR112,50", True),
+        ("CR", "CRDT", "C261031EUR112,50", False),
+        ("DR", "DBIT", "C261031EUR87,50", False),
+        ("RDR", "CRDT", "C261031EUR112,50", True),
+    ],
+)
+def test_the_mark_gives_the_direction_and_the_balance_proves_it(
+    tmp_path: Path, mark: str, direction: str, closing: str, is_reversal: bool
+) -> None:
+    file = read(tmp_path, statement(f":61:2610151015{mark}12,50NTRFNONREF//B1", closing=closing))
+    assert rows(file.entries, "direction", "amount", "is_reversal") == [
+        (direction, Decimal("12.5"), is_reversal)
+    ]
+    assert rows(file.statements, "proved", "format", "sequence_number") == [(True, "MT940", 10)]
+
+
+def test_subfields_with_keywords_say_who_and_what_for(tmp_path: Path) -> None:
+    movement = (
+        ":61:2610151015C12,50NTRFKREF+//B1\r\n"
+        ":86:166?00GUTSCHRIFT?109075?20EREF+E2E-1?21KREF+BATCH 7?22MREF+M1?23SVWZ+Invoice 20?\r\n"
+        "24 26-004417?30TESTDEFF?31DE1234?32Muster?33mann GmbH?34000?60 more"
+    )
+    file = read(tmp_path, statement(movement, closing="C261031EUR112,50"))
+    wanted = {
+        "end_to_end_id": "E2E-1",
+        "payment_information_id": "BATCH 7",
+        "mandate_id": "M1",
+        "remittance": ["Invoice 20 26-004417 more"],
+        "counterparty_name": "Mustermann GmbH",
+        "debtor_account": "DE1234",
+        "debtor_agent": "TESTDEFF",
+        "additional_information": "GUTSCHRIFT",
+        "proprietary_code": "NTRF+166",
+        "account_servicer_reference": "B1",
+    }
+    (row,) = file.entries.select(list(wanted)).to_pylist()
+    assert row == wanted
+
+
+def test_keywords_between_slashes_are_read(tmp_path: Path) -> None:
+    movement = (
+        ":61:261015D12,50NTRFEREF//B1\r\n:86:/EREF/E2E-1/BENM//NAME/JOHN DOE/IBAN/NL91TEST/BIC/\r\n"
+        "TESTNL2A/REMI/USTD//Invoice 7/ULTC//NAME/Jane/RTRN/AC04"
+    )
+    file = read(tmp_path, statement(movement, closing="C261031EUR87,50"))
+    wanted = {
+        "end_to_end_id": "E2E-1",
+        "remittance": ["Invoice 7"],
+        "counterparty_name": "JOHN DOE",
+        "counterparty_account": "NL91TEST",
+        "counterparty_agent": "TESTNL2A",
+        "ultimate_creditor_name": "Jane",
+        "return_reason": "AC04",
+        "original_end_to_end_id": "E2E-1",
+    }
+    (row,) = file.entries.select(list(wanted)).to_pylist()
+    assert row == wanted
+
+
+def test_numbered_lines_and_free_text_are_read(tmp_path: Path) -> None:
+    numbered = ":61:261015C1,00NMSC\r\n:NS:01Invoice\r\n02seven\r\n15Payer\r\n17Credit"
+    free = ":61:261015C1,00NMSC\r\n:86:Invoice eight\r\n\r\n20:44:45 o'clock\r\n:26:37 more"
+    file = read(tmp_path, statement(numbered, free, closing="C261031EUR102,00"))
+    assert rows(file.entries, "remittance", "counterparty_name") == [
+        (["Invoice", "seven"], "Payer"),
+        (["Invoice eight", "20:44:45 o'clock", ":26:37 more"], None),
+    ]
+
+
+def test_charges_and_the_amount_ordered_stand_on_the_second_line(tmp_path: Path) -> None:
+    movement = ":61:261015D12,35NTRFX1//B1\r\n/OCMT/USD11,85//CHGS/EUR0,50/"
+    file = read(tmp_path, statement(movement, closing="C261031EUR87,65"))
+    names = ("instructed_amount", "instructed_currency", "charges_amount", "charges_currency")
+    assert rows(file.entries, *names) == [(Decimal("11.85"), "USD", Decimal("0.50"), "EUR")]
+
+
+@pytest.mark.parametrize(
+    ("dates", "booked", "valued"),
+    [
+        ("2701021231", date(2026, 12, 31), date(2027, 1, 2)),
+        ("2612310102", date(2027, 1, 2), date(2026, 12, 31)),
+        ("2802290229", date(2028, 2, 29), date(2028, 2, 29)),
+        ("2702280229", date(2028, 2, 29), date(2027, 2, 28)),
+        ("260230", date(2026, 2, 28), date(2026, 2, 28)),
+        ("261015", date(2026, 10, 15), date(2026, 10, 15)),
+    ],
+)
+def test_a_booking_day_without_a_year_is_the_nearest_and_flagged(
+    tmp_path: Path, dates: str, booked: date, valued: date
+) -> None:
+    file = read(tmp_path, statement(f":61:{dates}C1,00NMSC", closing="C261031EUR101,00"))
+    ((was_booked, was_valued, inferred),) = rows(
+        file.entries, "booking_date", "value_date", "inferred"
+    )
+    assert was_valued == valued
+    assert "booking_date" in inferred  # type: ignore[operator]
+    if dates != "2702280229":  # 29 February 2028 is a year from 28 February 2027: either is far
+        assert was_booked == booked
+
+
+def test_pages_are_one_statement(tmp_path: Path) -> None:
+    one = statement(
+        ":61:261015C1,00NMSC", closing="C261015EUR101,00", ends=("60F", "62M"), number="7/1"
+    )
+    two = statement(
+        ":61:261016C2,00NMSC", opening="C261015EUR101,00", closing="C261031EUR103,00",
+        ends=("60M", "62F"), number="7/2",
+    )  # fmt: skip
+    file = read(tmp_path, one, two)
+    assert rows(file.statements, "proved", "entry_count", "opening_balance", "closing_balance") == [
+        (True, 2, Decimal(100), Decimal(103))
+    ]
+    alone = read(tmp_path, one)
+    assert rows(alone.statements, "proved") == [(False,)]
+    assert "interim" in alone.statements["proof"][0].as_py()
+
+
+def test_several_statements_in_envelopes_keep_the_banks_bic(tmp_path: Path) -> None:
+    head = "\x01{1:F01TESTNL2AAXXX0000000000}{2:I940TESTNL2AXXXN3020}{4:\r\n"
+    body = statement().removesuffix("-\r\n")
+    file = read(tmp_path, head + body + "-}{5:}\r\n", head + body + "-}\x03")
+    assert rows(file.statements, "servicer_bic", "proved") == [("TESTNL2A", True)] * 2
+    assert len(set(file.statements["statement_id"].to_pylist())) == 2
+
+
+def test_an_interim_report_is_pending_and_not_proved(tmp_path: Path) -> None:
+    text = (
+        ":20:X\n:25:BE68539007547034\n:28C:1/1\n:34F:EUR0,00\n:13D:2610151730+0200\n"
+        ":61:261015C1,00NMSCNONREF//B1\n:90C:1EUR1,00\n-\n"
+    )
+    file = read(tmp_path, text)
+    assert rows(file.statements, "format", "proved", "proof") == [("MT942", False, "no balances")]
+    assert rows(file.entries, "entry_status", "currency") == [("PDNG", "EUR")]
+    assert file.problems == ()
+
+
+def test_one_malformed_movement_costs_only_itself(tmp_path: Path) -> None:
+    file = read(
+        tmp_path,
+        statement(":61:garbage", ":61:261315C1,00NMSC", ":61:261015C1,00NMSC",
+                  closing="C261031EUR101,00"),
+    )  # fmt: skip
+    assert file.entries.num_rows == 1
+    assert rows(file.statements, "proved") == [(False,)]
+    assert [problem.line for problem in file.problems] == [5, 6]
+
+
+def test_bytes_that_are_not_utf_8_are_read_and_said(tmp_path: Path) -> None:
+    movement = ":61:261015C1,00NMSC\r\n:86:Zürich"
+    text = statement(movement, closing="C261031EUR101,00").encode("latin-1")
+    file = read_file(write(tmp_path, text, "latin"))
+    assert file.entries["remittance"].to_pylist() == [["Zürich"]]
+    assert "not UTF-8" in file.problems[0].what
+
+
+def test_a_field_of_enormous_length_is_refused(tmp_path: Path) -> None:
+    for text in (statement(":61:261015C1,00NMSC\r\n:86:" + "x" * 200_000),
+                 statement(":61:261015C1,00NMSC\r\n:86:" + "x\r\n" * 200_000)):  # fmt: skip
+        with pytest.raises(StatementError, match="64 KB"):
+            read(tmp_path, text)
+
+
+PIECES = st.sampled_from(
+    [":61:", ":86:", ":60F:", ":62F:", ":62M:", ":60M:", ":20:", ":25:", ":28C:", "-\n", "-}", "\n",
+     "{1:F01X", "C261001EUR1,00", "261015C1,00NMSC//", "?20", "166?00", "/EREF/", "EREF+", ":NS:",
+     "0229", "9" * 30, "Ü", "\x00", ":\n", "D999999EUR,", "7/1", "7/2", ":90C:1EUR1", ":34F:"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=60), st.binary(max_size=20))
+@settings(max_examples=300, deadline=None)
+def test_nonsense_raises_nothing_but_our_error(pieces: list[str], tail: bytes) -> None:
+    content = ("\n".join(pieces) if len(pieces) % 2 else "".join(pieces)).encode() + tail
+    try:
+        for _ in MtFile(io.BytesIO(content), "fuzz").batches():
+            pass
+    except StatementError:
+        return
+
+
+def real_files() -> list[Path]:
+    return sorted(SHARED.glob("*/mt/*"))
+
+
+def independent(path: Path) -> tuple[int, Decimal]:
+    """Count and signed sum of the movements, by nothing but the beginnings of lines."""
+    text = path.read_bytes().decode("latin-1").replace("\r\n", "\n")
+    count, total = 0, Decimal(0)
+    for part in text.split("\n:61:")[1:] + ([text[4:]] if text.startswith(":61:") else []):
+        line = part.replace("\n", "", 1) if part[:20].split("\n")[0].isalnum() else part
+        at = next(i for i, char in enumerate(line) if char in "CDRE")
+        mark = line[at : at + 2] if line[at] == "R" else line[at]
+        rest = line[at + len(mark) :].lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        digits = ""
+        for char in rest:
+            if char not in "0123456789,":
+                break
+            digits += char
+        amount = Decimal(digits.replace(",", "."))
+        total += amount if mark in {"C", "RD"} else -amount
+        count += 1
+    return count, total
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real bank files is not here")
+@pytest.mark.parametrize("path", real_files(), ids=lambda path: path.name[-40:])
+def test_every_real_file_reads_as_an_independent_count_says(path: Path) -> None:
+    file = read_file(path)
+    signed = [
+        amount if direction == "CRDT" else -amount
+        for amount, direction in rows(file.entries, "amount", "direction")  # type: ignore[misc]
+    ]
+    assert (len(signed), sum(signed, Decimal(0))) == independent(path)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real bank files is not here")
+def test_the_library_mt_940_agrees_where_it_reads_a_file() -> None:
+    mt940 = pytest.importorskip("mt940")
+    agreed = 0
+    for path in real_files():
+        try:
+            theirs = [
+                (one.data["amount"].amount, one.data["date"])
+                for one in mt940.parse(path.read_bytes()).transactions
+                if "amount" in one.data
+            ]
+        except Exception:  # noqa: BLE001 - what it cannot read is no oracle
+            continue
+        mine = [
+            (amount if direction == "CRDT" else -amount, valued)  # type: ignore[operator]
+            for amount, direction, valued in rows(
+                read_file(path).entries, "amount", "direction", "value_date"
+            )
+        ]
+        same = [(abs(amount), day) for amount, day in theirs] == [  # type: ignore[misc]
+            (abs(amount), day)
+            for amount, day in mine  # type: ignore[arg-type]
+        ]
+        agreed += same
+    assert agreed >= 60, f"the library agrees on {agreed} files"
