@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+import os
+import sys
+import threading
+import time
 from collections.abc import Iterator
 
 import httpx
 import pytest
-from fake_service import SECRET, TOKEN, Connect, HandClock, answer, refusal
+from fake_service import SECRET, TOKEN, Connect, HandClock, answer, refusal, services_at
 
-from treasury.api import Client
-from treasury.errors import BadCredentials, SettingsError, Unauthorized, UnexpectedResponse
+from treasury.api import Client, Limits
+from treasury.errors import (
+    BadCredentials,
+    ServiceUnreachable,
+    SettingsError,
+    Unauthorized,
+    UnexpectedResponse,
+)
 from treasury.settings import Credential, Services
 
 
@@ -159,3 +169,44 @@ def test_nothing_shown_holds_secret_or_token(connect: Connect) -> None:
     shown = [repr(client), repr(caught.value), str(caught.value), repr(service.requests[0])]
     shown += [repr(client._auth), repr(vars(client._auth)), repr(client.ramp.requests)]
     assert not [text for text in shown if SECRET in text or TOKEN in text]
+
+
+def test_threads_that_waited_for_a_token_that_could_not_be_had_do_not_ask_one_by_one(
+    hand_clock: HandClock, credential: Credential
+) -> None:
+    asked, errors = [], []
+    inside, release = threading.Event(), threading.Event()
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        inside.set()
+        release.wait(10)
+        hand_clock.seconds += 1
+        raise httpx.ConnectError("refused")
+
+    def call(client: Client) -> None:
+        try:
+            client.ramp.company.get()
+        except ServiceUnreachable as error:
+            errors.append(error)
+
+    def waiting(thread: threading.Thread) -> bool:
+        frame = sys._current_frames().get(thread.ident or 0)
+        return frame is not None and frame.f_code.co_name == "_current"
+
+    services, inner = services_at("http://127.0.0.1:9"), httpx.MockTransport(refuse)
+    limits, clock = Limits(attempts=3), hand_clock.clock()
+    with Client(services, credential, limits=limits, clock=clock, inner=inner) as client:
+        threads = [threading.Thread(target=call, args=(client,)) for _ in range(5)]
+        threads[0].start()
+        assert inside.wait(10)
+        for thread in threads[1:]:
+            thread.start()
+        until = time.monotonic() + 10
+        while not all(map(waiting, threads[1:])) and time.monotonic() < until:
+            os.sched_yield()
+        release.set()
+        for thread in threads:
+            thread.join()
+    assert len(errors) == 5
+    assert asked == ["/oauth/token"] * limits.attempts

@@ -22,6 +22,7 @@ from treasury.errors import (
     InvalidRequest,
     NotFound,
     NotOffered,
+    ServiceError,
     Unauthorized,
     UnexpectedResponse,
 )
@@ -61,6 +62,8 @@ class TokenAuth(httpx.Auth):
         self._lock = threading.Lock()
         self._token: _Token | None = None
         self._refused: str | None = None
+        self._failed_at: float | None = None
+        self._failure: ServiceError | None = None
 
     def __repr__(self) -> str:
         return f"TokenAuth({self._credential.client_id!r})"
@@ -79,11 +82,25 @@ class TokenAuth(httpx.Auth):
             yield request
 
     def _current(self, instead_of: _Token | None = None) -> _Token:
+        came_at = self._now()
         with self._lock:
             token = self._token
             if token is None or token is instead_of or self._now() >= token.fresh_until:
-                token = self._token = self._fetch()
+                self._share_failure(came_at)
+                token = self._token = self._fetch_or_note()
             return token
+
+    def _share_failure(self, came_at: float) -> None:
+        """Whoever waited while a token could not be had fails with it, and does not try again."""
+        if self._failure is not None and self._failed_at is not None and self._failed_at > came_at:
+            raise self._failure
+
+    def _fetch_or_note(self) -> _Token:
+        try:
+            return self._fetch()
+        except ServiceError as error:
+            self._failed_at, self._failure = self._now(), error
+            raise
 
     def _now(self) -> float:
         return self._transport.clock.monotonic()

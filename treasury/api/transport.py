@@ -68,6 +68,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connect: float = 10.0
     read: float = 30.0
     attempts: int = 6
+    connect_attempts: int = 3
+    """For a wrong name or a closed port, which seldom mends while one waits."""
     first_pause: float = 0.25
     longest_pause: float = 8.0
     connections: int = 16
@@ -164,9 +166,13 @@ class Transport:
             attempt += 1
             pause = self._pause(outcome, attempt)
             left = until - self.clock.monotonic()
-            if not _may_repeat(call, outcome) or attempt >= self.limits.attempts or pause >= left:
+            if not _may_repeat(call, outcome) or attempt >= self._most(outcome) or pause >= left:
                 raise _error(call, outcome, unsure, pause)
             self.clock.sleep(pause)
+
+    def _most(self, outcome: Failure) -> int:
+        connected = not isinstance(outcome, httpx.ConnectError)
+        return self.limits.attempts if connected else self.limits.connect_attempts
 
     def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> Failure:
         """One attempt, when there is room for it. A token is fetched inside another call's turn."""
