@@ -62,6 +62,8 @@ class Held:
 
         From `since` on the list was to have everything; without it, all there is.
         """
+        if not self.rows.num_rows:
+            return self.rows
         missing = self.rows.filter(pc.invert(pc.is_in(self.rows["id"], value_set=met)))
         if since is None:
             return missing

@@ -29,8 +29,8 @@ from treasury.extract.staging import Spool, Staged
 __all__ = ["sync_requests"]
 
 OVERLAP: Final = timedelta(days=1)
-BATCH: Final = 100_000
-"""Listed rows that are handled at once; some 80 MB."""
+BATCH: Final = 50_000
+"""Listed rows that are handled at once; some 40 MB, several times over while they are stored."""
 
 
 def sync_requests(run: Run, staged: Staged) -> None:
@@ -84,15 +84,15 @@ class _Listing:
 
     def _take(self, rows: pa.Table) -> None:
         if self._since is not None:  # a service may ignore the date that was asked for
-            rows = rows.filter(_is_from(rows, self._since))
+            rows = _kept(rows, _is_from(rows, self._since))
         self._met.append(rows["id"].combine_chunks())
         if not self._run.scope.full:
-            rows = rows.filter(pc.invert(self._held.settled_as(rows)))
+            rows = _kept(rows, pc.invert(self._held.settled_as(rows)))
         queue = queued(rows, self._held, month=self._month)
         plain = pc.invert(queue["has_detail"])  # never less than we hold
         if self._run.scope.details == 0 and not self._run.scope.full:
             direct = pc.and_(pc.equal(queue["rank"], BACKLOG), plain)
-            self._store(rows.filter(direct))
+            self._store(_kept(rows, direct))
             keep = pc.invert(direct)
             rows, queue, plain = rows.filter(keep), queue.filter(keep), plain.filter(keep)
         self._queues.append(queue)
@@ -136,6 +136,7 @@ class _Listing:
     def _store(self, rows: pa.Table) -> None:
         if rows.num_rows:
             self._run.upsert(RAMP_REQUESTS, rows)
+            pa.default_memory_pool().release_unused()
 
     def _all_met(self) -> pa.Array:
         return pa.concat_arrays(self._met)
@@ -164,6 +165,11 @@ def _held(run: Run, since: datetime | None) -> Held:
     return Held(run.writer.read(RAMP_REQUESTS.table, Held.COLUMNS, where))
 
 
+def _kept(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
+    """The rows that the mask keeps, without a copy where it keeps all."""
+    return rows if pc.all(mask, min_count=0).as_py() else rows.filter(mask)
+
+
 def _is_from(rows: pa.Table, since: datetime) -> pa.ChunkedArray:
     return pc.fill_null(pc.greater_equal(rows["created_at"], pa.scalar(since)), True)
 
@@ -174,10 +180,10 @@ def _in_batches(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
     for page in pages:
         some.append(page)
         if sum(one.num_rows for one in some) >= BATCH:
-            yield pa.concat_tables(some).combine_chunks()
+            yield pa.concat_tables(some)
             some = []
     if some:
-        yield pa.concat_tables(some).combine_chunks()
+        yield pa.concat_tables(some)
 
 
 def _midnight(day: date) -> datetime:

@@ -158,7 +158,7 @@ def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-AHEAD = 64
+AHEAD = 32
 """Questions under way or answered and not yet looked at: what bounds the memory of a long sync."""
 
 
