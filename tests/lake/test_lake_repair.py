@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from lake_samples import (
@@ -134,6 +135,17 @@ def test_observations_are_found_again_only_where_they_are_written_twice(lake: La
     done = repair(again(lake), day(4))
     assert (done.tables[0].rows, done.tables[0].lost, done.refetch) == (2, 1, ("balances",))
     assert again(lake).snapshot().sql("SELECT count(*) AS n FROM balances")["n"][0].as_py() == 2
+
+
+def test_a_commit_that_was_never_made_is_not_taken_for_the_last(lake: Lake) -> None:
+    newest = max((lake.folder / "commits").glob("*.parquet"), key=lambda f: f.stat().st_mtime_ns)
+    row = pq.ParquetFile(newest).read()
+    place = row.column_names.index("number")
+    stray = row.set_column(place, "number", pa.array([9], pa.int64()))
+    pq.write_table(stray, newest.with_name("part-stray.parquet"))
+    only(lake, "requests_history").unlink()
+    repair(again(lake), day(4))
+    assert again(lake).commits()["number"].to_pylist() == [1, 2, 3, 4]
 
 
 def test_a_lost_log_is_made_anew_and_the_old_folder_put_aside(lake: Lake) -> None:

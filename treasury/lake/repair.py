@@ -71,35 +71,47 @@ def repair(lake: Lake, now: datetime) -> Repair:
     """Repair the last commit, as a commit of its own; nothing is done where nothing is damaged."""
     with workspace_lock(lake.workspace, command_line("repair")):
         found = tuple(damages(lake))
+        said = tuple(f"{damage}: restore it from a copy" for damage in found if damage.pinned)
         broken = {damage.table for damage in found if damage.pinned is None}
-        said = [f"{damage}: restore it from a copy" for damage in found if damage.pinned]
         if not broken:
-            return Repair(found, said=tuple(said))
-        commits = _surviving_commits(lake)
+            return Repair(found, said=said)
         if COMMITS in broken:
+            commits = _surviving_commits(lake)
             last = _adopted(lake, commits)
             broken |= {damage.table for damage in _unreadable(lake, last)}
-            said.append(
-                f"commits: {commits.num_rows:,} could be read; the newest content of every table"
-                " was taken for the last one"
+            said = (
+                *said,
+                (
+                    f"commits: {commits.num_rows:,} could be read; the newest content of every table"
+                    " was taken for the last one"
+                ),
             )
         else:
+            commits = lake.commits()
             last = commit_of(commits.slice(commits.num_rows - 1).to_pylist()[0])
-        tables = [t for t in lake.catalogue.values() if broken & {t.name, t.history}]
-        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
-        rebuilt = [_Rebuilding(lake, table, last, commits, stamp) for table in tables]
-        done = [one.run() for one in rebuilt]
-        versions = dict(last.versions)
-        for one in rebuilt:
-            versions |= one.versions
-        refetch = {*last.refetch, *(one.table for one in done if one.lost != 0)}
-        if COMMITS in broken:
-            refetch |= {t.name for t in lake.catalogue.values() if t.records}
-        instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
-        note = "; ".join(map(str, done))
-        commit = Commit(last.number + 1, instant, "repair", versions, note, tuple(sorted(refetch)))
-        _commit(lake, commit, commits if COMMITS in broken else None, stamp)
-        return Repair(found, tuple(done), commit.refetch, tuple(said))
+        done, commit = _rebuilt(lake, broken, last, commits, now)
+        return Repair(found, done, commit.refetch, said)
+
+
+def _rebuilt(
+    lake: Lake, broken: set[str], last: Commit, commits: pa.Table, now: datetime
+) -> tuple[tuple[Repaired, ...], Commit]:
+    """Put the broken tables together anew and commit them beside the others."""
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+    tables = [t for t in lake.catalogue.values() if broken & {t.name, t.history}]
+    rebuilt = [_Rebuilding(lake, table, last, commits, stamp) for table in tables]
+    done = tuple(one.run() for one in rebuilt)
+    versions = dict(last.versions)
+    for one in rebuilt:
+        versions |= one.versions
+    refetch = {*last.refetch, *(one.table for one in done if one.lost != 0)}
+    if COMMITS in broken:
+        refetch |= {t.name for t in lake.catalogue.values() if t.records}
+    instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
+    note = "; ".join(map(str, done))
+    commit = Commit(last.number + 1, instant, "repair", versions, note, tuple(sorted(refetch)))
+    _commit(lake, commit, commits if COMMITS in broken else None, stamp)
+    return done, commit
 
 
 def _commit(lake: Lake, commit: Commit, surviving: pa.Table | None, stamp: str) -> None:
