@@ -31,7 +31,7 @@ notebook: .venv/run.stamp
 	@$(TREASURY) practice -- .venv/bin/jupyter lab $(ALLOW_ROOT) notebooks/operations.ipynb
 
 test: .venv/dev.stamp
-	@.venv/bin/python -m pytest --cov --cov-report=term
+	@.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
 
 check: .venv/dev.stamp
 	@.venv/bin/ruff check .
