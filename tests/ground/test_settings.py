@@ -163,3 +163,26 @@ def test_a_workspace_is_filled_from_one_environment(tmp_path: Path) -> None:
 def test_a_sandbox_may_change_its_port(tmp_path: Path) -> None:
     pin_environment(tmp_path, load_settings(written(tmp_path, SANDBOX)))
     pin_environment(tmp_path, load_settings(written(tmp_path, SANDBOX.replace("8000", "8001"))))
+
+
+def test_a_secret_may_be_in_the_keyring() -> None:
+    import keyring
+    from keyring.backend import KeyringBackend
+
+    class Memory(KeyringBackend):
+        priority = 1  # type: ignore[assignment]  # the backend's own class property
+
+        def get_password(self, service: str, username: str) -> str | None:
+            return CANARY if (service, username) == ("treasury", "maker") else None
+
+        def set_password(self, service: str, username: str, password: str) -> None:
+            raise AssertionError("nothing is written to the keyring")
+
+    before = keyring.get_keyring()
+    keyring.set_keyring(Memory())
+    try:
+        assert Credential("maker", "keyring:treasury/maker").secret().reveal() == CANARY
+        with pytest.raises(SettingsError, match="the keyring has no entry treasury/other"):
+            Credential("maker", "keyring:treasury/other").secret()
+    finally:
+        keyring.set_keyring(before)
