@@ -81,10 +81,7 @@ def repair(lake: Lake, now: datetime) -> Repair:
             broken |= {damage.table for damage in _unreadable(lake, last)}
             said = (
                 *said,
-                (
-                    f"commits: {commits.num_rows:,} could be read; the newest content of every table"
-                    " was taken for the last one"
-                ),
+                f"commits: {commits.num_rows:,} could be read; every table's newest content stands",
             )
         else:
             commits = lake.commits()
