@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -91,13 +92,18 @@ def _subfields(text: str, matched: re.Match[str]) -> Details:
     """`?20` and its like: `?00` booking text, `?20` remittance, `?30` the other party."""
     flat = text[matched.end(2) :].replace("\n", "")
     parts: dict[str, list[str]] = {}
-    for piece in re.split(rf"{re.escape(matched[2])}(?=\d\d)", flat):
+    for piece in _cuts(matched[2]).split(flat):
         parts.setdefault(piece[:2], []).append(piece[2:])
     pieces = [*_lines_between(parts, 20, 29), *_lines_between(parts, 60, 63)]
     details = _numbered(parts, pieces, (("32", "33"), "00", "31", "30"))
     details.code = matched[1]
     details.account = _account(_joined(parts, "38")) or details.account
     return details
+
+
+@lru_cache(maxsize=16)
+def _cuts(separator: str) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(separator)}(?=\d\d)")
 
 
 def _numbered(
@@ -262,12 +268,13 @@ _KEYS: Final[dict[str, Callable[[Details, str], None]]] = {
 
 
 def _lines_between(parts: dict[str, list[str]], first: int, last: int) -> list[str]:
-    keys = (f"{number:02d}" for number in range(first, last + 1))
-    return [text for key in keys for text in parts.get(key, ())]
+    low, high = f"{first:02d}", f"{last:02d}"
+    keys = sorted(key for key in parts if low <= key <= high)
+    return [text for key in keys for text in parts[key]]
 
 
 def _joined(parts: dict[str, list[str]], *keys: str) -> str | None:
-    text = "".join(piece for key in keys for piece in parts.get(key, ())).strip()
+    text = "".join(["".join(parts[key]) for key in keys if key in parts]).strip()
     return text or None
 
 

@@ -11,11 +11,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 import pyarrow as pa
@@ -66,6 +67,7 @@ def read_in_processes(
     count = max(1, workers if workers is not None else os.cpu_count() or 1)
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        _Workers() as processes,
         ThreadPoolExecutor(count) as pool,
     ):
         waiting: deque[Future[StatementFile] | StatementFile | Problem] = deque()
@@ -73,7 +75,7 @@ def read_in_processes(
             if count > 1 and document.path is not None and document.size >= _LARGE:
                 out = str(Path(folder) / f"{number}.arrow")
                 job = Job(str(document.path.absolute()), out, tuple(profiles), account)
-                waiting.append(pool.submit(_elsewhere, job))
+                waiting.append(pool.submit(processes.read, job))
             else:
                 waiting.append(_here(document, profiles, account))
             while waiting and (_is_done(waiting[0]) or len(waiting) > count * _AHEAD):
@@ -101,19 +103,53 @@ def _here(
         return Problem(document.name, "", f"left out: {error.what.partition(': ')[2]}")
 
 
-def _elsewhere(job: Job) -> StatementFile:
-    done = subprocess.run(
-        [sys.executable, "-m", "treasury.statements.worker"],
-        input=msgspec.json.encode(job),
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        raise StatementError(
-            f"{Path(job.path).name}: the process that read it ended ({done.returncode})",
-            do="read it with workers=1 to see why",
+class _Workers:
+    """Processes that read files, started as they are needed, one for each thread that waits."""
+
+    def __init__(self) -> None:
+        self._mine = threading.local()
+        self._all: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._all:
+            with process:  # closes its input, which ends it, and waits
+                if process.stdin:
+                    process.stdin.close()
+
+    def read(self, job: Job) -> StatementFile:
+        """The file of a job, read in the process of this thread."""
+        process = getattr(self._mine, "process", None) or self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(msgspec.json.encode(job) + b"\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except OSError:
+            answer = b""
+        if not answer:
+            raise StatementError(
+                f"{Path(job.path).name}: the process that read it ended",
+                do="run this again; if it happens again, read the file with workers=1",
+            )
+        return _mapped(msgspec.json.decode(answer, type=Outcome), job)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "treasury.statements.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
-    outcome = msgspec.json.decode(done.stdout, type=Outcome)
+        self._mine.process = process
+        self._all.append(process)
+        return process
+
+
+def _mapped(outcome: Outcome, job: Job) -> StatementFile:
+    """The file that a process read, its rows mapped from where it left them."""
     if outcome.error:
         raise StatementError(outcome.error, do=outcome.do)
     with pa.memory_map(job.out) as mapped:

@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from glob import glob, has_magic
 from pathlib import Path
 from typing import IO, Final
@@ -67,7 +67,7 @@ def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
     """
     for path in paths:
         if str(path) == STDIN:
-            yield from _unpacked(Document("standard input", _standard_input()))
+            yield from _from_standard_input()
         elif Path(path).is_dir():
             yield from _in_folder(Path(path))
         elif not Path(path).exists() and has_magic(str(path)):
@@ -107,42 +107,42 @@ def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
     return Document(path.name, opened, is_asked_for, path)
 
 
-def _standard_input() -> Callable[[], AbstractContextManager[Source]]:
-    @contextmanager
-    def opened() -> Iterator[Source]:
-        yield sys.stdin.buffer
+def _from_standard_input() -> Iterator[Document]:
+    """Standard input, kept on the way so that it can be looked at and then read."""
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
+        _copy("standard input", sys.stdin.buffer, kept)
 
-    return opened
+        @contextmanager
+        def opened() -> Iterator[Source]:
+            kept.seek(0)
+            yield kept
+
+        yield from _unpacked(Document("standard input", opened))
+
+
+def _copy(name: str, source: Source, kept: tempfile.SpooledTemporaryFile[bytes]) -> None:
+    size = 0
+    while chunk := source.read(1 << 20):
+        size += len(chunk)
+        if size > _MOST_BYTES:
+            raise StatementError(f"{name}: more than {_MOST_BYTES >> 30} GB", do="give it in parts")
+        kept.write(chunk)
 
 
 def _unpacked(document: Document, depth: int = 0) -> Iterator[Document]:
     """The document itself, or those packed in it."""
-    stack = ExitStack()
-    source = _Rewound(stack.enter_context(document.open()))
-    head = source.head(4)
+    with document.open() as source:
+        head = source.read(4)
     if head.startswith(_GZIP):
-        stack.close()
         yield from _deeper(_gunzipped(document), depth)
     elif head in {_ZIP, _EMPTY_ZIP}:
-        with stack:
-            yield from _members(document, source, depth)
-    elif document.path is None and depth == 0:
-        yield msgspec.structs.replace(document, open=_once(source, stack))  # it opens only once
+        yield from _members(document, depth)
     else:
-        stack.close()
         yield document
 
 
-def _once(source: _Rewound, stack: ExitStack) -> Callable[[], AbstractContextManager[Source]]:
-    @contextmanager
-    def opened() -> Iterator[Source]:
-        with stack:
-            yield source
-
-    return opened
-
-
 def _deeper(document: Document, depth: int) -> Iterator[Document]:
+    """What is in a file out of an archive, which may be an archive."""
     if depth >= _DEEPEST:
         raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
     yield from _unpacked(document, depth + 1)
@@ -155,15 +155,18 @@ def _gunzipped(document: Document) -> Document:
     def opened() -> Iterator[Source]:
         with document.open() as packed:
             counted = _Counted(packed)
-            unpacked = gzip.GzipFile(fileobj=io.BufferedReader(counted))
-            yield _Bounded(unpacked, name, lambda: counted.count)
+            with gzip.GzipFile(fileobj=io.BufferedReader(counted)) as plain:
+                yield _Bounded(plain, name, lambda: counted.count)
 
     return Document(name, opened, document.is_asked_for)
 
 
-def _members(document: Document, source: _Rewound, depth: int) -> Iterator[Document]:
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
-        seekable = _seekable(document, source, spooled)
+def _members(document: Document, depth: int) -> Iterator[Document]:
+    with (
+        document.open() as source,
+        tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled,
+        _seekable(document, source, spooled) as seekable,
+    ):
         try:
             archive = zipfile.ZipFile(seekable)
         except (zipfile.BadZipFile, OSError, ValueError) as error:
@@ -183,17 +186,13 @@ def _members(document: Document, source: _Rewound, depth: int) -> Iterator[Docum
 
 
 def _seekable(
-    document: Document, source: _Rewound, spooled: tempfile.SpooledTemporaryFile[bytes]
-) -> IO[bytes]:
+    document: Document, source: Source, spooled: tempfile.SpooledTemporaryFile[bytes]
+) -> AbstractContextManager[IO[bytes]]:
+    """The archive's bytes, to be read from anywhere: a zip lists its files at its end."""
     if document.path is not None:
         return document.path.open("rb")
-    size = 0
-    while chunk := source.read(1 << 20):
-        size += len(chunk)
-        if size > _MOST_BYTES:
-            raise StatementError(f"{document.name}: too large", do="unpack it first")
-        spooled.write(chunk)
-    return spooled
+    _copy(document.name, source, spooled)
+    return nullcontext(spooled)
 
 
 def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Document:
@@ -210,27 +209,6 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
             ) from None
 
     return Document(name, opened, is_asked_for=False)
-
-
-class _Rewound:
-    """A source of which the first bytes have been seen and are still to be read."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._ahead = b""
-
-    def head(self, size: int) -> bytes:
-        """The first bytes."""
-        while len(self._ahead) < size and (chunk := self._source.read(size - len(self._ahead))):
-            self._ahead += chunk
-        return self._ahead[:size]
-
-    def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; none at the end."""
-        if self._ahead:
-            chunk, self._ahead = self._ahead[:size], self._ahead[size:]
-            return chunk
-        return self._source.read(size)
 
 
 class _Counted(io.RawIOBase):

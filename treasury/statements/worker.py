@@ -1,4 +1,7 @@
-"""The process that reads one large bank file for another: a job on standard input, JSON back."""
+"""The process that reads large bank files for another: jobs on standard input, a line of JSON each.
+
+Every job is answered by a line on standard output; the end of the input ends the process.
+"""
 
 from __future__ import annotations
 
@@ -9,5 +12,7 @@ import msgspec
 from treasury.statements.parallel import Job, work
 
 if __name__ == "__main__":
-    outcome = work(msgspec.json.decode(sys.stdin.buffer.read(), type=Job))
-    sys.stdout.buffer.write(msgspec.json.encode(outcome))
+    for line in sys.stdin.buffer:
+        outcome = work(msgspec.json.decode(line, type=Job))
+        sys.stdout.buffer.write(msgspec.json.encode(outcome) + b"\n")
+        sys.stdout.buffer.flush()

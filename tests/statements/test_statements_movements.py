@@ -1,0 +1,111 @@
+"""Again and again: twins of several statements, intraday rows, corrections, pending movements."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from camt_samples import OURS, balance, detail, document, entry, rows, statement, write
+
+from treasury.lake import Lake
+from treasury.statements import TABLES, add_statements
+
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+TWIN = entry("10.00", "CRDT", detail("INV 1"))
+DAY = ("2026-10-15", "2026-10-15")
+MORNING = statement(TWIN, closing="110.00", name="A", sequence=1, days=DAY)
+EVENING = statement(TWIN, opening="110.00", closing="120.00", name="B", sequence=2, days=DAY)
+MONTH = statement(TWIN, TWIN, closing="120.00", name="M")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "workspace", TABLES)
+
+
+class Desk:
+    def __init__(self, lake: Lake, folder: Path) -> None:
+        self.lake, self.folder, self.count = lake, folder, 0
+
+    def add(self, *statements: str, message: str = "BkToCstmrStmt") -> None:
+        self.count += 1
+        path = write(self.folder, document(*statements, message=message), f"{self.count}.xml")
+        now = NOW + timedelta(days=self.count)
+        add_statements(self.lake, [path], now, declared={OURS: "own_bank"})
+
+    def rows(self, *names: str) -> list[tuple[object, ...]]:
+        return rows(self.lake.snapshot().sql("SELECT * FROM statement_entries ORDER BY 1"), *names)
+
+
+@pytest.fixture
+def desk(lake: Lake, tmp_path: Path) -> Desk:
+    return Desk(lake, tmp_path)
+
+
+@pytest.mark.parametrize("order", [(MORNING, EVENING), (EVENING, MORNING)])
+def test_twins_of_two_statements_of_one_day_are_both_kept_also_when_read_again(
+    desk: Desk, order: tuple[str, str]
+) -> None:
+    for text in (*order, *order, MONTH, *order):
+        desk.add(text)
+    assert desk.rows("entry_status", "is_twin") == [("BOOK", True)] * 2
+
+
+def test_the_month_first_and_its_days_after_are_the_same_movements(desk: Desk) -> None:
+    for text in (MONTH, MORNING, EVENING):
+        desk.add(text)
+    assert desk.rows("entry_status", "is_twin") == [("BOOK", True)] * 2
+
+
+def intraday(*entries: str) -> str:
+    return statement(*entries, balances=balance("ITBD", "100.00"), kind="Rpt", name="I", days=DAY)
+
+
+REPORT = "BkToCstmrAcctRpt"
+WORDED = entry("10.00", "CRDT", detail("INV 1 in other words"))
+
+
+@pytest.mark.parametrize("first_report", [True, False])
+def test_a_provisional_row_that_the_statement_words_otherwise_is_superseded(
+    desk: Desk, first_report: bool
+) -> None:
+    if first_report:
+        desk.add(intraday(WORDED), message=REPORT)
+        assert desk.rows("entry_status") == [("BOOK",)]
+        desk.add(MORNING)
+    else:
+        desk.add(MORNING)
+        desk.add(intraday(WORDED), message=REPORT)
+    assert sorted(desk.rows("entry_status")) == [("BOOK",), ("SUPERSEDED",)]
+    desk.add(intraday(WORDED), message=REPORT)
+    assert sorted(desk.rows("entry_status")) == [("BOOK",), ("SUPERSEDED",)]
+
+
+def test_a_statement_that_is_not_proved_supersedes_nothing(desk: Desk) -> None:
+    desk.add(intraday(WORDED), message=REPORT)
+    desk.add(MORNING.replace("110.00", "111.00"))
+    assert desk.rows("entry_status") == [("BOOK",)] * 2
+
+
+def test_pending_becomes_booked_on_a_later_day_as_one_movement(desk: Desk) -> None:
+    pending = TWIN.replace("<Sts><Cd>BOOK</Cd></Sts>", "<Sts>PDNG</Sts>").replace(
+        "<Dt>2026-10-15</Dt>", "<Dt>2026-10-14</Dt>"
+    )
+    desk.add(intraday(pending), message=REPORT)
+    desk.add(MORNING)
+    desk.add(MORNING)
+    desk.add(intraday(pending), message=REPORT)
+    ((status, booked),) = desk.rows("entry_status", "booking_date")
+    assert (status, str(booked)) == ("BOOK", "2026-10-15")
+
+
+def test_a_corrected_statement_takes_back_what_it_no_longer_has(desk: Desk) -> None:
+    wrong = statement(TWIN, entry("7.00", "CRDT", detail("not ours")), closing="117.00")
+    right = statement(TWIN, closing="110.00").replace("T23:00:00+", "T23:30:00+")
+    desk.add(wrong)
+    desk.add(right)
+    wanted = [("BOOK",), ("SUPERSEDED",)]
+    assert sorted(desk.rows("entry_status")) == wanted
+    stored = desk.lake.snapshot().sql("SELECT closing_balance FROM statements")
+    assert [str(value.normalize()) for value in stored["closing_balance"].to_pylist()] == ["1.1E+2"]
+    desk.add(wrong)
+    assert sorted(desk.rows("entry_status")) == wanted

@@ -1,0 +1,105 @@
+"""Where files come from: folders, patterns, archives, standard input; and what is refused."""
+
+import gzip
+import io
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from camt_samples import document, entry, statement, write
+
+from treasury.errors import StatementError
+from treasury.statements import read_batches, read_file, read_statements
+
+CAMT = document(statement(entry("1.00"), closing="101.00"))
+MT = (
+    ":20:X\n:25:BE68539007547034\n:28C:1/1\n:60F:C261001EUR1,00\n:61:261015C1,00NMSC\n"
+    ":62F:C261031EUR2,00\n-\n"
+)
+
+
+def packed(**members: str | bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "."), content)
+    return buffer.getvalue()
+
+
+def test_the_format_is_told_by_content_whatever_the_name(tmp_path: Path) -> None:
+    assert read_file(write(tmp_path, CAMT, "a.sta")).format == "camt.053"
+    assert read_file(write(tmp_path, MT, "b.xml")).format == "MT940"
+    assert read_file(write(tmp_path, "\r\n \ufeff" + MT, "c.csv")).format == "MT940"
+
+
+def test_folders_patterns_and_archives_stand_for_what_is_in_them(tmp_path: Path) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    write(tmp_path / "in", CAMT, "a.xml")
+    write(tmp_path / "in" / "deep", gzip.compress(MT.encode()), "b.sta.gz")
+    write(tmp_path / "in", packed(c__xml=CAMT, d__sta=MT), "z.zip")
+    write(tmp_path / "in", "not a statement", "readme.txt")
+    write(tmp_path / "in", CAMT, ".hidden.xml")
+    reading = read_statements([tmp_path / "in"])
+    assert [file.name for file in reading.files] == ["a.xml", "b.sta", "z.zip/c.xml", "z.zip/d.sta"]
+    assert [problem.file_name for problem in reading.skipped] == ["readme.txt"]
+    assert read_statements([str(tmp_path / "in" / "*.xml")]).entries.num_rows == 1
+
+
+def test_a_file_that_a_person_names_must_be_a_statement(tmp_path: Path) -> None:
+    with pytest.raises(StatementError, match="not a bank statement"):
+        read_statements([write(tmp_path, "not a statement", "readme.txt")])
+    with pytest.raises(StatementError, match="no file"):
+        read_statements([str(tmp_path / "*.nothing")])
+
+
+@pytest.mark.parametrize(
+    "content", [CAMT.encode(), packed(a__xml=CAMT), gzip.compress(MT.encode())]
+)
+def test_standard_input_may_be_any_of_them(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert read_statements(["-"]).entries.num_rows == 1
+
+
+def test_an_archive_that_swells_beyond_reason_is_refused(tmp_path: Path) -> None:
+    bomb = CAMT.encode().replace(b"</Stmt>", b" " * (80 << 20) + b"</Stmt>")
+    for content in (gzip.compress(bomb), packed(a__xml=bomb)):
+        with pytest.raises(StatementError):
+            read_statements([write(tmp_path, content, "bomb")])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(CAMT.encode())[:-12],
+        packed(a__xml=CAMT)[:-30],
+        b"PK\x03\x04 rubbish",
+        packed(a__zip=packed(b__zip=packed(c__zip=packed(d__xml=CAMT)))),
+        b"\x1f\x8b rubbish",
+    ],
+)
+def test_a_broken_or_nested_archive_is_an_error_of_ours(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(StatementError):
+        read_statements([write(tmp_path, content, "odd")])
+
+
+def test_large_files_are_shared_out_and_read_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.statements import parallel
+
+    paths = [write(tmp_path, CAMT.replace("S1", f"S{n}"), f"{n}.xml") for n in range(3)]
+    alone = read_statements(paths, workers=1)
+    monkeypatch.setattr(parallel, "_LARGE", 1)
+    together = read_statements(paths, workers=2)
+    assert together.entries == alone.entries
+    assert together.statements == alone.statements
+    with pytest.raises(StatementError, match=r"bad\.xml: not well-formed"):
+        read_statements([*paths, write(tmp_path, CAMT[:-5], "bad.xml")], workers=2)
+
+
+def test_batches_come_without_the_whole_file(tmp_path: Path) -> None:
+    many = [entry("1.00")] * 3000
+    path = write(tmp_path, document(statement(*many, closing="3100.00")))
+    sizes = [batch.num_rows for batch in read_batches(path)]
+    assert (sum(sizes), max(sizes) < 2000) == (3000, True)
