@@ -71,6 +71,7 @@ class Day(click.ParamType[date]):
 @click.pass_context
 def sync(
     context: click.Context,
+    *,
     credential: str | None,
     tables: str | None,
     since: date | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import ipywidgets as widgets
 
@@ -51,4 +52,5 @@ class NotebookProgress:
     def _show(self) -> None:
         from IPython.display import display
 
-        display(self.box)
+        show: Callable[[object], object] = display
+        show(self.box)
