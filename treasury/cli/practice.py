@@ -16,7 +16,7 @@ from treasury.calendar import Month, parse_instant
 from treasury.cli.desk import folder_of
 from treasury.cli.progress import TerminalProgress
 from treasury.errors import InputError, TreasuryError
-from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, serve_forever
+from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, Volume, serve_forever
 from treasury.settings import FILE_NAME, load_settings
 from treasury.workspace import RULES_FILE, Workspace
 
@@ -102,6 +102,12 @@ seed_option = click.option("--seed", type=int, default=7, show_default=True, hel
     "--clock", metavar="INSTANT", help="Move the company's clock on first, like 2026-11-03T09:00Z."
 )
 @click.option("--webhook", metavar="URL", help="Tell that loopback address of ramp requests.")
+@click.option(
+    "--volume",
+    metavar="REQUESTS,TRANSFERS",
+    default="0,0",
+    help="Also so many of earlier years, to measure with, like 1000000,2000000.",
+)
 def sandbox(
     *,
     port: int,
@@ -113,6 +119,7 @@ def sandbox(
     state: str | None,
     clock: str | None,
     webhook: str | None,
+    volume: str,
 ) -> None:
     """Serve both services for practice on loopback, until interrupted."""
     company = Sandbox(
@@ -121,6 +128,7 @@ def sandbox(
         profile=profile,
         state=Path(state) if state else None,
         webhook=webhook,
+        volume=Volume.parse(volume),
     )
     if clock:
         _move_on(company, parse_instant(clock))

@@ -6,6 +6,7 @@ that one misreading cannot pass on both sides.
 
 from treasury.sandbox.limits import RateLimit
 from treasury.sandbox.server import PROFILES, Sandbox, Served, serve_forever
+from treasury.sandbox.volume import Volume
 from treasury.sandbox.world import SCENARIOS
 
-__all__ = ["PROFILES", "SCENARIOS", "RateLimit", "Sandbox", "Served", "serve_forever"]
+__all__ = ["PROFILES", "SCENARIOS", "RateLimit", "Sandbox", "Served", "Volume", "serve_forever"]

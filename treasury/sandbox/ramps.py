@@ -32,7 +32,7 @@ from treasury.sandbox.shapes import (
 )
 from treasury.sandbox.store import Record
 
-__all__ = ["Life", "record_of", "tier_percentage"]
+__all__ = ["Life", "amounts_of", "record_of", "tier_percentage"]
 
 _ASSETS: Final = {"USDC": 0, "EURC": 1}  # their places in the cast's cryptocurrencies
 
@@ -72,7 +72,7 @@ class Life:
             ramp_type=ramp_type,
             status="AWAITING_APPROVAL",
             exchange_rate=number(rate),
-            **_amounts(ramp_type, amount, rate, asset),
+            **amounts_of(ramp_type, amount, rate, asset),
             payment_reference=reference,
             payment_received=False,
             created_at=zulu(at),
@@ -104,7 +104,7 @@ class Life:
     ) -> RampRequest:
         """Another amount at the same rate; the fee and the other side follow."""
         asset = request.crypto_currency.currency
-        changes = _amounts(request.ramp_type, amount, request.exchange_rate, asset)
+        changes = amounts_of(request.ramp_type, amount, request.exchange_rate, asset)
         told = {"previousAmount": request.amount, "newAmount": number(amount)}
         return self._step(request, ("AMOUNT_CHANGED",), user, at, told, **changes)
 
@@ -198,7 +198,7 @@ def tier_percentage(ramp_type: str, volume: Decimal) -> Decimal:
     return next((t.percentage for t in tiers if volume < t.max_volume), tiers[-1].percentage)
 
 
-def _amounts(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> dict[str, Any]:
+def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> dict[str, Any]:
     """Every amount of a request that follows from what was asked for and the rate."""
     on_ramp = ramp_type == "ON_RAMP"
     fiat = amount if on_ramp else convert(amount, rate, "EUR")

@@ -34,6 +34,7 @@ from treasury.sandbox.lines import Source
 from treasury.sandbox.practice_clock import PracticeClock
 from treasury.sandbox.state import place_of
 from treasury.sandbox.tokens import CREDENTIALS, Tokens
+from treasury.sandbox.volume import NONE, Volume
 from treasury.sandbox.webhooks import Webhooks
 from treasury.sandbox.world import World
 
@@ -60,7 +61,8 @@ class Sandbox:
 
     With `state`, a folder, whatever happens outlives the process. `webhook` is a loopback address
     that is told of ramp requests; `ramp_bounds` are the least and the most that one may be of;
-    `rate_limit` says how many calls are answered in how much of the machine's time.
+    `rate_limit` says how many calls are answered in how much of the machine's time; `volume`, how
+    many ramp requests and transfers of earlier years there are besides, to measure with.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Sandbox:
         webhook: str | None = None,
         ramp_bounds: tuple[Decimal, Decimal] | None = None,
         rate_limit: RateLimit | None = None,
+        volume: Volume = NONE,
     ) -> None:
         if profile not in PROFILES:
             raise InputError(
@@ -80,7 +83,7 @@ class Sandbox:
             )
         self.faults = Faults()
         self._rate_limit = rate_limit
-        self._world = World(seed, scenario, profile=profile, place=place_of(state))
+        self._world = World(seed, scenario, profile=profile, place=place_of(state), volume=volume)
         self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
         self.clock = PracticeClock(self._world)
         """Moves the company's time on."""

@@ -2,19 +2,21 @@
 
 A record is kept as the JSON that its list shows and the JSON that its own address shows, made when
 it is written; beside them stand the columns that lists filter and sort by. A page is then one
-indexed query and a join of strings.
+indexed query and a join of strings. Only where there are very many are the texts left out and made
+when they are asked for.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
+from treasury.sandbox.orders import Orders, select
 from treasury.sandbox.shapes import (
     CompanyBankAccount,
     CompanyBankAccountItem,
@@ -24,7 +26,7 @@ from treasury.sandbox.shapes import (
     encode,
 )
 
-__all__ = ["COLUMNS", "Page", "Record", "Store", "company_record", "make_record"]
+__all__ = ["COLUMNS", "Maker", "Page", "Record", "Store", "company_record", "make_record"]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,20 +48,27 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     reference: str = ""
 
 
+Maker: TypeAlias = Callable[[int], str]
 COLUMNS: Final = tuple(field for field in Record.__struct_fields__ if field != "detail")
 _FIELDS: Final = Record.__struct_fields__
 _MAKE: Final = f"""
 create table records (
     position integer primary key,
-    {", ".join(f"{name} text not null" for name in _FIELDS)},
-    unique (kind, id)
+    {", ".join(f"{name} text not null" for name in _FIELDS)}
 );
-create index by_creation on records (kind, created_at, position);
-create index by_owner on records (kind, owner, created_at, position);
-create index by_peer on records (kind, peer, created_at, position);
-create index by_reference on records (kind, reference);
 create table facts (name text primary key, value text not null) without rowid;
 """
+_INDEXES: Final = {
+    # each ends in the position by itself
+    "by_id": "unique index by_id on records (kind, id)",
+    "by_kind": "index by_kind on records (kind)",
+    "by_creation": "index by_creation on records (kind, created_at)",
+    "by_change": "index by_change on records (kind, updated_at)",
+    "by_owner": "index by_owner on records (kind, owner, created_at)",
+    "by_peer": "index by_peer on records (kind, peer, created_at)",
+    "by_status": "index by_status on records (kind, status, created_at)",
+    "by_reference": "index by_reference on records (kind, reference)",
+}
 _WRITE: Final = f"""
 insert into records ({", ".join(_FIELDS)}) values ({", ".join(f":{n}" for n in _FIELDS)})
 on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _FIELDS)}
@@ -110,7 +119,11 @@ class Store:
         self.db.execute("pragma locking_mode = exclusive")
         self.db.execute("pragma journal_mode = wal")
         if self.db.execute("select 1 from sqlite_master where name = 'facts'").fetchone() is None:
-            self.db.executescript(f"begin; {_MAKE} commit;")
+            indexes = "".join(f"create {index};" for index in _INDEXES.values())
+            self.db.executescript(f"begin; {_MAKE} {indexes} commit;")
+        self._orders = Orders(self.db)
+        self.makers: dict[str, Maker] = {}
+        """By kind, what makes the text of a record that was loaded without, from its position."""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -120,17 +133,35 @@ class Store:
             yield
         except BaseException:
             self.db.execute("rollback to step")
+            self._orders.forget()
             raise
         finally:
             self.db.execute("release step")
 
     def put(self, records: Iterable[Record]) -> None:
         """Write records, each in the place of the one with its kind and id."""
+        self._orders.forget()
         with self.transaction():
             self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
 
+    def load(self, records: Iterable[Record]) -> None:
+        """Write very many new records; whoever loads some without texts adds their maker."""
+        self._orders.forget()
+        self.db.execute("pragma cache_size = -400000")
+        marks = ", ".join("?" * len(_FIELDS))
+        with self.transaction():
+            for name in _INDEXES:
+                self.db.execute(f"drop index {name}")
+            self.db.executemany(
+                f"insert into records ({', '.join(_FIELDS)}) values ({marks})",  # noqa: S608 - the struct's own fields
+                map(msgspec.structs.astuple, records),
+            )
+            for index in _INDEXES.values():
+                self.db.execute(f"create {index}")
+
     def remove(self, kind: str, **where: str) -> None:
         """Forget the records of a kind whose columns have these values."""
+        self._orders.forget()
         clauses = "".join(f" and {_known(column)} = ?" for column in where)
         self.db.execute(
             f"delete from records where kind = ?{clauses}",  # noqa: S608 - _known
@@ -148,10 +179,11 @@ class Store:
     def detail(self, kind: str, id: str, owner: str | None = None) -> str | None:  # noqa: A002 - the services' word
         """The record's own JSON; None where there is none (or it belongs to another owner)."""
         row = self.db.execute(
-            "select detail from records where kind = ? and id = ? and owner = coalesce(?, owner)",
+            "select detail, position from records"
+            " where kind = ? and id = ? and owner = coalesce(?, owner)",
             (kind, id, owner),
         ).fetchone()
-        return None if row is None else str(row[0])
+        return None if row is None else row[0] or self.makers[kind](row[1])
 
     def owners(self, kind: str, peer: str) -> list[str]:
         """The owners of the records of a kind that have this peer."""
@@ -185,28 +217,16 @@ class Store:
         `where` gives the values that a column may have; `members` gives columns of which at least
         one has its value; `between` bounds `created_at`, the upper end excluded.
         """
-        clauses, values = ["kind = ?"], [kind]
-        for column, allowed in where.items():
-            clauses.append(f"{_known(column)} in ({', '.join('?' * len(allowed))})")
-            values += allowed
-        if members:
-            clauses.append("(" + " or ".join(f"{_known(column)} = ?" for column in members) + ")")
-            values += members.values()
-        if between != ("", "~"):
-            clauses.append("created_at >= ? and created_at < ?")
-            values += between
-        if self.unseen_from:
-            clauses.append("created_at < ?")
-            values.append(self.unseen_from)
-        condition = " and ".join(clauses)
-        order = "desc" if descending else "asc"
-        by = ", ".join(f"{_known(column)} {order}" for column in (*sort, "position"))
-        total = self.db.execute(f"select count(*) from records where {condition}", values)  # noqa: S608 - _known
-        found = self.db.execute(
-            f"select item from records where {condition} order by {by} limit ? offset ?",  # noqa: S608 - _known
-            [*values, limit, offset],
+        given = {column: tuple(dict.fromkeys(values)) for column, values in where.items()}
+        one = {column: values[0] for column, values in given.items() if len(values) == 1}
+        several = {column: values for column, values in given.items() if len(values) != 1}
+        bounds = [] if between == ("", "~") else [("created_at >= ?", between[0])]
+        bounds += [("created_at < ?", end) for end in (between[1], self.unseen_from) if end != ""]
+        selection = select(kind, one, several, members or {}, bounds)
+        total, found = self._orders.page(
+            selection, tuple(map(_known, sort)), descending=descending, offset=offset, limit=limit
         )
-        return Page([row[0] for row in found], total.fetchone()[0])
+        return Page([item or self.makers[kind](position) for item, position in found], total)
 
 
 def _known(column: str) -> str:

@@ -33,6 +33,7 @@ from treasury.sandbox.shapes import RampRequest, bare, decode
 from treasury.sandbox.state import fingerprint, is_new, open_store
 from treasury.sandbox.store import Record, company_record, make_record
 from treasury.sandbox.transfers import Wallets
+from treasury.sandbox.volume import NONE, Past, Volume
 
 __all__ = ["SCENARIOS", "World"]
 
@@ -46,7 +47,13 @@ class World:
     """
 
     def __init__(
-        self, seed: int, scenario: str, *, profile: str = "spec", place: str = ":memory:"
+        self,
+        seed: int,
+        scenario: str,
+        *,
+        profile: str = "spec",
+        place: str = ":memory:",
+        volume: Volume = NONE,
     ) -> None:
         if scenario not in SCENARIOS:
             raise InputError(
@@ -73,13 +80,18 @@ class World:
         self.ids = Ids(self._random)
         """Makes the ids of whatever happens after the story."""
         self.life = Life(self.cast, self.ids)
+        past = Past(self.cast, seed, volume)
+        self.store.makers |= past.makers
         identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
+        identity["volume"] = str(volume)
         told = fingerprint(requests, self.bank.told)
         if is_new(self.store, identity, told):
             with self.store.transaction():
                 moves = streams.of("moves")
                 wallets = Wallets(self.cast, Ids(streams.of("transfers")), moves, self.ledger)
                 wallets.tell(conversions)
+                if volume != NONE:
+                    self.store.load(past.records())
                 self.store.put(_records(self.cast, wallets))
                 self.store.put(map(record_of, requests))
                 self.store.remember(now=START.isoformat(), acts="0", told=told, **identity)
