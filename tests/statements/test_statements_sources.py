@@ -54,7 +54,9 @@ def test_a_file_that_a_person_names_must_be_a_statement(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [CAMT.encode(), packed(a__xml=CAMT), gzip.compress(MT.encode(), mtime=0)]
+    "content",
+    [CAMT.encode(), packed(a__xml=CAMT), gzip.compress(MT.encode(), mtime=0)],
+    ids=["plain", "zip", "gzip"],
 )
 def test_standard_input_may_be_any_of_them(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -77,6 +79,7 @@ def test_an_archive_that_swells_beyond_reason_is_refused(tmp_path: Path) -> None
         packed(a__zip=packed(b__zip=packed(c__zip=packed(d__xml=CAMT)))),
         b"\x1f\x8b rubbish",
     ],
+    ids=["cut gzip", "cut zip", "no zip", "nested", "no gzip"],
 )
 def test_a_broken_or_nested_archive_is_an_error_of_ours(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(StatementError):
