@@ -28,9 +28,9 @@ class Ordinals:
     """How many times each id has been given; one of these for each statement."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
+        self._seen: dict[str | int, int] = {}
 
-    def next(self, key: str) -> int:
+    def next(self, key: str | int) -> int:
         """0 for the first time `key` is asked for, then 1, 2 ..."""
         ordinal = self._seen.get(key, 0)
         self._seen[key] = ordinal + 1
@@ -66,8 +66,10 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
             row.counterparty_account,
             row.counterparty_name,
         )
-    first = f"{content_id(moved)}.{row.booking_date}"
-    return f"{first}.{ordinals.next(first)}"
+    content, booked = content_id(moved), row.booking_date
+    # Half the hash and the day, as one number: a statement may have very many of them.
+    key = (int(content[:16], 16) << 22) + (booked.toordinal() if booked else 0)
+    return id_of(content, booked, ordinals.next(key))
 
 
 def content_of(entry_id: str) -> str:
