@@ -337,23 +337,32 @@ class Statements:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    def add(self, *files: str | Path | Iterable[str | Path]) -> AddReport:
+    def add(
+        self, *files: str | Path | Iterable[str | Path], account: str | None = None
+    ) -> AddReport:
         """Read bank files, prove each statement and store what is new, in one commit.
 
-        Raises StatementError, naming the file, where one cannot be read; then nothing is stored.
-        The same file again adds nothing.
+        `account` is whose file it is, where the file does not say. Raises StatementError, naming
+        the file, where one cannot be read; then nothing is stored. The same file again adds
+        nothing.
         """
         from treasury.statements import add_statements
 
         workspace = self._workspace
         workspace._require_now("add statements")  # noqa: SLF001 - one object in two classes
-        paths = [
-            Path(path)
-            for entry in files
-            for path in ([entry] if isinstance(entry, str | Path) else entry)
-        ]
-        declared = {account.account: account.source for account in workspace.settings.accounts}
-        return add_statements(workspace.lake, paths, workspace.settings.now(), declared=declared)
+        accounts = workspace.settings.accounts
+        return add_statements(
+            workspace.lake,
+            [
+                path
+                for entry in files
+                for path in ([entry] if isinstance(entry, str | Path) else entry)
+            ],
+            workspace.settings.now(),
+            declared={one.account: one.source for one in accounts},
+            currencies={one.account: one.currency for one in accounts},
+            account=account,
+        )
 
     def list(self) -> Rows:
         """Every stored statement: account, dates, balances, whether it is proved."""

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -25,3 +34,58 @@ def test_an_option_that_does_not_read_is_refused(
     done = CliRunner().invoke(treasury, command)
     assert done.exit_code == 2
     assert said in done.output
+
+
+def status(workspace: Workspace) -> str:
+    command = ["--workspace", str(workspace.folder), "status"]
+    return CliRunner().invoke(treasury, command, catch_exceptions=False).stdout
+
+
+def test_status_says_who_watches_and_how_the_last_sync_went(month_end: Workspace) -> None:
+    state = {
+        "doing": "waiting",
+        "every_seconds": 300,
+        "since": "2026-11-02T07:00:00Z",
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "next_at": "2026-11-02T08:05:00Z",
+        "succeeded_at": "2026-11-02T08:00:00Z",
+        "brought": "19 tables: 3 new, 1 changed, 0 vanished",
+    }
+    path = month_end.folder / "sync-watch.json"
+    path.write_text(json.dumps(state))
+    try:
+        told = status(month_end).splitlines()[-1]
+    finally:
+        path.unlink()
+    assert told.startswith("SYNC ")
+    assert "watching every 5 min" in told
+    assert "SYNC " not in status(month_end)
+
+
+def test_watching_syncs_through_an_outage_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    from treasury.cli.practice import prepare
+    from treasury.extract import read_state
+    from treasury.sandbox import Sandbox
+
+    company = Sandbox(7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREASURY_MAKER_SECRET", "")
+        with company.serve() as served:
+            workspace = prepare(tmp_path, company, served)
+            command = [sys.executable, "-m", "treasury.cli", "-w", str(tmp_path), "sync"]
+            watcher = subprocess.Popen([*command, "--watch", "1s"], stderr=subprocess.PIPE)
+            until = time.monotonic() + 120
+            while workspace.lake.commits().num_rows < 2 and time.monotonic() < until:
+                os.sched_yield()
+        while time.monotonic() < until:  # the services are gone, the watcher is not
+            state = read_state(tmp_path)
+            if state is not None and state.failures:
+                break
+            os.sched_yield()
+        watcher.send_signal(signal.SIGINT)
+        watcher.communicate(timeout=60)
+    state = read_state(tmp_path)
+    assert workspace.lake.commits().num_rows >= 2
+    assert state is not None
+    assert (state.doing, state.failures > 0) == ("stopped", True)

@@ -234,6 +234,15 @@ def test_a_pending_line_is_not_matched() -> None:
     assert state(matches)["state"] == "open"
 
 
+def test_twins_that_nothing_tells_apart_are_left_to_a_person() -> None:
+    rows = [line(name, "100", CODE) | {"is_twin": True} for name in ("a", "b")]
+    matches = match(rows, [expectation("r", CODE, "100")])
+    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"suggested"}
+    assert "alike" in outcome(matches)["reason"]
+    decision = {"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "this one"}
+    assert outcome(match(rows, [expectation("r", CODE, "100")], [decision]))["outcome"] == "matched"
+
+
 def test_a_classed_line_is_left_out_and_reported() -> None:
     row = line("a", "100", CODE, line_class="bank_charge")
     found = outcome(match([row], [expectation("r", CODE, "100")]))

@@ -129,18 +129,7 @@ def check_files(
 @click.pass_context
 def add_files(context: click.Context, files: tuple[str, ...], account: str | None) -> None:
     """Read FILES, prove each statement and store what is new."""
-    from treasury.statements import add_statements
-
-    workspace = Workspace(_folder(context))
-    currencies = {one.account: one.currency for one in workspace.settings.accounts}
-    report = add_statements(
-        workspace.lake,
-        files,
-        workspace.settings.now(),
-        declared=_declared(workspace),
-        currencies=currencies,
-        account=account,
-    )
+    report = Workspace(_folder(context)).statements.add(files, account=account)
     click.echo(str(report))
 
 

@@ -50,6 +50,7 @@ LINES = (
     Field("counterparty_account", TEXT),
     Field("entry_status", TEXT),
     Field("is_reversal", pa.bool_()),
+    Field("is_twin", pa.bool_()),
     Field("return_reason", TEXT),
     Field("original_reference", TEXT),
     Field(

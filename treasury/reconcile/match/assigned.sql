@@ -1,5 +1,6 @@
 -- The one expectation that each line belongs to: as a person accepted, else as its whole reference
--- proves. Money that came back, and lines not yet booked, are not received.
+-- proves. Money that came back, and lines not yet booked, are not received; of twins that nothing tells
+-- apart a person says which is which.
 SELECT l.entry_id, a.expectation_id, a.accepted_reason, l.amount, l.booking_date
 FROM lines AS l
 JOIN (
@@ -16,5 +17,6 @@ JOIN (
 JOIN expectations AS e ON e.expectation_id = a.expectation_id
 WHERE l.line_class IS NULL
     AND coalesce(l.entry_status, 'BOOK') = 'BOOK'
+    AND (a.accepted_reason IS NOT NULL OR NOT coalesce(l.is_twin, FALSE))
     AND NOT EXISTS (SELECT 1 FROM returns AS r WHERE r.original_id = l.entry_id OR r.return_id = l.entry_id)
     AND NOT EXISTS (SELECT 1 FROM decisions AS d WHERE d.entry_id = l.entry_id AND d.verdict = 'ignore')

@@ -37,6 +37,7 @@ SELECT
         WHEN r.entry_id IS NOT NULL AND r.before + r.amount < r.expected THEN 'whole reference; less than what remained'
         WHEN r.entry_id IS NOT NULL THEN 'whole reference'
         WHEN c.entry_id IS NOT NULL AND coalesce(l.entry_status, 'BOOK') <> 'BOOK' THEN c.reason || '; pending at bank'
+        WHEN c.entry_id IS NOT NULL AND l.is_twin THEN c.reason || '; another line is alike in everything'
         WHEN c.entry_id IS NOT NULL AND n.viable > 1 THEN c.reason || ', as of ' || CAST(n.viable AS VARCHAR) || ' expectations'
         WHEN c.entry_id IS NOT NULL THEN c.reason
         ELSE 'no reference'

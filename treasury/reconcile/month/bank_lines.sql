@@ -1,6 +1,6 @@
 -- Every entry of a declared account, as matching reads it. A credit on the provider's account belongs to
 -- the virtual IBAN that it reached; a debit there, to the one it left. A detail for which the bank states
--- no amount is no line: its statement is not proved, and says so.
+-- no amount is no line: its statement is not proved, and says so. Nor is one that a later statement superseded.
 SELECT
     e.entry_id,
     e.statement_id,
@@ -11,6 +11,7 @@ SELECT
     e.currency,
     e.direction,
     e.entry_status,
+    coalesce(e.is_twin, FALSE) AS is_twin,
     e.booking_date,
     e.value_date,
     e.end_to_end_id,
@@ -37,4 +38,4 @@ LEFT JOIN (
     SELECT DISTINCT upper(replace(iban, ' ', '')) AS iban FROM virtual_bank_accounts WHERE iban IS NOT NULL
 ) AS v
     ON v.iban = upper(replace(CASE e.direction WHEN 'CRDT' THEN e.creditor_account ELSE e.debtor_account END, ' ', ''))
-WHERE e.amount > 0
+WHERE e.amount > 0 AND coalesce(e.entry_status, 'BOOK') <> 'SUPERSEDED'
