@@ -2,6 +2,7 @@
 
 WORKSPACE ?= data/workspace
 TREASURY = .venv/bin/treasury --workspace $(WORKSPACE)
+BENCH ?= reconcile lake statements sandbox sync
 ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .PHONY: help install demo test check notebook bench lock docs
@@ -11,7 +12,7 @@ help:
 	@echo "make test      all tests"
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
-	@echo "make bench     measure, in ratios"
+	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
 	@echo "make docs      write the generated pages of docs/ again"
 	@echo "make lock      write locks/ again (needs uv; UPGRADE=1 takes newer versions)"
 
@@ -40,7 +41,7 @@ check: .venv/dev.stamp
 	@.venv/bin/lint-imports
 
 bench: .venv/dev.stamp
-	@.venv/bin/python -m benchmarks.reconcile
+	@for part in $(BENCH); do echo "== $$part"; .venv/bin/python -m benchmarks.$$part || exit 1; done
 
 docs: .venv/dev.stamp
 	@.venv/bin/python tools/reference.py
