@@ -1,0 +1,70 @@
+"""The verbs for bank files: read, check, profile, and how far each account is covered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treasury import Workspace
+from treasury.cli import treasury
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
+CAMT = next(SAMPLE.glob("*.xml"))
+CSV = """Datum;Omschrijving;Bedrag;Saldo
+01-10-2026;Invoice 1;"1.234,56";"1.234,56"
+02-10-2026;Charge;-12,00;"1.222,56"
+"""
+
+
+def run(*arguments: str, given: bytes | None = None) -> Result:
+    return CliRunner().invoke(treasury, arguments, input=given, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_read_prints_every_entry_and_stores_nothing(tmp_path: Path, form: str) -> None:
+    done = run("-w", str(tmp_path), "statements", "read", str(CAMT), "--format", form)
+    assert done.exit_code == 0
+    if form == "json":
+        rows = json.loads(done.stdout)
+        assert len(rows) == 15
+        assert all(isinstance(row["amount"], str) for row in rows)
+    assert not (tmp_path / "lake").exists()
+
+
+def test_read_takes_standard_input(tmp_path: Path) -> None:
+    arguments = ("-w", str(tmp_path), "statements", "read", "-", "--format", "json")
+    done = run(*arguments, given=CAMT.read_bytes())
+    assert len(json.loads(done.stdout)) == 15
+
+
+def test_check_proves_and_exits_1_where_anything_fails(tmp_path: Path) -> None:
+    assert run("-w", str(tmp_path), "statements", "check", str(CAMT)).exit_code == 0
+    wrong = tmp_path / "wrong.xml"
+    text = CAMT.read_text("utf-8")
+    at = text.rindex("<Ntry>")
+    wrong.write_text(text[:at] + text[text.index("</Ntry>", at) + len("</Ntry>") :], "utf-8")
+    done = run("-w", str(tmp_path), "statements", "check", str(wrong))
+    assert done.exit_code == 1
+    assert "wrong.xml" in done.stdout.replace("\n", "")
+
+
+def test_profile_proposes_how_to_read_an_unknown_csv_and_shows_what_it_would_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "unknown.csv"
+    path.write_text(CSV, "utf-8")
+    done = run("-w", str(tmp_path), "statements", "profile", str(path))
+    assert done.exit_code == 0
+    assert "1,234.56" in done.stdout or "1234.56" in done.stdout
+    assert "Bedrag" in done.stdout
+
+
+def test_coverage_says_how_far_each_account_reaches(month_end: Workspace) -> None:
+    folder = str(month_end.folder)
+    done = run("-w", folder, "statements", "list", "--coverage", "--format", "json")
+    rows = {row["account"]: row for row in json.loads(done.stdout)}
+    assert set(rows) == {account.account for account in month_end.settings.accounts}
+    assert {row["covered_to"] for row in rows.values()} == {"2026-10-31"}
