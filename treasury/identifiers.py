@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_bic", "is_iban"]
+__all__ = ["is_bic", "is_iban", "plain_account"]
 
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 _BIC = re.compile(r"[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?", re.ASCII)
@@ -22,3 +22,8 @@ def is_iban(text: str) -> bool:
 def is_bic(text: str) -> bool:
     """Whether the text has the form of a BIC (ISO 9362: 8 or 11 characters)."""
     return _BIC.fullmatch(text) is not None
+
+
+def plain_account(account: str) -> str:
+    """An account number without spaces, in upper case: how accounts are compared."""
+    return account.replace(" ", "").upper()

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from treasury.calendar import Month, is_target_day
 from treasury.errors import NothingStored
+from treasury.identifiers import plain_account
 from treasury.lake import INSTANT, TEXT, Snapshot
 from treasury.reconcile.funding import FUNDING, funding_rows
 from treasury.reconcile.inputs import exact_pandas
@@ -260,7 +261,7 @@ def _asked(question: Question) -> pa.Table:
 def _accounts(accounts: tuple[BankAccount, ...]) -> pa.Table:
     return pa.table(
         {
-            "account": pa.array([plain(account.account) for account in accounts], TEXT),
+            "account": pa.array([plain_account(account.account) for account in accounts], TEXT),
             "name": pa.array([account.name for account in accounts], TEXT),
             "currency": pa.array([account.currency for account in accounts], TEXT),
             "source": pa.array([account.source for account in accounts], TEXT),
@@ -275,7 +276,7 @@ def _class_rules(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:
             name="own transfer",
             line_class="own_transfer",
             source="own_bank",
-            counterparty_account=plain(account.account),
+            counterparty_account=plain_account(account.account),
         )
         for account in accounts
         if account.source == "own_bank"
@@ -289,8 +290,3 @@ def _class_rules(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:
         ],
         schema=schema,
     )
-
-
-def plain(account: str) -> str:
-    """An account number without spaces, in upper case."""
-    return account.replace(" ", "").upper()

@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.identifiers import plain_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.words import (
@@ -21,7 +22,6 @@ from treasury.report.words import (
     count,
     day,
     outcome_word,
-    plain_account,
     short_account,
 )
 from treasury.text import clean

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from treasury.identifiers import plain_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.evidence import bank_files, fingerprints
 from treasury.report.exceptions import (
@@ -27,7 +28,6 @@ from treasury.report.words import (
     count,
     day,
     moment,
-    plain_account,
     short_account,
 )
 from treasury.text import clean

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from treasury.identifiers import plain_account
 from treasury.money import format_amount, total
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
@@ -30,7 +31,6 @@ __all__ = [
     "environment_words",
     "moment",
     "outcome_word",
-    "plain_account",
     "short_account",
     "title_words",
 ]
@@ -175,11 +175,6 @@ def outcome_word(line: Mapping[str, Any], booked: Mapping[str, date] | None = No
             return f"Matched, {reason}"
         case _:
             return OUTCOMES.get(outcome, clean(outcome))
-
-
-def plain_account(account: str) -> str:
-    """An account number without spaces, in upper case."""
-    return account.replace(" ", "").upper()
 
 
 def _contradiction(reason: str) -> str:
