@@ -15,6 +15,7 @@ from treasury.errors import InputError
 from treasury.extract.finance import FINANCE
 from treasury.extract.ramp import RAMP
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, KEPT, TEXT, TEXTS, Column, Table
+from treasury.responses import RESPONSES
 from treasury.statements import TABLES as STATEMENTS
 
 __all__ = ["COLUMNS", "GROUPS", "Group", "column_rows", "page", "table_rows"]
@@ -26,6 +27,9 @@ class Group(msgspec.Struct, frozen=True):
     name: str
     document: str
     tables: tuple[Table, ...]
+    about: str = ""
+    """What a person must know of all of them."""
+    in_lake: bool = True
 
     def section(self, column: Column) -> str:
         """Where the column's source is specified; nothing where the value is ours."""
@@ -46,6 +50,17 @@ GROUPS: Final = (
     ),
     Group("Ramp service", "Ramp Service Specification", tuple(form.table for form in RAMP)),
     Group("Bank statements", "ISO 20022 camt.052/.053/.054", tuple(STATEMENTS)),
+    Group(
+        "Answers in the journal",
+        "Finance Service Specification",
+        tuple(one.form.table for one in RESPONSES.values()),
+        about=(
+            "What was answered to creates that no endpoint reads or lists again: a row for each"
+            " record, as last answered. They are read from the journal, not from a commit of the"
+            " lake, so they stand in no history; `t.at` reads those journaled by then."
+        ),
+        in_lake=False,
+    ),
 )
 
 TYPES: Final = {
@@ -107,13 +122,14 @@ def column_rows(name: str | None = None) -> pa.Table:
             "section": group.section(column),
         }
         for group, table in wanted
-        for column in (*table.columns, *_kept(table))
+        for column in (*table.columns, *_kept(group, table))
     ]
     return pa.Table.from_pylist(rows, COLUMNS)
 
 
-def _kept(table: Table) -> Iterator[Column]:
-    names = {*table.schema.names, *(table.history_schema.names if table.records else ())}
+def _kept(group: Group, table: Table) -> Iterator[Column]:
+    stored = table.history_schema if table.records else table.schema
+    names = set(stored.names if group.in_lake else table.row_schema.names)
     return (column for column in KEPT if column.name in names)
 
 
@@ -146,11 +162,14 @@ def page() -> str:
 
 def _group(group: Group) -> str:
     tables = "\n".join(_table(group, table) for table in group.tables)
-    return f"## {group.name}\n\nSections are those of the {group.document}.\n\n{tables}"
+    about = f"{group.about}\n\n" if group.about else ""
+    return f"## {group.name}\n\n{about}Sections are those of the {group.document}.\n\n{tables}"
 
 
 def _table(group: Group, table: Table) -> str:
     kind = f"key: {', '.join(table.key)}" if table.records else "observations"
+    if not group.in_lake:
+        kind = "answers"
     rows = "".join(
         f"| `{c.name}` | {TYPES[c.type]} | {_text(c.unit)} | {_text(c.meaning)}"
         f" | {_text(group.field(c))} | {_text(_heading(group, c))} |\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -89,8 +89,19 @@ class Workspace:
         return Lake(self.folder, (*SERVICE_TABLES, *STATEMENT_TABLES))
 
     def snapshot(self) -> Snapshot:
-        """The last commit of the lake, or the records as known at this workspace's instant."""
-        return self.lake.snapshot(self._as_of)
+        """The last commit of the lake, or the records as known at this workspace's instant.
+
+        Beside it stand the journaled answers to creates that no endpoint lists again.
+        """
+        from treasury.responses import RESPONSES
+
+        snapshot = self.lake.snapshot(self._as_of)
+        return snapshot.beside({name: self._answered(name) for name in RESPONSES})
+
+    def _answered(self, name: str) -> Callable[[], pa.Table]:
+        from treasury.responses import responses
+
+        return lambda: responses(self.journal, name, self._as_of)
 
     def at(self, instant: str | datetime) -> Workspace:
         """The same workspace as it was known at `instant`; it reads and does not write."""

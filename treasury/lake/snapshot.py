@@ -52,8 +52,19 @@ class Snapshot:
         self._catalogue = catalogue
         self._opened = opened
         self._commits = commits
+        self._beside: dict[str, Callable[[], pa.Table]] = {}
+        self._brought: set[str] = set()
         self._lock = threading.Lock()
         self._shared: duckdb.DuckDBPyConnection | None = None
+
+    def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
+        """The same snapshot, with further tables for `sql` and `table`.
+
+        Each is asked for when a query first names it, so that whoever does not need it neither
+        waits for it nor meets its errors.
+        """
+        self._beside = dict(tables)
+        return self
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """A fresh connection with a view per table, per history, and the table `commits`.
@@ -77,6 +88,7 @@ class Snapshot:
         with self._lock:
             if self._shared is None:
                 self._shared = self.connection()
+            self._bring(self._shared, query)
             cursor = self._shared.cursor()
         with self._errors(), cursor:
             engine.check_reads(cursor, query, params)
@@ -84,7 +96,7 @@ class Snapshot:
 
     def table(self, name: str) -> pa.Table:
         """A whole table or history; InputError says which there are."""
-        if name != COMMITS:
+        if name != COMMITS and name not in self._beside:
             self.declared(name.removesuffix(HISTORY))
         return self.sql(f"FROM {engine.quoted(name)}")
 
@@ -99,6 +111,10 @@ class Snapshot:
 
     def declared(self, name: str) -> Table:
         """The declaration of a table; InputError says which there are."""
+        if name in self._beside:
+            raise InputError(
+                f"{name} is not kept version by version", do=f"read it whole: SELECT * FROM {name}"
+            )
         if name not in self._catalogue:
             close = difflib.get_close_matches(name, self._catalogue, 1)
             raise InputError(
@@ -133,6 +149,18 @@ class Snapshot:
         if self.commit is None or name not in self.commit.versions:
             return None
         return self._opened(name, self.commit.versions[name])
+
+    def _bring(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
+        """Add the further tables that a query may name."""
+        folded = query.casefold()
+        for name in [name for name in self._beside if name in folded]:
+            if name not in self._brought:
+                connection.register(f"{name}_given", self._beside[name]())
+                connection.execute(
+                    f"CREATE TABLE {engine.quoted(name)} AS FROM {engine.quoted(name + '_given')}"
+                )
+                connection.unregister(f"{name}_given")
+                self._brought.add(name)
 
     def _add_commits(self, connection: duckdb.DuckDBPyConnection) -> None:
         last = 0 if self.commit is None else self.commit.number

@@ -1,0 +1,171 @@
+"""What was answered to creates that nobody lists again reads like a table, from the journal."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treasury.errors import InputError, JournalError
+from treasury.journal import Actor, Entry, Journal
+from treasury.lake import AMOUNT
+from treasury.responses import RESPONSES, responses
+from treasury.workspace import Workspace
+
+ANNA = Actor("anna", "system")
+START = datetime(2026, 11, 2, 9, tzinfo=UTC)
+SESSION = "POST /accounts/{accountId}/fiat-to-crypto/payment-sessions"
+REQUEST = "POST /payment-requests"
+SETTINGS = '[workspace]\ncompany = "Test NV"\nenvironment = "sandbox"\n'
+
+ONE_SESSION = (
+    '{"id":"s-1","accountId":"a","status":"CREATED","inAmount":480.123456789012345678,'
+    '"inCurrency":"EUR","outCryptocurrency":"USDC","cancellable":true,'
+    '"createdAt":"2026-05-04T08:12:31","unknown":{"kept":1}}'
+)
+ONE_REQUEST = (
+    '{"id":"r-1","accountId":"a","amount":{"fiat":63.90,"crypto":"63.900000"},"currency":"USD",'
+    '"originalAmount":70,"status":"RESERVED","executions":[{"id":"x-1","amount":63.9,'
+    '"asset":"USDC","exchangeRate":1,"status":"PENDING"},{"id":"x-2","status":"NEW"}]}'
+)
+
+
+class Desk:
+    """A workspace whose journal has one entry an hour."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "treasury.toml").write_text(SETTINGS)
+        self.hours = 0
+        self.folder = folder
+        self.journal = Journal(folder, now=self.now)
+
+    def now(self) -> datetime:
+        return START + timedelta(hours=self.hours)
+
+    def done(self, operation: str, response: str | None, **body: Any) -> Entry:
+        self.hours += 1
+        told = {} if response is None else {"response": response}
+        subject = f"ACT-{self.hours}"
+        facts = {"operation": operation, **told, **body}
+        return self.journal.append("action.done", subject, facts, actor=ANNA)
+
+    @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.folder)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_an_answer_is_a_row_with_all_its_digits(desk: Desk) -> None:
+    desk.done(SESSION, ONE_SESSION)
+    row = desk.workspace.sql("SELECT * FROM payment_sessions").arrow.to_pylist()[0]
+    assert row["in_amount"] == Decimal("480.123456789012345678")
+    assert (row["id"], row["in_currency"], row["status"]) == ("s-1", "EUR", "CREATED")
+    assert row["created_at"] == datetime(2026, 5, 4, 8, 12, 31, tzinfo=UTC)
+    assert (row["journaled_at"], row["decided_by"]) == (START + timedelta(hours=1), "anna")
+    assert (row["action_id"], row["entry"], row["raw"]) == ("ACT-1", 1, ONE_SESSION)
+
+
+def test_both_sides_of_an_amount_and_each_execution_are_told(desk: Desk) -> None:
+    desk.done(REQUEST, ONE_REQUEST)
+    workspace = desk.workspace
+    row = workspace.table("payment_requests").arrow.to_pylist()[0]
+    assert (row["fiat_amount"], row["crypto_amount"]) == (Decimal("63.9"), Decimal("63.9"))
+    assert (row["original_fiat_amount"], row["settled_fiat_amount"]) == (Decimal(70), None)
+    steps = workspace.sql(
+        "SELECT e.id, e.amount, e.asset, r.currency, e.raw FROM payment_request_executions e"
+        " JOIN payment_requests r ON r.id = e.payment_request_id ORDER BY e.id"
+    ).arrow.to_pylist()
+    assert [(s["id"], s["amount"], s["currency"]) for s in steps] == [
+        ("x-1", Decimal("63.9"), "USD"),
+        ("x-2", None, "USD"),
+    ]
+    assert json.loads(steps[1]["raw"]) == {"id": "x-2", "status": "NEW"}
+
+
+def test_each_column_has_the_declared_type_also_where_nothing_was_answered(desk: Desk) -> None:
+    for name, response in RESPONSES.items():
+        table = desk.workspace.table(name).arrow
+        assert table.schema == response.form.table.row_schema
+        assert table.num_rows == 0
+        assert AMOUNT in table.schema.types
+        assert responses(desk.journal, name).schema == table.schema
+    assert not (desk.folder / "journal.sqlite").exists()
+
+
+def test_a_repeated_create_counts_once_as_last_answered(desk: Desk) -> None:
+    desk.done(SESSION, ONE_SESSION)
+    desk.done(SESSION, ONE_SESSION.replace("CREATED", "PENDING_PAYMENT"))
+    desk.done(SESSION, ONE_SESSION.replace("s-1", "s-2"))
+    rows = desk.workspace.sql("SELECT id, status FROM payment_sessions ORDER BY id").arrow
+    assert [tuple(row.values()) for row in rows.to_pylist()] == [
+        ("s-1", "PENDING_PAYMENT"),
+        ("s-2", "CREATED"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [None, "not JSON", "[]", '{"id":"r","amount":{"fiat":0.0000000000000000001}}', '{"amount":{}}'],
+)
+def test_an_answer_that_does_not_read_is_still_a_row(desk: Desk, response: str | None) -> None:
+    desk.done(REQUEST, response)
+    desk.done(REQUEST, response)
+    rows = desk.workspace.table("payment_requests").arrow.to_pylist()
+    assert [row["entry"] for row in rows] == [1, 2]
+    assert {(row["id"], row["fiat_amount"], row["raw"]) for row in rows} == {(None, None, response)}
+
+
+def test_only_creates_of_the_resource_count(desk: Desk) -> None:
+    desk.done("POST /ramp-requests/{id}/approve", '{"id":"p"}')
+    desk.done("GET /payment-requests", ONE_REQUEST)
+    desk.done("POST /accounts/{accountId}/payment-requests", ONE_REQUEST)
+    desk.journal.append("action.refused", "ACT", {"operation": REQUEST}, actor=ANNA)
+    assert len(desk.workspace.table("payment_requests")) == 1
+    assert len(desk.workspace.table("payment_sessions")) == 0
+
+
+def test_an_earlier_moment_knows_what_was_journaled_by_then(desk: Desk) -> None:
+    for number in (1, 2, 3):
+        desk.done(SESSION, ONE_SESSION.replace("s-1", f"s-{number}"))
+    at = desk.workspace.at(START + timedelta(hours=2))
+    assert at.table("payment_sessions").arrow["id"].to_pylist() == ["s-1", "s-2"]
+    assert at.sql("SELECT count(*) AS n FROM payment_sessions").arrow["n"].to_pylist() == [2]
+    desk.done(SESSION, ONE_SESSION.replace("s-1", "s-4"))
+    assert len(desk.workspace.table("payment_sessions")) == 4
+
+
+def test_one_snapshot_answers_the_same_whatever_is_journaled_meanwhile(desk: Desk) -> None:
+    desk.done(SESSION, ONE_SESSION)
+    snapshot = desk.workspace.snapshot()
+    assert snapshot.table("payment_sessions").num_rows == 1
+    desk.done(SESSION, ONE_SESSION.replace("s-1", "s-2"))
+    assert snapshot.table("payment_sessions").num_rows == 1
+
+
+def test_a_journal_that_does_not_read_stops_only_who_asks_for_it(desk: Desk) -> None:
+    (desk.folder / "journal.sqlite").write_text("no database, whatever its name says")
+    workspace = desk.workspace
+    assert len(workspace.sql("SELECT * FROM ramp_requests")) == 0
+    with pytest.raises(JournalError, match="cannot be used"):
+        workspace.sql("SELECT * FROM payment_sessions")
+
+
+def test_what_has_no_versions_says_so(desk: Desk) -> None:
+    with pytest.raises(InputError, match="not kept version by version"):
+        desk.workspace.changes("payment_sessions", since=START)
+
+
+def test_they_are_in_the_dictionary(desk: Desk) -> None:
+    tables = {row["table"]: row for row in desk.workspace.tables().arrow.to_pylist()}
+    assert tables["payment_sessions"]["origin"] == "Answers in the journal"
+    columns = desk.workspace.tables("payment_requests").arrow["column"].to_pylist()
+    assert columns[-1] == "raw"
+    assert "valid_from" not in columns
