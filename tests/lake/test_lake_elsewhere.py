@@ -8,13 +8,18 @@ import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 from lake_samples import (
     BALANCES,
+    EXACT,
     REQUESTS,
     balances,
     content,
@@ -25,7 +30,8 @@ from lake_samples import (
 )
 
 from treasury.errors import InputError, StorageError
-from treasury.lake import Lake, disk, lake_status
+from treasury.lake import AMOUNT, Lake, disk, lake_status
+from treasury.workspace import Workspace
 
 HERE = Path(__file__).parent
 
@@ -80,6 +86,47 @@ def test_a_commit_stands_though_its_views_could_not_be_written(lake: Lake, tmp_p
     (tmp_path / "treasury.duckdb").rmdir()
     put(lake, 6, requests(z="DONE"))
     assert (tmp_path / "treasury.duckdb").is_file()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A workspace with two wallet balances, one of which takes all 38 digits."""
+    (tmp_path / "treasury.toml").write_text('[workspace]\ncompany = "Test"\n')
+    workspace = Workspace(tmp_path)
+    table = workspace.lake.catalogue["wallet_balances"]
+    seen = [
+        {"wallet_id": "w", "asset": "USDC", "total": total, "observed_at": day(0)}
+        for total in (EXACT, Decimal("0.1"))
+    ]
+    with workspace.lake.writer("sync", day(0)) as writer:
+        writer.append(table, pa.Table.from_pylist(seen, table.row_schema))
+    return workspace
+
+
+def test_polars_takes_a_table_in_one_call_and_keeps_every_digit(workspace: Workspace) -> None:
+    frame = pl.DataFrame(workspace.table("wallet_balances"))
+    assert frame.schema["total"] == pl.Decimal(38, 18)
+    assert frame.schema["valid_from"] == pl.Datetime("us", "UTC")
+    assert set(frame["total"].to_list()) == {EXACT, Decimal("0.1")}
+    assert frame["total"].sum() == Decimal("12345678901234567890.223456789012345678")
+
+
+def test_polars_reads_the_stored_table_itself(workspace: Workspace) -> None:
+    frame = pl.read_delta(str(workspace.lake.folder / "wallet_balances"))
+    assert set(frame["total"].to_list()) == {EXACT, Decimal("0.1")}
+
+
+def test_pandas_takes_a_table_in_one_call_and_keeps_every_digit(workspace: Workspace) -> None:
+    frame = workspace.table("wallet_balances").to_pandas()
+    assert set(frame["total"]) == {EXACT, Decimal("0.1")}
+    assert not [name for name, kind in frame.dtypes.items() if kind.kind == "f"]
+
+
+def test_arrow_takes_a_table_in_one_call_and_keeps_every_digit(workspace: Workspace) -> None:
+    table = pa.table(workspace.table("wallet_balances"))
+    assert table.equals(workspace.table("wallet_balances").to_arrow())
+    assert table.schema.field("total").type == AMOUNT
+    assert pc.sum(table["total"]).as_py() == Decimal("12345678901234567890.223456789012345678")
 
 
 def test_deltas_own_reader_reads_the_committed_versions(lake: Lake) -> None:
