@@ -1,0 +1,68 @@
+"""How often the matching is right on worlds whose truth is known, kind by kind.
+
+    python -m benchmarks.matching_proof [SEEDS] [EACH]
+
+The worlds, their kinds and their ceilings are those of the tests: EACH lines (or scenes) of every
+kind in each of SEEDS worlds. The exit code is 1 where a promise of the contract is not kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+SEEDS, EACH = 20, 9
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reconcile"))
+
+from mangled import draw  # noqa: E402 - the tests' own generator, so that both measure one thing
+from mangled_figures import Figure, falls, figures, run, totals  # noqa: E402
+
+
+def measure(seeds: int, each: int) -> tuple[list[Figure], list[str]]:
+    """All kinds over all worlds, and every false match in words."""
+    found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    false: list[str] = []
+    for seed in range(1, seeds + 1):
+        world = draw(seed, each)
+        matches = run(world)
+        false += falls(world, matches)
+        for row in figures(world, matches):
+            counts = {"lines": row.lines, "matched": row.matched, "first": row.first}
+            found[row.kind, row.ceiling].update(counts)
+    rows = [Figure(kind, ceiling, **counts) for (kind, ceiling), counts in sorted(found.items())]
+    return rows, false
+
+
+def table(rows: list[Figure]) -> str:
+    """The figures as a table of text: the mix, and what was found of each kind."""
+    head = f"{'kind':44} {'ceiling':8} {'lines':>6} {'matched':>8} {'first':>6}"
+    return "\n".join(
+        [head]
+        + [
+            f"{row.kind:44} {row.ceiling:8} {row.lines:6} {row.matched:8} "
+            f"{'' if row.ceiling == 'never' else row.first:>6}"
+            for row in rows
+        ]
+    )
+
+
+def main() -> int:
+    """Print the figures."""
+    given = [int(argument) for argument in sys.argv[1:]]
+    seeds, each = given[0] if given else SEEDS, given[1] if len(given) > 1 else EACH
+    rows, false = measure(seeds, each)
+    total = totals(rows, len(false))
+    print(table(rows))
+    print(f"\n{total.lines} lines of {len({row.kind for row in rows})} kinds in {seeds} worlds")
+    print(f"false automatic matches: {total.false_matches}")
+    print(f"matched of those that can be: {total.auto_matched / total.auto:.2%} of {total.auto}")
+    print(f"right candidate first: {total.first / total.findable:.2%} of {total.findable}")
+    for words in false[:20]:
+        print("FALSE", words)
+    enough = total.auto_matched >= 0.95 * total.auto and total.first >= 0.99 * total.findable
+    return int(bool(false) or not enough)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""What a matcher made of a world whose truth is known: false matches, and how much it found.
+
+`falls` are the sentences about every line that a matcher must not have written; the figures count
+the rest, kind by kind.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from mangled_texts import Ceiling
+from mangled_world import Truth, World
+
+from treasury import match_references
+from treasury.reconcile import Matches
+
+__all__ = ["Figure", "Totals", "falls", "figures", "misnamed", "run", "totals"]
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """The lines of one kind and ceiling: how many were matched, how many right at the first look."""
+
+    kind: str
+    ceiling: Ceiling
+    lines: int
+    matched: int
+    first: int
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """The three promises of the contract as counts."""
+
+    lines: int
+    false_matches: int
+    auto: int
+    auto_matched: int
+    findable: int
+    """Lines of the classes auto and suggest."""
+    first: int
+    """Of those, the lines whose right expectation is first."""
+
+
+def run(world: World) -> Matches:
+    """The matching of a world under the standard rules."""
+    return match_references(*world.tables())
+
+
+def falls(world: World, matches: Matches) -> Iterator[str]:
+    """Each automatic match that is above its ceiling or to another expectation, in words."""
+    shares = _shares(matches)
+    for row in matches.lines.to_pylist():
+        truth = world.truths[row["entry_id"]]
+        if row["outcome"] == "matched" and not _is_right(truth, row, shares[row["entry_id"]]):
+            yield told(world, row)
+
+
+def misnamed(world: World, matches: Matches) -> Iterator[str]:
+    """Each line whose outcome is not the one that the contract names, in words."""
+    shares = _shares(matches)
+    for row in matches.lines.to_pylist():
+        truth = world.truths[row["entry_id"]]
+        is_split = truth.shares and _is_right(truth, row, shares[row["entry_id"]])
+        if truth.outcomes and row["outcome"] not in truth.outcomes and not is_split:
+            yield told(world, row)
+
+
+def told(world: World, row: dict[str, Any]) -> str:
+    """A line, its truth and what became of it, for a person who looks for the reason."""
+    line = next(line for line in world.lines if line["entry_id"] == row["entry_id"])
+    truth = world.truths[row["entry_id"]]
+    said = [line[name] for name in ("remittance", "end_to_end_id", "creditor_reference")]
+    codes = {one["expectation_id"]: one["code"] for one in world.expectations}
+    return (
+        f"{truth.kind} ({truth.ceiling}, {codes.get(truth.expectation_id or '')}): {said}"
+        f" -> {row['outcome']} {codes.get(row['expectation_id'])}: {row['reason']}"
+    )
+
+
+def figures(world: World, matches: Matches) -> list[Figure]:
+    """What was found, a row for each kind and ceiling."""
+    rows: dict[tuple[str, Ceiling], list[tuple[bool, bool]]] = defaultdict(list)
+    for row in matches.lines.to_pylist():
+        truth = world.truths[row["entry_id"]]
+        is_first = row["expectation_id"] == truth.expectation_id is not None
+        rows[truth.kind, truth.ceiling].append((row["outcome"] == "matched", is_first))
+    return [
+        Figure(kind, ceiling, len(found), sum(m for m, _ in found), sum(f for _, f in found))
+        for (kind, ceiling), found in sorted(rows.items())
+    ]
+
+
+def totals(found: Iterable[Figure], false_matches: int) -> Totals:
+    """All kinds together."""
+    rows = list(found)
+    auto = [row for row in rows if row.ceiling == "auto"]
+    findable = [row for row in rows if row.ceiling != "never"]
+    return Totals(
+        lines=sum(row.lines for row in rows),
+        false_matches=false_matches,
+        auto=sum(row.lines for row in auto),
+        auto_matched=sum(row.matched for row in auto),
+        findable=sum(row.lines for row in findable),
+        first=sum(row.first for row in findable),
+    )
+
+
+def _shares(matches: Matches) -> dict[str, dict[str, Decimal]]:
+    shares: dict[str, dict[str, Decimal]] = defaultdict(dict)
+    for row in matches.allocations.to_pylist():
+        shares[row["entry_id"]][row["expectation_id"]] = row["amount"]
+    return shares
+
+
+def _is_right(truth: Truth, row: dict[str, Any], shares: dict[str, Decimal]) -> bool:
+    if truth.shares:
+        return row["expectation_id"] is None and shares == dict(truth.shares)
+    is_alone = set(shares) <= {truth.expectation_id}
+    return truth.ceiling == "auto" and row["expectation_id"] == truth.expectation_id and is_alone

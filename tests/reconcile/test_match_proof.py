@@ -1,0 +1,123 @@
+"""The matching measured against worlds whose truth is known: no false match, and enough found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from mangled import KINDS, draw
+from mangled_figures import falls, figures, misnamed, run, totals
+from mangled_world import World
+
+from treasury import match_references
+from treasury.reconcile import Matches
+from treasury.reconcile.matching import OUTCOMES
+
+SEEDS = (1, 2, 3, 4, 5)
+
+
+WORLDS = st.builds(
+    draw,
+    st.integers(0, 2**32),
+    st.integers(1, 2),
+    st.lists(st.sampled_from(KINDS), min_size=1, max_size=25),
+)
+slow = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def proof(request: pytest.FixtureRequest) -> tuple[World, Matches]:
+    world = draw(request.param)
+    return world, run(world)
+
+
+def test_there_are_many_kinds_of_each_ceiling() -> None:
+    world = draw(0, each=1)
+    kinds = {(truth.ceiling, truth.kind) for truth in world.truths.values()}
+    count = {name: sum(ceiling == name for ceiling, _ in kinds) for name in ("auto", "suggest")}
+    assert len(KINDS) >= 25
+    assert count["auto"] >= 25
+    assert count["suggest"] >= 10
+
+
+def test_no_line_is_matched_that_must_not_be_nor_to_another(proof: tuple[World, Matches]) -> None:
+    assert list(falls(*proof)) == []
+
+
+def test_a_line_has_the_outcome_that_the_contract_names(proof: tuple[World, Matches]) -> None:
+    assert list(misnamed(*proof)) == []
+
+
+def test_enough_is_matched_and_the_right_candidate_is_first(proof: tuple[World, Matches]) -> None:
+    found = figures(*proof)
+    total = totals(found, 0)
+    missed = [row for row in found if row.ceiling != "never" and row.first < row.lines]
+    assert total.auto_matched >= 0.95 * total.auto, missed
+    assert total.first >= 0.99 * total.findable, missed
+
+
+def test_whole_references_always_match(proof: tuple[World, Matches]) -> None:
+    named = ("plain", "lower case", "without hyphens", "words before", "end-to-end id")
+    for row in figures(*proof):
+        if row.kind in named:
+            assert row.matched == row.lines, row
+
+
+@slow
+@given(WORLDS)
+def test_every_line_is_in_one_outcome_and_the_sums_tie_per_currency(world: World) -> None:
+    assume(world.lines)
+    matches = run(world)
+    amounts = {row["entry_id"]: (row["currency"], row["amount"]) for row in world.lines}
+    rows = matches.lines.to_pylist()
+    assert [row["entry_id"] for row in rows] == sorted(amounts)
+    by_outcome: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        currency, amount = amounts[row["entry_id"]]
+        by_outcome[currency, row["outcome"]] += amount
+    assert {outcome for _, outcome in by_outcome} <= set(OUTCOMES)
+    for name in {currency for currency, _ in amounts.values()}:
+        booked = sum(amount for currency, amount in amounts.values() if currency == name)
+        assert sum(by_outcome[name, outcome] for outcome in OUTCOMES) == booked
+
+
+@slow
+@given(WORLDS)
+def test_no_amount_is_allocated_twice(world: World) -> None:
+    assume(world.lines)
+    matches = run(world)
+    of_line: Counter[str] = Counter()
+    of_expectation: Counter[str] = Counter()
+    for share in matches.allocations.to_pylist():
+        assert share["amount"] > 0
+        of_line[share["entry_id"]] += share["amount"]
+        of_expectation[share["expectation_id"]] += share["amount"]
+    lines = {row["entry_id"]: row for row in world.lines}
+    assert all(total <= lines[name]["amount"] for name, total in of_line.items())
+    outcomes = {row["entry_id"]: row["outcome"] for row in matches.lines.to_pylist()}
+    assert {outcomes[name] for name in of_line} <= {"matched"}
+    states = {row["expectation_id"]: row for row in matches.expectations.to_pylist()}
+    for wanted in world.expectations:
+        if wanted["amount"] is not None:
+            shared = of_expectation[wanted["expectation_id"]]
+            assert shared <= wanted["amount"]
+            assert shared + states[wanted["expectation_id"]]["remaining"] == wanted["amount"]
+
+
+@slow
+@given(WORLDS, st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_nothing(world: World, random: Random) -> None:
+    assume(world.lines)
+    lines, expectations = world.tables()
+    first, again = run(world), match_references(_dealt(lines, random), _dealt(expectations, random))
+    for name in ("lines", "expectations", "allocations", "candidates"):
+        assert getattr(again, name).equals(getattr(first, name)), name
+
+
+def _dealt(table: pa.Table, random: Random) -> pa.Table:
+    return pc.take(table, pa.array(random.sample(range(table.num_rows), table.num_rows)))
