@@ -3,6 +3,6 @@
 from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import Entry, Head
 from treasury.journal.decisions import decisions
-from treasury.journal.store import Journal
+from treasury.journal.store import Draft, Journal
 
-__all__ = ["Actor", "Entry", "Head", "Journal", "current_actor", "decisions"]
+__all__ = ["Actor", "Draft", "Entry", "Head", "Journal", "current_actor", "decisions"]

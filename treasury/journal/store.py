@@ -1,14 +1,21 @@
-"""The journal in its database: SQLite by default, any SQLAlchemy URL; entries are only added.
+"""The journal in its database: SQLite by default, PostgreSQL by URL; entries are only added.
 
-Each call opens its own connection, so threads and processes need no arrangement: an append takes
-the database's write lock before it reads the end of the chain. SQLite keeps its rollback journal
-rather than a write-ahead log, which does not work on network folders.
+An append holds the database's write lock before it reads the end of the chain, so threads and
+processes need no arrangement. Whoever decides on what the journal says appends `after` the head
+that was read: if anything was written in between, nothing is appended, and it is read again.
+
+SQLite keeps a rollback journal rather than a write-ahead log, which does not work on network
+folders; the file of it is kept from one append to the next, for making it anew costs more than the
+entry.
 """
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,59 +23,39 @@ from typing import Any, Final
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.pool import NullPool
 
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal.actor import Actor
 from treasury.journal.chain import FIRST, Entry, Head, canonical, entry_hash, unbroken
+from treasury.journal.schema import bring_up_to_date, entries, is_present
 
-__all__ = ["Journal"]
+__all__ = ["Draft", "Journal"]
 
 FILE_NAME: Final = "journal.sqlite"
-SCHEMA_VERSION: Final = 1
 WAIT_SECONDS: Final = 10
 _ATTEMPTS: Final = 5
 _WRITES: Final = "treasury_writes"
-
-_metadata = sa.MetaData()
-_schema = sa.Table("journal_schema", _metadata, sa.Column("version", sa.Integer, primary_key=True))
-_entries = sa.Table(
-    "entries",
-    _metadata,
-    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("at", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False, index=True),
-    sa.Column("subject", sa.Text, nullable=False, index=True),
-    sa.Column("actor", sa.Text, nullable=False),
-    sa.Column("actor_source", sa.Text, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Column("nonce", sa.Text, unique=True),
-    sa.Column("prev_hash", sa.Text, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
-)
-_APPEND_ONLY: Final = tuple(
-    # Against an accident; against intent there is the chain.
-    f"CREATE TRIGGER IF NOT EXISTS entries_no_{verb} BEFORE {verb} ON entries"
-    " BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END"
-    for verb in ("update", "delete")
-)
+_LAST: Final = sa.select(entries.c.seq, entries.c.hash).order_by(entries.c.seq.desc()).limit(1)
 
 
-class _Draft(msgspec.Struct, frozen=True):
-    """An entry before it has its place in the chain."""
+class Draft(msgspec.Struct, frozen=True):
+    """An entry before it has its place in the chain; `body` is anything msgspec can write."""
 
     kind: str
     subject: str
-    body: str
+    body: object
     actor: Actor
-    nonce: str | None
+    nonce: str | None = None
 
 
 class Journal:
     """People's decisions, in the order they were taken; `place` is a workspace folder or a URL."""
 
     def __init__(
-        self, place: Path | str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        place: Path | str | sa.URL,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         url = f"sqlite:///{place / FILE_NAME}" if isinstance(place, Path) else place
         try:
@@ -76,11 +63,14 @@ class Journal:
         except (sa.exc.ArgumentError, ImportError) as error:
             raise JournalError(
                 f"the journal's address cannot be used: {type(error).__name__}",
-                do="write it as sqlite:///PATH or postgresql+psycopg://HOST/DATABASE",
+                do="write it as sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE; the"
+                " second needs pip install 'treasury[postgresql]'",
             ) from None
         self._now = now
         self._ready = False
         self._lock = threading.Lock()
+        self._opened: tuple[int, ...] = ()
+        weakref.finalize(self, self._engine.dispose)
 
     def append(
         self, kind: str, subject: str, body: object, *, actor: Actor, nonce: str | None = None
@@ -90,11 +80,23 @@ class Journal:
         A nonce is good for one entry: ActionRefused says that this was already decided. Raises
         JournalError where the database cannot be written.
         """
-        draft = _Draft(kind, subject, canonical(body), actor, nonce)
+        added = self.extend([Draft(kind, subject, body, actor, nonce)])
+        assert added is not None
+        return added[0]
+
+    def extend(self, drafts: Sequence[Draft], *, after: Head | None = None) -> list[Entry] | None:
+        """Add entries, all of them or none; None where the chain no longer ends at `after`.
+
+        Raises what `append` raises.
+        """
+        bodies = [canonical(draft.body) for draft in drafts]
         for _ in range(_ATTEMPTS):
             try:
                 with self._connected(writing=True) as connection:
-                    return self._add(connection, draft)
+                    head = _head(connection)
+                    if after is not None and head != after:
+                        return None
+                    return self._add(connection, head, drafts, bodies)
             except sa.exc.IntegrityError:
                 # Another process took the number (where the database has no lock to wait for) or
                 # the nonce: the next round tells which.
@@ -103,21 +105,25 @@ class Journal:
             "the journal is being written to by others all the time", do="run this again"
         )
 
-    def entries(self, kind: str | None = None, subject: str | None = None) -> list[Entry]:
-        """The entries in order; `kind` may end in a dot for all that begin with it (`match.`)."""
-        query = sa.select(_entries).order_by(_entries.c.seq)
+    def entries(
+        self, kind: str | None = None, subject: str | None = None, *, since: int = 0
+    ) -> list[Entry]:
+        """The entries in order, those after number `since`.
+
+        `kind` may end in a dot for all that begin with it (`match.`).
+        """
+        query = sa.select(entries).where(entries.c.seq > since).order_by(entries.c.seq)
         if kind is not None:
-            is_kind = _entries.c.kind == kind
-            begins = _entries.c.kind.startswith(kind, autoescape=True)
+            is_kind = entries.c.kind == kind
+            begins = entries.c.kind.startswith(kind, autoescape=True)
             query = query.where(begins if kind.endswith(".") else is_kind)
         if subject is not None:
-            query = query.where(_entries.c.subject == subject)
+            query = query.where(entries.c.subject == subject)
         return [_entry(row) for row in self._rows(query)]
 
     def head(self) -> Head:
         """The end of the chain; `Head(0, …)` while it is empty."""
-        query = sa.select(_entries).order_by(_entries.c.seq.desc()).limit(1)
-        rows = self._rows(query)
+        rows = self._rows(_LAST)
         return Head(rows[0]["seq"], rows[0]["hash"]) if rows else Head(0, FIRST)
 
     def verify(self, noted: Head | None = None) -> Head:
@@ -127,7 +133,7 @@ class Journal:
         """
         head = Head(0, FIRST)
         hashes = {0: FIRST}
-        for row in self._rows(sa.select(_entries).order_by(_entries.c.seq)):
+        for row in self._rows(sa.select(entries).order_by(entries.c.seq)):
             head = unbroken(row, head)
             hashes[head.seq] = head.hash
         if noted is not None and hashes.get(noted.seq) != noted.hash:
@@ -137,25 +143,32 @@ class Journal:
             )
         return head
 
-    def _add(self, connection: sa.Connection, draft: _Draft) -> Entry:
-        _refuse_seen(connection, draft.nonce)
-        last = connection.execute(
-            sa.select(_entries).order_by(_entries.c.seq.desc()).limit(1)
-        ).one_or_none()
-        row: dict[str, Any] = {
-            "seq": 1 if last is None else last.seq + 1,
-            "at": self._now().astimezone(UTC).isoformat(),
-            "kind": draft.kind,
-            "subject": draft.subject,
-            "actor": draft.actor.name,
-            "actor_source": draft.actor.source,
-            "body": draft.body,
-            "nonce": draft.nonce,
-            "prev_hash": FIRST if last is None else last.hash,
-        }
-        row["hash"] = entry_hash(**row)
-        connection.execute(sa.insert(_entries).values(row))
-        return _entry(row)
+    def close(self) -> None:
+        """Close the connections; the next call opens them again."""
+        self._engine.dispose()
+
+    def _add(
+        self, connection: sa.Connection, head: Head, drafts: Sequence[Draft], bodies: list[str]
+    ) -> list[Entry]:
+        rows: list[dict[str, Any]] = []
+        for draft, body in zip(drafts, bodies, strict=True):
+            _refuse_seen(connection, draft.nonce)
+            row: dict[str, Any] = {
+                "seq": head.seq + 1,
+                "at": self._now().astimezone(UTC).isoformat(),
+                "kind": draft.kind,
+                "subject": draft.subject,
+                "actor": draft.actor.name,
+                "actor_source": draft.actor.source,
+                "body": body,
+                "nonce": draft.nonce,
+                "prev_hash": head.hash,
+            }
+            row["hash"] = entry_hash(**row)
+            connection.execute(sa.insert(entries), row)
+            rows.append(row)
+            head = Head(row["seq"], row["hash"])
+        return [_entry(row) for row in rows]
 
     def _rows(self, query: sa.Select[Any]) -> list[dict[str, Any]]:
         if not self._ready and not _may_exist(self._engine.url):
@@ -166,6 +179,7 @@ class Journal:
     @contextmanager
     def _connected(self, *, writing: bool) -> Iterator[sa.Connection]:
         try:
+            self._reopen_if_elsewhere()
             self._prepare()
             with self._transaction(writing=writing) as connection:
                 yield connection
@@ -179,7 +193,22 @@ class Journal:
         options = {_WRITES: writing}
         connected = self._engine.connect().execution_options(**options)
         with connected as connection, connection.begin():
+            if writing and self._ready and connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("LOCK TABLE entries IN EXCLUSIVE MODE")
             yield connection
+
+    def _reopen_if_elsewhere(self) -> None:
+        """Let go of connections that a parent process opened, or to a file that was replaced."""
+        place = self._engine.url.database if self._engine.dialect.name == "sqlite" else None
+        try:
+            found = os.stat(place) if place else None
+        except OSError:
+            found = None
+        opened = (os.getpid(), *((found.st_dev, found.st_ino) if found else ()))
+        with self._lock:
+            if opened != self._opened:
+                self._engine.dispose(close=opened[:1] == self._opened[:1])
+                self._opened, self._ready = opened, False
 
     def _prepare(self) -> None:
         """Make the tables where there are none; refuse those of a newer version."""
@@ -189,32 +218,23 @@ class Journal:
             database = self._engine.url.database
             if self._engine.dialect.name == "sqlite" and database:
                 Path(database).parent.mkdir(parents=True, exist_ok=True)
-            with self._transaction(writing=True) as connection:
-                found = _make_tables(connection)
-            if found > SCHEMA_VERSION:
-                raise JournalError(
-                    f"the journal was written by a newer version of treasury (schema {found})",
-                    do="update treasury; nothing was changed",
-                )
+            with self._transaction(writing=False) as connection:
+                present = is_present(connection)
+            if not present:
+                with self._transaction(writing=True) as connection:
+                    bring_up_to_date(connection)
             self._ready = True
 
 
-def _make_tables(connection: sa.Connection) -> int:
-    """The schema's version, after making what was not there."""
-    _metadata.create_all(connection)
-    if connection.dialect.name == "sqlite":
-        for trigger in _APPEND_ONLY:
-            connection.exec_driver_sql(trigger)
-    found = connection.execute(sa.select(_schema.c.version)).scalar()
-    if found is None:
-        connection.execute(sa.insert(_schema).values(version=SCHEMA_VERSION))
-    return SCHEMA_VERSION if found is None else int(found)
+def _head(connection: sa.Connection) -> Head:
+    last = connection.execute(_LAST).one_or_none()
+    return Head(0, FIRST) if last is None else Head(last.seq, last.hash)
 
 
 def _refuse_seen(connection: sa.Connection, nonce: str | None) -> None:
     if nonce is None:
         return
-    seen = connection.execute(sa.select(_entries).where(_entries.c.nonce == nonce)).one_or_none()
+    seen = connection.execute(sa.select(entries).where(entries.c.nonce == nonce)).one_or_none()
     if seen is not None:
         raise ActionRefused(
             f"already decided: {seen.kind} for {seen.subject} by {seen.actor} at {seen.at}",
@@ -236,23 +256,32 @@ def _entry(row: dict[str, Any]) -> Entry:
     )
 
 
-def _engine(url: str) -> sa.Engine:
+def _engine(url: str | sa.URL) -> sa.Engine:
     parsed = sa.make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return sa.create_engine(parsed, poolclass=NullPool)
-    engine = sa.create_engine(parsed, poolclass=NullPool, connect_args={"timeout": WAIT_SECONDS})
-    sa.event.listen(engine, "connect", _leave_transactions_to_us)
+        engine = sa.create_engine(parsed, pool_pre_ping=True)
+        sa.event.listen(engine, "begin", _wait_at_most)
+        return engine
+    engine = sa.create_engine(parsed, connect_args={"timeout": WAIT_SECONDS})
+    sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin)
     return engine
 
 
-def _leave_transactions_to_us(connection: Any, _: object) -> None:
-    connection.isolation_level = None
+def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # the transactions are ours
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA journal_mode = PERSIST").close()
 
 
 def _begin(connection: sa.Connection) -> None:
     writing = connection.get_execution_options().get(_WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _wait_at_most(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
 
 
 def _may_exist(url: sa.URL) -> bool:
@@ -265,12 +294,12 @@ def _may_exist(url: sa.URL) -> bool:
 def _failure(url: sa.URL, error: Exception) -> JournalError:
     place = url.database if url.get_backend_name() == "sqlite" else url.host
     text = str(getattr(error, "orig", None) or error)
-    if "locked" in text:
+    if "locked" in text or "lock timeout" in text:
         return JournalError(
             f"the journal {place} is locked: another process has been writing for {WAIT_SECONDS} s",
             do="wait until it has finished, then run this again; nothing was journaled",
         )
     return JournalError(
-        f"the journal {place} cannot be used: {text}",
+        f"the journal {place} cannot be used: {' '.join(text.split())}",
         do="check that it may be written to and is a journal; nothing was journaled",
     )

@@ -1,0 +1,133 @@
+"""The journal's tables, and the steps that bring an older journal to the present form.
+
+A step only ever adds. It runs in one transaction that ends by counting: a journal whose rows or
+whose last hash are not what they were before is rolled back and said so. Append-only is held by
+triggers in the database, against an accident; against intent there is the chain.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import sqlalchemy as sa
+
+from treasury.errors import JournalError
+
+__all__ = ["SCHEMA_VERSION", "bring_up_to_date", "entries", "is_present", "schema_version"]
+
+_metadata = sa.MetaData()
+_schema = sa.Table("journal_schema", _metadata, sa.Column("version", sa.Integer, primary_key=True))
+entries = sa.Table(
+    "entries",
+    _metadata,
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False, index=True),
+    sa.Column("subject", sa.Text, nullable=False, index=True),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("actor_source", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("nonce", sa.Text, unique=True),
+    sa.Column("prev_hash", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+)
+
+_SQLITE_1: Final = (
+    """
+    CREATE TRIGGER IF NOT EXISTS entries_no_update BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END
+    """,
+    """
+    CREATE TRIGGER IF NOT EXISTS entries_no_delete BEFORE DELETE ON entries
+    BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END
+    """,
+)
+_SQLITE_2: Final = (
+    # INSERT OR REPLACE takes a row away without asking the trigger on DELETE.
+    """
+    CREATE TRIGGER IF NOT EXISTS entries_in_order BEFORE INSERT ON entries
+    WHEN NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM entries)
+        OR EXISTS (SELECT 1 FROM entries WHERE nonce = NEW.nonce)
+    BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END
+    """,
+)
+_POSTGRESQL_2: Final = (
+    """
+    CREATE OR REPLACE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'the journal is append-only'; END $$
+    """,
+    """
+    CREATE OR REPLACE FUNCTION entries_follow() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM entries) THEN
+            RAISE EXCEPTION 'the journal is append-only';
+        END IF;
+        RETURN NEW;
+    END $$
+    """,
+    """
+    CREATE OR REPLACE TRIGGER entries_no_change BEFORE UPDATE OR DELETE ON entries
+    FOR EACH ROW EXECUTE FUNCTION entries_stay()
+    """,
+    """
+    CREATE OR REPLACE TRIGGER entries_no_truncate BEFORE TRUNCATE ON entries
+    FOR EACH STATEMENT EXECUTE FUNCTION entries_stay()
+    """,
+    """
+    CREATE OR REPLACE TRIGGER entries_in_order BEFORE INSERT ON entries
+    FOR EACH ROW EXECUTE FUNCTION entries_follow()
+    """,
+)
+
+STEPS: Final[tuple[dict[str, tuple[str, ...]], ...]] = (
+    {"sqlite": _SQLITE_1},  # to version 1: the tables, which are made beforehand, stay as written
+    {"sqlite": _SQLITE_2, "postgresql": _POSTGRESQL_2},  # to version 2: and in their order
+)
+"""What each version adds, by database; the first is what an empty database is given."""
+
+SCHEMA_VERSION: Final = len(STEPS)
+
+
+def schema_version(connection: sa.Connection) -> int:
+    """The version of the journal in this database; 0 where there is none."""
+    if not sa.inspect(connection).has_table(_schema.name):
+        return 0
+    return int(connection.execute(sa.select(_schema.c.version)).scalar() or 0)
+
+
+def is_present(connection: sa.Connection) -> bool:
+    """Whether the journal has the present form; JournalError where a newer treasury wrote it."""
+    found = schema_version(connection)
+    if found > SCHEMA_VERSION:
+        raise JournalError(
+            f"the journal was written by a newer version of treasury (schema {found})",
+            do="update treasury; nothing was changed",
+        )
+    return found == SCHEMA_VERSION
+
+
+def bring_up_to_date(connection: sa.Connection) -> None:
+    """Make what is not there, in this transaction; JournalError where a row would be lost."""
+    _metadata.create_all(connection)
+    if is_present(connection):  # another process was quicker
+        return
+    before = _end(connection)
+    for step in STEPS[schema_version(connection) :]:
+        for statement in step.get(connection.dialect.name, ()):
+            connection.exec_driver_sql(statement)
+    connection.execute(sa.delete(_schema))
+    connection.execute(sa.insert(_schema).values(version=SCHEMA_VERSION))
+    if _end(connection) != before:
+        raise JournalError(
+            "bringing the journal to the present form would have lost an entry",
+            do="nothing was changed; keep a copy of the journal, then report this",
+        )
+
+
+def _end(connection: sa.Connection) -> tuple[int, int | None, str | None]:
+    """How many entries there are, the last number and the last hash."""
+    count = connection.execute(sa.select(sa.func.count()).select_from(entries)).scalar()
+    last = connection.execute(
+        sa.select(entries.c.seq, entries.c.hash).order_by(entries.c.seq.desc()).limit(1)
+    ).one_or_none()
+    return (count or 0, None, None) if last is None else (count or 0, last.seq, last.hash)
