@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from treasury.journal import Actor, Journal, decisions
+from treasury.journal import Actor, Draft, Journal, decisions
+from treasury.journal.decisions import request_marks, standing
+from treasury.journal.periods import rules_in_force
+from treasury.journal.turns import append_next, read_decided
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
@@ -44,3 +47,89 @@ def test_no_journal_means_no_decisions(tmp_path: Path) -> None:
     table = decisions(Journal(tmp_path / "none"))
     assert table.num_rows == 0
     assert "verdict" in table.column_names
+
+
+def test_an_undo_that_names_its_decision_lets_the_one_before_stand_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, now=lambda: NOON)
+    decide(journal, "reject", "line-1", "pay-1", "anna")
+    earlier = decisions(journal)
+    decide(journal, "accept", "line-1", "pay-2", "bert")
+    body = {"entry_id": "line-1", "expectation_id": "pay-2", "undoes": 2}
+    journal.append("match.undo", "line-1", body, actor=Actor("anna", "environment"))
+    assert decisions(journal).equals(earlier)
+
+
+def test_a_line_accepted_for_several_expectations_has_a_row_for_each(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    body = {"entry_id": "line-1", "expectation_id": None, "expectation_ids": ["pay-1", "pay-2"]}
+    journal.append("match.accept", "line-1", body, actor=Actor("anna", "environment"))
+    assert decisions(journal)["expectation_id"].to_pylist() == ["pay-1", "pay-2"]
+
+
+def test_handing_a_line_on_is_no_verdict(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    body = {"entry_id": "line-1", "expectation_id": None, "to": "bert", "reason": ""}
+    journal.append("match.assign", "line-1", body, actor=Actor("anna", "environment"))
+    assert decisions(journal).num_rows == 0
+    assert [one.to for one in standing(journal.entries())] == ["bert"]
+
+
+def test_what_was_decided_later_is_not_known_earlier(tmp_path: Path) -> None:
+    clock = iter([NOON, NOON + timedelta(hours=1), NOON + timedelta(hours=2)])
+    journal = Journal(tmp_path, now=lambda: next(clock))
+    decide(journal, "ignore", "line-1", None, "anna")
+    decide(journal, "undo", "line-1", None, "anna")
+    decide(journal, "ignore", "line-2", None, "anna")
+
+    def ignored(hours: int) -> list[str]:
+        return decisions(journal, until=NOON + timedelta(hours=hours))["entry_id"].to_pylist()
+
+    assert [ignored(hours) for hours in (-1, 0, 1, 2)] == [[], ["line-1"], [], ["line-2"]]
+
+
+def test_the_last_remark_on_a_request_stands_until_it_is_undone(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, now=lambda: NOON)
+    anna = Actor("anna", "environment")
+    journal.append("request.marked_sent", "pay-1", {"reason": "by phone"}, actor=anna)
+    journal.append("request.will_not_fund", "pay-2", {"reason": "order fell through"}, actor=anna)
+    journal.append("request.undo", "pay-1", {"reason": "wrong one"}, actor=anna)
+    assert request_marks(journal).to_pylist() == [
+        {
+            "request_id": "pay-2",
+            "mark": "will_not_fund",
+            "reason": "order fell through",
+            "marked_by": "anna",
+            "marked_at": NOON,
+        }
+    ]
+
+
+def test_of_two_decisions_on_the_same_state_the_second_is_turned_away(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    anna, bert = Actor("anna", "environment"), Actor("bert", "environment")
+    first, second = read_decided(journal), read_decided(Journal(tmp_path))
+    journal.append("action.sending", "pay-9", {}, actor=bert)
+    assert append_next(journal, first, [Draft("match.ignore", "line-1", {}, anna)])
+    assert append_next(journal, second, [Draft("match.ignore", "line-1", {}, bert)]) is None
+    assert append_next(journal, read_decided(journal), [Draft("match.undo", "line-1", {}, bert)])
+
+
+def test_rules_before_the_first_that_were_saved_are_those_they_replaced(tmp_path: Path) -> None:
+    clock = iter([NOON, NOON + timedelta(days=1)])
+    journal = Journal(tmp_path, now=lambda: next(clock))
+    anna = Actor("anna", "environment")
+    for number in (1, 2):
+        body = {
+            "content": {"n": number},
+            "before": {"n": number - 1},
+            "before_hash": f"h{number - 1}",
+        }
+        journal.append("rules.saved", f"h{number}", body, actor=anna)
+
+    def in_force(days: int) -> tuple[object, str]:
+        found = rules_in_force(journal.entries(), NOON + timedelta(days=days))
+        assert found is not None
+        return found.content["n"], found.hash
+
+    assert [in_force(days) for days in (-1, 0, 1)] == [(0, "h0"), (1, "h1"), (2, "h2")]
+    assert rules_in_force([]) is None

@@ -1,18 +1,33 @@
-"""What people decided about matches, as the table that the matching takes.
+"""What people decided about bank lines and requests, folded from the journal's entries.
 
-`match.accept`, `match.reject` and `match.ignore` close a pair of a bank line and an expectation;
-`match.undo` opens it again. The latest word on a pair counts.
+`match.accept`, `match.reject` and `match.ignore` are verdicts on a bank line, `match.assign` hands
+it to a colleague, `match.undo` takes the last of them back, so that what stood before stands again.
+`request.marked_sent` and `request.will_not_fund` are remarks on a ramp request, which prove nothing.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 
+from treasury.journal.chain import Entry
 from treasury.journal.store import Journal
 
-__all__ = ["DECISIONS", "decisions"]
+__all__ = [
+    "DECISIONS",
+    "REQUEST_MARKS",
+    "Decision",
+    "Mark",
+    "decision_table",
+    "decisions",
+    "request_marks",
+    "standing",
+    "standing_marks",
+]
 
 DECISIONS: Final = pa.schema(
     [
@@ -24,26 +39,159 @@ DECISIONS: Final = pa.schema(
         ("decided_at", pa.timestamp("us", tz="UTC")),
     ]
 )
+REQUEST_MARKS: Final = pa.schema(
+    [
+        ("request_id", pa.string()),
+        ("mark", pa.string()),
+        ("reason", pa.string()),
+        ("marked_by", pa.string()),
+        ("marked_at", pa.timestamp("us", tz="UTC")),
+    ]
+)
 
-_KIND: Final = "match."
+MATCH: Final = "match."
+REQUEST: Final = "request."
+VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
 
 
-def decisions(journal: Journal) -> pa.Table:
-    """The decision that stands for each bank line and expectation, by line then expectation."""
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that stands. `expectations` is empty for a line that is closed or handed on.
+
+    `facts` are those of the line and of each expectation as its maker saw them; `seq` is its place
+    in the journal, None while it is only planned.
+    """
+
+    seq: int | None
+    verb: str
+    entry_id: str
+    expectations: tuple[str, ...]
+    reason: str
+    to: str
+    facts: dict[str, Any]
+    by: str
+    at: datetime
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """A remark on a ramp request that stands: `marked_sent` or `will_not_fund`."""
+
+    seq: int | None
+    mark: str
+    request_id: str
+    reason: str
+    by: str
+    at: datetime
+
+
+def standing(entries: Iterable[Entry]) -> list[Decision]:
+    """The decisions that stand, in the order they were taken; entries of other kinds are passed."""
+    stand: dict[int, Decision] = {}
+    for entry in entries:
+        if not entry.kind.startswith(MATCH):
+            continue
+        decision = _decision(entry)
+        if decision.verb == _UNDO:
+            stand.pop(_undone(entry, decision, stand), None)
+        else:
+            stand[entry.seq] = decision
+    return list(stand.values())
+
+
+def decisions(journal: Journal, *, until: datetime | None = None) -> pa.Table:
+    """The verdict that stands for each bank line and expectation, by line then expectation.
+
+    `until` leaves out what was decided later.
+    """
+    return decision_table(standing(_known(journal, MATCH, until)))
+
+
+def decision_table(stand: Iterable[Decision]) -> pa.Table:
+    """The verdicts among these decisions as the table that the matching takes; the latest counts."""
     latest: dict[tuple[str, str], dict[str, object]] = {}
-    for entry in journal.entries(_KIND):
-        line, expectation = entry.body.get("entry_id"), entry.body.get("expectation_id")
-        pair = (line or entry.subject, expectation or "")
-        latest.pop(pair, None)
-        verdict = entry.kind.removeprefix(_KIND)
-        if verdict != _UNDO:
-            latest[pair] = {
-                "entry_id": pair[0],
+    for decision in stand:
+        if decision.verb not in VERDICTS:
+            continue
+        for expectation in decision.expectations or (None,):
+            latest[decision.entry_id, expectation or ""] = {
+                "entry_id": decision.entry_id,
                 "expectation_id": expectation,
-                "verdict": verdict,
-                "reason": entry.body.get("reason"),
-                "decided_by": entry.actor.name,
-                "decided_at": entry.at,
+                "verdict": decision.verb,
+                "reason": decision.reason,
+                "decided_by": decision.by,
+                "decided_at": decision.at,
             }
     return pa.Table.from_pylist([latest[pair] for pair in sorted(latest)], schema=DECISIONS)
+
+
+def standing_marks(entries: Iterable[Entry]) -> dict[str, Mark]:
+    """The remark that stands on each request, by the request's id."""
+    stand: dict[str, list[Mark]] = {}
+    for entry in entries:
+        if not entry.kind.startswith(REQUEST):
+            continue
+        marks = stand.setdefault(entry.subject, [])
+        word = entry.kind.removeprefix(REQUEST)
+        if word != _UNDO:
+            marks.append(_mark(entry, word))
+        elif marks:
+            marks.pop()
+    return {request: marks[-1] for request, marks in stand.items() if marks}
+
+
+def request_marks(journal: Journal, *, until: datetime | None = None) -> pa.Table:
+    """The remark that stands on each ramp request, by request; shown apart, and no evidence."""
+    marks = standing_marks(_known(journal, REQUEST, until))
+    rows = [
+        {
+            "request_id": request,
+            "mark": mark.mark,
+            "reason": mark.reason,
+            "marked_by": mark.by,
+            "marked_at": mark.at,
+        }
+        for request, mark in sorted(marks.items())
+    ]
+    return pa.Table.from_pylist(rows, schema=REQUEST_MARKS)
+
+
+def _known(journal: Journal, kind: str, until: datetime | None) -> list[Entry]:
+    return [entry for entry in journal.entries(kind) if until is None or entry.at <= until]
+
+
+def _decision(entry: Entry) -> Decision:
+    body = entry.body
+    one = body.get("expectation_id")
+    several = body.get("expectation_ids") or ([] if one is None else [one])
+    return Decision(
+        seq=entry.seq,
+        verb=entry.kind.removeprefix(MATCH),
+        entry_id=body.get("entry_id") or entry.subject,
+        expectations=tuple(several),
+        reason=body.get("reason") or "",
+        to=body.get("to") or "",
+        facts=body.get("facts") or {},
+        by=entry.actor.name,
+        at=entry.at,
+    )
+
+
+def _undone(entry: Entry, undo: Decision, stand: dict[int, Decision]) -> int:
+    """Which decision is taken back: the one that is named, else the last on that pair."""
+    named = entry.body.get("undoes")
+    if named is not None:
+        return int(named)
+    pair = (undo.entry_id, undo.expectations)
+    same = [seq for seq, one in stand.items() if (one.entry_id, one.expectations) == pair]
+    return max(same, default=0)
+
+
+def _mark(entry: Entry, word: str) -> Mark:
+    return Mark(
+        seq=entry.seq,
+        mark=word,
+        request_id=entry.subject,
+        reason=entry.body.get("reason") or "",
+        by=entry.actor.name,
+        at=entry.at,
+    )
