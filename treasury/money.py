@@ -22,8 +22,10 @@ __all__ = [
     "exponent",
     "fee_of",
     "format_amount",
+    "implied_rate",
     "net_crypto",
     "parse_amount",
+    "product",
     "quantize",
     "total",
 ]
@@ -120,6 +122,18 @@ def net_crypto(fiat_gross: Decimal, fee: Decimal, rate: Decimal, asset: str) -> 
 def convert(crypto: Decimal, rate: Decimal, currency: str) -> Decimal:
     """Fiat gross of an off-ramp: crypto x rate, where rate is fiat per crypto."""
     return quantize(_WIDE.multiply(crypto, rate), currency)
+
+
+def implied_rate(fiat: Decimal, coins: Decimal) -> Decimal | None:
+    """Fiat per coin, fee and all, at eight decimals; None where `coins` is zero."""
+    if coins == 0:
+        return None
+    return _WIDE.divide(fiat, coins).quantize(Decimal("1e-8"), context=_WIDE)
+
+
+def product(amount: Decimal, factor: Decimal) -> Decimal:
+    """The amount times a rate or a share, unrounded: for comparing, never for booking."""
+    return _WIDE.multiply(amount, factor)
 
 
 def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:

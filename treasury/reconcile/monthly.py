@@ -22,7 +22,7 @@ from treasury.errors import NothingStored
 from treasury.identifiers import plain_account
 from treasury.lake import INSTANT, TEXT, Snapshot
 from treasury.reconcile.funding import FUNDING, funding_rows
-from treasury.reconcile.inputs import exact_pandas
+from treasury.reconcile.inputs import Field, exact_pandas, read_table
 from treasury.reconcile.matching import (
     OUTCOME_STEPS,
     OUTCOMES,
@@ -57,11 +57,20 @@ STEPS: tuple[Step, ...] = (
             "month_statements",
             "account_balances",
             "statement_proofs",
+            "deciders",
             "every_line",
             "month_lines",
             "earlier_lines",
             "virtual_account_credits",
             "evidence",
+            "settled_transfers",
+            "wallet_moves",
+            "balance_levels",
+            "conversion_intervals",
+            "conversion_accounts",
+            "conversion_credits",
+            "recorded_rates",
+            "provider_coverage",
             "funding_lines",
             "funding",
             "in_transit",
@@ -71,6 +80,13 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
 )
+DECIDED = (
+    Field("entry_id", TEXT),
+    Field("verdict", TEXT),
+    Field("decided_by", TEXT),
+    Field("decided_at", INSTANT),
+)
+"""Who decided, beside what the matching reads of a decision."""
 ANSWERS = (
     "statement_proofs",
     "month_lines",
@@ -210,6 +226,7 @@ def _answered(
                 "declared_accounts": _accounts(question.accounts),
                 "class_rules": _class_rules(question.rules, question.accounts),
                 "decisions": read_decisions(decisions),
+                "decided": read_table(decisions, DECIDED, what="decisions"),
                 "asked": _asked(question),
                 **rule_tables(question.rules),
             },

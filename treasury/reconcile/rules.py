@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
@@ -96,6 +97,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Their clock for a virtual-account credit without its reference: clock hours."""
     late_target_days: int = 2
     """From due, a payment is late for this many TARGET days, then missing."""
+    conversion_band: Decimal = Decimal(2)
+    """Per cent by which the rate that a conversion implies may lie outside the recorded rates."""
+    one_to_one: tuple[str, ...] = ("EUR/EURC",)
+    """Conversions at exactly one to one: no band, and so no room for a fee."""
     classes: tuple[ClassRule, ...] = ()
     """The company's own rules for what is other business; the first that a line meets counts."""
     standard_classes: tuple[ClassRule, ...] = STANDARD_CLASSES
@@ -110,7 +115,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def load_rules(path: Path) -> Rules:
     """Read rules from a TOML file; SettingsError names the file and the key that is wrong."""
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Rules)
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8"), parse_float=Decimal), Rules)
     except FileNotFoundError:
         raise SettingsError(f"{path} does not exist", do="write it, or name another file") from None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

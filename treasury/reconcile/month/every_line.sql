@@ -1,4 +1,4 @@
--- Every booked bank line with its one outcome.
+-- Every booked bank line with its one outcome, and who decided about it where somebody did.
 SELECT
     l.entry_id,
     l.booking_date,
@@ -23,9 +23,13 @@ SELECT
     l.counterparty_account,
     l.remittance,
     l.file_name,
-    l.position
+    l.position,
+    d.decided_by,
+    d.decided_at,
+    coalesce(substr(l.bank_transaction_code, 1, 9) IN ('PMNT/IRCT', 'PMNT/RRCT'), FALSE) AS is_instant
 FROM bank_lines AS l
 JOIN outcomes AS o ON o.entry_id = l.entry_id
 LEFT JOIN line_classes AS k ON k.entry_id = l.entry_id
 LEFT JOIN expectations AS e ON e.expectation_id = o.expectation_id
+LEFT JOIN deciders AS d ON d.entry_id = l.entry_id
 WHERE coalesce(l.entry_status, 'BOOK') = 'BOOK'

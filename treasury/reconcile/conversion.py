@@ -1,0 +1,523 @@
+"""Euros that became coins unseen: proved by what balances moved between two observations.
+
+No endpoint lists a conversion. What a balance moved beyond the known transfers is what was
+converted; the credits that must, or may, have been in it follow from when they were booked and how
+long the service may take. Credits are converted in the order in which they fall due, so those of
+an interval are a stretch of that order; where it may begin or end is kept as a range, and nothing
+is claimed that another end of the range would contradict. Fiat over coins is the implied rate: it
+holds rate and fee together, for the service states neither.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import accumulate, combinations
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.calendar import is_target_day
+from treasury.lake import AMOUNT, INSTANT, INTEGER, TEXT, TEXTS
+from treasury.money import format_amount, implied_rate, product, total
+from treasury.reconcile.clocks import end_of, placed_by, rail_of, reacts_by
+from treasury.reconcile.rules import Rules
+
+__all__ = ["CONVERSIONS", "Conversion", "Pending", "conversion_rows"]
+
+UNLOCKED: Final = ("VERIFIED", "NOT_REQUIRED")
+NEARBY: Final = timedelta(days=7)
+"""Rates recorded up to this long before or after an interval are held against it."""
+AT_MOST: Final = 12
+"""Out of their order, credits are looked for in combinations of so many at most."""
+NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
+
+MEASURED: Final = (
+    "opened_at",
+    "closed_at",
+    "opening",
+    "closing",
+    "known_in",
+    "known_out",
+    "converted",
+)
+
+Row = Mapping[str, Any]
+
+
+class Conversion(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of euros between two observations of a balance.
+
+    `converted` and the balances are in `asset`, `fiat` in `currency`; `credits` counts the bank
+    lines that may be in it, of which `edge_credits` may as well lie beyond its end. The implied
+    rate is fiat per coin, from the fewest credits to the most.
+    """
+
+    state: str
+    account_id: str
+    account: str
+    asset: str
+    currency: str
+    opened_at: datetime | None
+    closed_at: datetime | None
+    opening: Decimal | None
+    closing: Decimal | None
+    known_in: Decimal | None
+    known_out: Decimal | None
+    converted: Decimal | None
+    credits: int
+    edge_credits: int
+    fiat: Decimal | None
+    implied_rate: Decimal | None
+    implied_rate_to: Decimal | None
+    rate_low: Decimal | None
+    rate_high: Decimal | None
+    due: datetime | None
+    reason: str
+    next_step: str
+    entry_ids: list[str]
+
+
+CONVERSIONS: Final = pa.schema(
+    [
+        ("state", TEXT),
+        ("account_id", TEXT),
+        ("account", TEXT),
+        ("asset", TEXT),
+        ("currency", TEXT),
+        ("opened_at", INSTANT),
+        ("closed_at", INSTANT),
+        ("opening", AMOUNT),
+        ("closing", AMOUNT),
+        ("known_in", AMOUNT),
+        ("known_out", AMOUNT),
+        ("converted", AMOUNT),
+        ("credits", INTEGER),
+        ("edge_credits", INTEGER),
+        ("fiat", AMOUNT),
+        ("implied_rate", AMOUNT),
+        ("implied_rate_to", AMOUNT),
+        ("rate_low", AMOUNT),
+        ("rate_high", AMOUNT),
+        ("due", INSTANT),
+        ("reason", TEXT),
+        ("next_step", TEXT),
+        ("entry_ids", TEXTS),
+    ]
+)
+
+
+class Pending(msgspec.Struct, frozen=True, kw_only=True):
+    """A credit and the instants between which it may become coins; no `latest`: perhaps never."""
+
+    entry_id: str
+    booked: date
+    amount: Decimal
+    earliest: datetime
+    latest: datetime | None
+
+
+class _Band(msgspec.Struct, frozen=True):
+    """The fiat per coin that is believed: the recorded rates, widened by the band of the rules."""
+
+    low: Decimal
+    high: Decimal
+
+
+class _Fit(msgspec.Struct, frozen=True):
+    """Stretches of the queue that explain a movement.
+
+    They begin at `first` to `first_to` and end before `last` to `last_to`; `least` and `most` are
+    the fiat of the smallest and of the largest.
+    """
+
+    first: int
+    first_to: int
+    last: int
+    last_to: int
+    least: Decimal
+    most: Decimal
+
+
+def conversion_rows(
+    accounts: Iterable[Row],
+    intervals: Iterable[Row],
+    credits: Iterable[Row],  # noqa: A002 - what a bank calls them
+    rates: Iterable[Row],
+    coverage: Iterable[Row],
+    *,
+    until: date,
+    rules: Rules,
+    zone: ZoneInfo,
+) -> list[Conversion]:
+    """Every conversion of every account that has virtual accounts, oldest first for each.
+
+    The rows are those of the steps `conversion_accounts`, `conversion_intervals`,
+    `conversion_credits`, `recorded_rates` and `provider_coverage`. Credits booked up to `until`
+    that no balance shows yet end in rows of their own; contradicted ones, which may never be
+    converted, do not.
+    """
+    of_balance = _grouped(intervals, "account_id", "asset")
+    of_credits = _grouped(credits, "account_id", "asset")
+    of_pair = _grouped(rates, "asset", "currency")
+    reports = {row["currency"]: row for row in coverage}
+    rows: list[Conversion] = []
+    for account in accounts:
+        balance = (account["account_id"], account["asset"])
+        queue = [_pending(row, rules, zone) for row in of_credits.get(balance, ())]
+        walk = _Walk(
+            account,
+            sorted(queue, key=_turn),
+            rates=of_pair.get((account["asset"], account["currency"]), ()),
+            report=reports.get(account["currency"]),
+            rules=rules,
+            zone=zone,
+        )
+        moved = of_balance.get(balance, ())
+        rows += walk.unreported(moved) if walk.report is None else walk.proofs(moved)
+        rows += walk.waiting_rows(until)
+    return rows
+
+
+def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in names), []).append(row)
+    return found
+
+
+def _pending(row: Row, rules: Rules, zone: ZoneInfo) -> Pending:
+    booked: date = row["booking_date"]
+    match row["outcome"]:
+        case "matched":
+            day = reacts_by(booked, rules, rail=rail_of(row["currency"]), instant=row["is_instant"])
+            latest: datetime | None = end_of(day, zone)
+        case "conflict":
+            latest = None
+        case _:
+            latest = placed_by(booked, rules, zone)
+    return Pending(
+        entry_id=row["entry_id"],
+        booked=booked,
+        amount=row["amount"],
+        earliest=end_of(booked - timedelta(days=1), zone),
+        latest=latest,
+    )
+
+
+def _turn(credit: Pending) -> tuple[bool, datetime, date, str]:
+    """The order in which credits are expected to be converted."""
+    return (
+        credit.latest is None,
+        credit.latest or credit.earliest,
+        credit.booked,
+        credit.entry_id,
+    )
+
+
+class _Walk:
+    """One balance from its first observation to its last, with the credits that feed it.
+
+    `edge` are credits of which it is open whether they have been converted; `waiting` have not.
+    """
+
+    def __init__(
+        self,
+        account: Row,
+        queue: list[Pending],
+        *,
+        rates: Sequence[Row],
+        report: Row | None,
+        rules: Rules,
+        zone: ZoneInfo,
+    ) -> None:
+        self.report = report
+        self._account = account
+        self._rates = rates
+        self._rules = rules
+        self._zone = zone
+        self._edge: list[Pending] = []
+        self._waiting = queue
+
+    def unreported(self, intervals: Sequence[Row]) -> list[Conversion]:
+        """Without a report of the provider's account: what moved, and that nothing proves it."""
+        amounts: dict[str, Any] = {}
+        if intervals:
+            amounts = {name: intervals[0][name] for name in ("opened_at", "opening")}
+            amounts |= {name: intervals[-1][name] for name in ("closed_at", "closing")}
+            for name in ("known_in", "known_out", "converted"):
+                stated = [row[name] for row in intervals]
+                amounts[name] = None if None in stated else total(stated)
+        return [
+            self._row(
+                "not_provable",
+                "no provider report shows the credits",
+                "Ask the provider for a report of the account behind the virtual IBANs",
+                **amounts,
+            )
+        ]
+
+    def proofs(self, intervals: Sequence[Row]) -> list[Conversion]:
+        """A row for each interval in which something moved that nothing else explains."""
+        moved = [row for row in intervals if row["is_incomplete"] or row["converted"]]
+        return [self._proof(row) for row in moved]
+
+    def waiting_rows(self, until: date) -> list[Conversion]:
+        """What surely has not become coins by the last observation: overdue, and under way."""
+        seen: datetime | None = self._account["observed_at"]
+        due = [c for c in self._waiting if c.latest is not None and c.booked <= until]
+        overdue = [c for c in due if c.latest is not None and seen is not None and c.latest <= seen]
+        under_way = [c for c in due if c not in overdue]
+        return [self._waiting_row(batch, seen) for batch in (overdue, under_way) if batch]
+
+    def _waiting_row(self, batch: list[Pending], seen: datetime | None) -> Conversion:
+        due = min(c.latest for c in batch if c.latest is not None)
+        kyc = self._account["kyc_status"]
+        overdue = seen is not None and due <= seen
+        state, reason = "not_yet_credited", "the last balance observed does not hold them yet"
+        step = "Ask the provider where they are" if overdue else "Wait, then sync"
+        if seen is None:
+            reason, step = "no balance was ever observed", "Sync"
+        elif kyc is not None and kyc not in UNLOCKED:
+            state = "held_kyc"
+            reason = f"held, as inferred: the holder's check says {kyc}"
+            step = "Have the holder's identity check completed"
+        elif all(c.earliest >= seen for c in batch):
+            reason, step = "no balance was observed since they were booked", "Sync"
+        return self._row(
+            state,
+            reason,
+            step,
+            closed_at=seen,
+            credits=len(batch),
+            fiat=total(c.amount for c in batch),
+            due=due,
+            entry_ids=[c.entry_id for c in batch],
+        )
+
+    # one interval
+
+    def _proof(self, interval: Row) -> Conversion:
+        opened, closed, coins = interval["opened_at"], interval["closed_at"], interval["converted"]
+        known: dict[str, Any] = {name: interval[name] for name in MEASURED}
+        pool = [*self._edge, *(c for c in self._waiting if c.earliest < closed)]
+        if interval["is_incomplete"]:
+            return self._unproved(
+                pool, "a balance or the amount of a transfer is not stated", known
+            )
+        if coins < 0:
+            lost = format_amount(-coins, self._account["asset"])
+            reason = f"the balance is {lost} lower than what is known to have moved"
+            return self._row(
+                "not_provable", reason, "Ask the provider what left the wallet", **known
+            )
+        gap = self._uncovered(opened, closed)
+        if gap is not None:
+            return self._unproved(pool, gap, known, "Add the provider's report, then look again")
+        band = self._band(opened, closed)
+        if band is None:
+            asset, currency = self._account["asset"], self._account["currency"]
+            reason = f"no rate of {asset} in {currency} is recorded to hold it against"
+            return self._unproved(pool, reason, known)
+        known |= {"rate_low": band.low, "rate_high": band.high}
+        window = (product(coins, band.low), product(coins, band.high))
+        must = sum(1 for c in pool if c.latest is not None and c.latest <= closed)
+        for at_least, note in ((must, ""), (0, "later than the service says")):
+            fit = _fit(pool, window, len(self._edge), at_least)
+            if fit is not None:
+                return self._proved(pool, fit, window, known, note)
+        return self._out_of_order(pool, window, must, known)
+
+    def _proved(
+        self,
+        pool: list[Pending],
+        fit: _Fit,
+        window: tuple[Decimal, Decimal],
+        known: dict[str, Any],
+        note: str,
+    ) -> Conversion:
+        coins = known["converted"]
+        inside = pool[fit.first : fit.last_to]
+        alike = [c for c in pool[fit.first :] if window[0] <= c.amount <= window[1]]
+        is_one = len(inside) == 1 and len(alike) == 1
+        said = [note] if note else []
+        if len(inside) == 1 and not is_one:
+            said.append(f"one of {len(alike)} credits of about this amount; which cannot be told")
+        edge = len(inside) - (fit.last - fit.first_to)
+        if edge:
+            said.append(f"{_credits(edge)} may lie beyond either end")
+        self._settle(pool, fit.last, fit.last_to)
+        return self._row(
+            "proved" if is_one else "proved_as_group",
+            "; ".join(said),
+            "",
+            credits=len(inside),
+            edge_credits=edge,
+            fiat=fit.most,
+            implied_rate=implied_rate(fit.least, coins),
+            implied_rate_to=implied_rate(fit.most, coins),
+            entry_ids=[c.entry_id for c in (alike if len(inside) == 1 else inside)],
+            **known,
+        )
+
+    def _out_of_order(
+        self, pool: list[Pending], window: tuple[Decimal, Decimal], must: int, known: dict[str, Any]
+    ) -> Conversion:
+        """No stretch of the queue fits: one combination of credits may, or the rate is odd."""
+        closed: datetime = known["closed_at"]
+        found = _combinations(pool, window)
+        if len(found) == 1:
+            (chosen,) = found
+            pool = [*chosen, *(c for c in pool if c not in chosen)]
+            amount = total(c.amount for c in chosen)
+            fit = _Fit(0, 0, len(chosen), len(chosen), amount, amount)
+            return self._proved(pool, fit, window, known, "not in the order they were booked")
+        if found:
+            return self._unproved(pool, "several combinations of credits fit", known)
+        reaches: date = self._covered_to()
+        if reaches < closed.astimezone(self._zone).date():
+            reason = f"the provider's report reaches to {reaches:%-d %b %Y} only; {NO_LIST}"
+            return self._unproved(pool, reason, known, "Add the provider's report, then look again")
+        batch = pool[: must or len(pool)]
+        if not batch:
+            return self._row(
+                "not_provable",
+                f"no credit explains it; {NO_LIST}",
+                "Look for a payment session or a payment request of that amount",
+                **known,
+            )
+        self._settle(pool, len(batch), len(batch))
+        fiat = total(c.amount for c in batch)
+        rate = implied_rate(fiat, known["converted"])
+        return self._row(
+            "rate_outside_band",
+            f"{_credits(len(batch))} over these coins is outside what was recorded; {NO_LIST}",
+            "Ask the provider which credits were converted, and at what rate and fee",
+            credits=len(batch),
+            fiat=fiat,
+            implied_rate=rate,
+            implied_rate_to=rate,
+            entry_ids=[c.entry_id for c in batch],
+            **known,
+        )
+
+    def _unproved(
+        self,
+        pool: list[Pending],
+        reason: str,
+        known: dict[str, Any],
+        step: str = "Ask the provider",
+    ) -> Conversion:
+        """Nothing is known of these credits from here on but that they may have been converted."""
+        self._settle(pool, 0, len(pool))
+        return self._row("not_provable", reason, step, **known)
+
+    def _settle(self, pool: list[Pending], last: int, last_to: int) -> None:
+        """Credits before `last` are converted, those up to `last_to` perhaps, the rest not."""
+        taken = {c.entry_id for c in pool[:last_to]}
+        self._edge = pool[last:last_to]
+        left = (c for c in (*pool[last_to:], *self._waiting) if c.entry_id not in taken)
+        self._waiting = sorted({c.entry_id: c for c in left}.values(), key=_turn)
+
+    def _uncovered(self, opened: datetime, closed: datetime) -> str | None:
+        """Why the provider's report does not show every credit of an interval."""
+        assert self.report is not None
+        if self.report["covered_to"] is None:
+            return "no statement of the provider's report is proved"
+        began: datetime | None = self._account["opened_at"]
+        first = max(opened, began) if began is not None else opened
+        covered_from: date = self.report["covered_from"]
+        if covered_from > first.astimezone(self._zone).date():
+            return f"the provider's report begins on {covered_from:%-d %b %Y}"
+        finished = closed.astimezone(self._zone).date() - timedelta(days=1)
+        while not is_target_day(finished):
+            finished -= timedelta(days=1)
+        reaches = self._covered_to()
+        if reaches < finished:
+            return f"the provider's report reaches to {reaches:%-d %b %Y} only"
+        return None
+
+    def _covered_to(self) -> date:
+        assert self.report is not None
+        reaches: date = self.report["covered_to"]
+        return reaches
+
+    def _band(self, opened: datetime, closed: datetime) -> _Band | None:
+        """The rates recorded about the interval, or the nearest one; exactly 1 where rules say."""
+        if f"{self._account['currency']}/{self._account['asset']}" in self._rules.one_to_one:
+            return _Band(Decimal(1), Decimal(1))
+        if not self._rates:
+            return None
+        first, last = (opened - NEARBY).date(), (closed + NEARBY).date()
+        about = [row for row in self._rates if first <= row["quoted_on"] <= last]
+        about = about or [min(self._rates, key=lambda row: abs(row["quoted_on"] - closed.date()))]
+        share = self._rules.conversion_band / 100
+        return _Band(
+            product(min(row["lowest"] for row in about), 1 - share),
+            product(max(row["highest"] for row in about), 1 + share),
+        )
+
+    def _row(self, state: str, reason: str, next_step: str, **known: Any) -> Conversion:
+        values: dict[str, Any] = dict.fromkeys(CONVERSIONS.names)
+        values |= {"credits": 0, "edge_credits": 0, "entry_ids": []}
+        values |= {
+            "state": state,
+            "reason": reason,
+            "next_step": next_step,
+            "account_id": self._account["account_id"],
+            "account": self._account["account_name"] or self._account["account_id"],
+            "asset": self._account["asset"],
+            "currency": self._account["currency"],
+        }
+        return Conversion(**(values | known))
+
+
+def _credits(count: int) -> str:
+    return f"{count} credit{'' if count == 1 else 's'}"
+
+
+def _fit(
+    pool: Sequence[Pending], window: tuple[Decimal, Decimal], edge: int, at_least: int
+) -> _Fit | None:
+    """The stretches of the pool whose fiat lies in the window; None where there is none.
+
+    A stretch begins among the first `edge` credits or right after them, holds a credit at least and
+    reaches over the first `at_least`.
+    """
+    sums = [Decimal(0), *accumulate((c.amount for c in pool), lambda a, b: total((a, b)))]
+    found: list[tuple[int, int, int]] = []
+    for first in range(edge + 1):
+        low = bisect_left(sums, total((sums[first], window[0])))
+        high = bisect_right(sums, total((sums[first], window[1]))) - 1
+        low = max(low, first + 1, at_least)
+        if low <= high:
+            found.append((first, low, high))
+    if not found:
+        return None
+    return _Fit(
+        found[0][0],
+        found[-1][0],
+        min(low for _, low, _ in found),
+        max(high for _, _, high in found),
+        min(sums[low] - sums[first] for first, low, _ in found),
+        max(sums[high] - sums[first] for first, _, high in found),
+    )
+
+
+def _combinations(
+    pool: Sequence[Pending], window: tuple[Decimal, Decimal]
+) -> list[tuple[Pending, ...]]:
+    """Up to two combinations of the pool's first credits whose fiat lies in the window."""
+    found: list[tuple[Pending, ...]] = []
+    few = pool[:AT_MOST]
+    for size in range(1, len(few) + 1):
+        for chosen in combinations(few, size):
+            if window[0] <= total(c.amount for c in chosen) <= window[1]:
+                found.append(chosen)
+                if len(found) == 2:
+                    return found
+    return found

@@ -1,0 +1,24 @@
+-- Each interval between two balance observations in which something moved that nothing explains:
+-- closing - opening - known in + known out = converted. The last interval of each balance is kept as well.
+SELECT
+    account_id, asset, opened_at, closed_at, opening, closing, known_in, known_out,
+    CAST(closing - opening - known_in + known_out AS DECIMAL(38, 18)) AS converted,
+    unread > 0 OR unstated > 0 OR wallets < wallets_before AS is_incomplete
+FROM (
+    SELECT
+        account_id, asset, moment AS closed_at, total AS closing, wallets,
+        lag(moment) OVER seen AS opened_at,
+        lag(total) OVER seen AS opening,
+        lag(wallets) OVER seen AS wallets_before,
+        unread + lag(unread) OVER seen AS unread,
+        CAST(known_in - lag(known_in) OVER seen AS DECIMAL(38, 18)) AS known_in,
+        CAST(known_out - lag(known_out) OVER seen AS DECIMAL(38, 18)) AS known_out,
+        unstated - lag(unstated) OVER seen AS unstated,
+        lead(moment) OVER seen IS NULL AS is_last
+    FROM balance_levels
+    WHERE is_observed = 1
+    WINDOW seen AS (PARTITION BY account_id, asset ORDER BY moment)
+) AS intervals
+WHERE opened_at IS NOT NULL
+    AND (is_last OR closing - opening - known_in + known_out <> 0 OR unread > 0 OR unstated > 0 OR wallets < wallets_before)
+ORDER BY account_id, asset, closed_at

@@ -1,0 +1,10 @@
+-- From when and up to when the provider's reports show every credit in a currency, without a gap.
+SELECT
+    d.currency,
+    CASE WHEN count(*) = count(c.covered_to) THEN max(c.covered_from) END AS covered_from,
+    CASE WHEN count(*) = count(c.covered_to) THEN min(c.covered_to) END AS covered_to
+FROM declared_accounts AS d
+LEFT JOIN covered AS c ON c.account = d.account
+WHERE d.source = 'provider_report'
+GROUP BY d.currency
+ORDER BY d.currency

@@ -1,0 +1,13 @@
+-- Each completed transfer and when it was: the service's time in the first version that says COMPLETED, or
+-- our first sight of it where the service gives no time.
+SELECT
+    t.id AS transfer_id, t.kind, t.sender_account_id, t.receiver_account_id, t.chain, t.asset, t.amount,
+    min(v.moment) AS settled_at
+FROM transfers AS t
+JOIN (
+    SELECT id, coalesce(updated_at, created_at, first_seen_at) AS moment FROM transfers WHERE status = 'COMPLETED'
+    UNION ALL
+    SELECT id, coalesce(updated_at, created_at, first_seen_at) AS moment FROM transfers_history WHERE status = 'COMPLETED'
+) AS v ON v.id = t.id
+WHERE t.status = 'COMPLETED'
+GROUP BY t.id, t.kind, t.sender_account_id, t.receiver_account_id, t.chain, t.asset, t.amount

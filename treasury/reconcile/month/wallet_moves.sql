@@ -1,0 +1,14 @@
+-- What is known to have moved in each account's wallets: completed transfers out and in, and the coins of
+-- on-ramp requests that were delivered to one of them. An amount that no record states is null.
+SELECT sender_account_id AS account_id, asset, settled_at AS moment, CAST(0 AS DECIMAL(38, 18)) AS amount_in, amount AS amount_out
+FROM settled_transfers
+WHERE sender_account_id IS NOT NULL
+UNION ALL
+SELECT receiver_account_id AS account_id, asset, settled_at AS moment, amount AS amount_in, CAST(0 AS DECIMAL(38, 18)) AS amount_out
+FROM settled_transfers
+WHERE receiver_account_id IS NOT NULL
+UNION ALL
+SELECT w.account_id, r.crypto_currency AS asset, r.completed_at AS moment, r.crypto_amount AS amount_in, CAST(0 AS DECIMAL(38, 18)) AS amount_out
+FROM ramp_requests AS r
+JOIN wallets AS w ON lower(w.address) = lower(r.company_wallet_address) AND w.chain = r.company_wallet_chain
+WHERE r.ramp_type = 'ON_RAMP' AND r.status = 'SUCCEEDED' AND r.completed_at IS NOT NULL
