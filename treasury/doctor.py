@@ -145,11 +145,11 @@ def _stored(lake: Lake, now: datetime, mend: bool) -> tuple[list[Finding], bool]
             "stored files",
             "damaged",
             str(damage),
-            "restore it from a copy" if damage.pinned else "run `treasury doctor --repair`",
+            "run `treasury doctor --repair`" if damage.pinned is None else "restore it from a copy",
         )
         for damage in found
     ]
-    whole = all(damage.pinned for damage in found)
+    whole = all(damage.pinned is not None for damage in found)
     if not found:
         findings.append(Finding("stored files", "ok", "every one is as it was written"))
     if whole:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -254,27 +255,21 @@ except StorageError as error:
 
 
 def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_path: Path) -> None:
-    folders = [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]
-    root = Path(tempfile.gettempdir())
-    above = [path for path in tmp_path.parents if root in path.parents]
-    modes = {path: path.stat().st_mode for path in above}
-    try:
-        for path in above:
-            path.chmod(0o755)
+    with tempfile.TemporaryDirectory() as elsewhere:
+        desk = Path(shutil.copytree(tmp_path, Path(elsewhere) / "desk"))
+        folders = [desk, *(path for path in desk.rglob("*") if path.is_dir())]
+        Path(elsewhere).chmod(0o755)
         for path in folders:
             path.chmod(0o555)
         done = subprocess.run(
-            [sys.executable, "-c", READ_ONLY, str(HERE), str(tmp_path)],
+            [sys.executable, "-c", READ_ONLY, str(HERE), str(desk)],
             capture_output=True,
             text=True,
             check=False,
             timeout=60,
         )
-    finally:
         for path in folders:
             path.chmod(0o755)
-        for path, mode in modes.items():
-            path.chmod(mode & 0o7777)
     assert done.stdout, done.stderr
     seen, error = json.loads(done.stdout)
     assert seen == {"a": "DONE", "b": "OPEN"}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -224,3 +227,71 @@ def test_a_repair_that_was_stopped_can_be_repeated(lake: Lake, tmp_path: Path) -
             repair(small_lake(folder), day(4))
         assert content(small_lake(folder)) == before, point
         assert damages(small_lake(folder)) == []
+
+
+def test_a_pin_that_does_not_read_is_no_damage_to_the_commits(lake: Lake) -> None:
+    lake.pin("closed", day(3))
+    pin = lake.folder / "pins" / "3.json"
+    pin.write_text("{")
+    found = damages(again(lake))
+    assert [(damage.table, damage.path, damage.pinned) for damage in found] == [
+        ("pins", str(pin), 3)
+    ]
+    before = content(again(lake))
+    done = repair(again(lake), day(4))
+    assert done.tables == ()
+    assert "restore it from a copy" in done.said[0]
+    assert again(lake).commits().num_rows == 3
+    assert content(again(lake)) == before
+
+
+FORBIDDEN = """
+import os, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path
+from lake_samples import day, small_lake, statuses
+from treasury.errors import StorageError, WorkspaceDamaged
+from treasury.lake import damages, repair
+folder = Path(sys.argv[2])
+statuses(small_lake(folder).snapshot())  # whatever is imported late is imported
+Path(sys.argv[3]).chmod(0)
+if os.geteuid() == 0:
+    os.setgid(65534); os.setuid(65534)
+for step in (
+    lambda: statuses(small_lake(folder).snapshot()),
+    lambda: damages(small_lake(folder)),
+    lambda: repair(small_lake(folder), day(9)),
+):
+    try:
+        step()
+    except StorageError as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("which", ["requests", "requests/_delta_log"])
+def test_what_may_not_be_read_is_not_damaged_and_not_repaired(
+    lake: Lake, tmp_path: Path, which: str
+) -> None:
+    log = lake.folder / which
+    closed = log if log.name == "_delta_log" else only(lake, which)
+    with tempfile.TemporaryDirectory() as elsewhere:
+        desk = Path(elsewhere) / "desk"
+        shutil.copytree(tmp_path, desk)
+        Path(elsewhere).chmod(0o755)
+        for path in (desk, *desk.rglob("*")):
+            path.chmod(0o777 if path.is_dir() else 0o666)
+        before = content(small_lake(desk))
+        shut = desk / closed.relative_to(tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-c", FORBIDDEN, str(Path(__file__).parent), str(desk), str(shut)],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        shut.chmod(0o777)
+        lines = done.stdout.splitlines()
+        assert len(lines) == 3
+        assert all(line.startswith("StorageError ") for line in lines), lines
+        assert all("may not be read by you" in line for line in lines), lines
+        assert content(small_lake(desk)) == before
+        assert small_lake(desk).commits().num_rows == 3

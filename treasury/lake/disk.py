@@ -8,6 +8,7 @@ is entered once before each of them and left once after it.
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,21 +17,52 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from treasury.errors import StorageError, WorkspaceDamaged
 
-__all__ = ["REPAIR", "reading", "writing"]
+__all__ = ["REPAIR", "denied", "problem_of", "reading", "writing"]
 
 REPAIR = "run `treasury doctor`, then `treasury doctor --repair`, or restore a copy"
 
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """Read a table's log or files: WorkspaceDamaged names it where that fails."""
+    """Read a table's log or files: WorkspaceDamaged names it where that fails.
+
+    What we may not read is not damaged: that is a StorageError, and no repair may follow from it.
+    """
     try:
         yield
     except (DeltaError, OSError, ValueError) as error:
+        if isinstance(error, PermissionError) or "Permission denied" in str(error):
+            raise denied(folder) from error
         problem = "is not there" if isinstance(error, TableNotFoundError) else f"({error})"
         raise WorkspaceDamaged(
             f"the stored table {folder} does not read {problem}", do=REPAIR
         ) from error
+
+
+def problem_of(path: Path, size: int) -> str:
+    """What is wrong with a stored file, from the outside; nothing where it has its `size`.
+
+    StorageError where it may not be read.
+    """
+    try:
+        found = path.stat()
+    except PermissionError as error:
+        raise denied(path) from error
+    except OSError:
+        return "is missing"
+    if found.st_size != size:
+        return f"has {found.st_size} bytes, not the {size} that were written"
+    if not os.access(path, os.R_OK):
+        raise denied(path)
+    return ""
+
+
+def denied(path: Path) -> StorageError:
+    """The error for what we may not read."""
+    return StorageError(
+        f"{path} may not be read by you",
+        do="get the right to read everything in the workspace, then run this again",
+    )
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from treasury.lake.declare import (
     VALID_TO,
 )
 from treasury.lake.delta import StoredFile
-from treasury.lake.disk import REPAIR
+from treasury.lake.disk import REPAIR, problem_of
 
 __all__ = [
     "Params",
@@ -133,25 +133,17 @@ def known_at(current: str, history: str, wanted: pa.Schema, instant: datetime) -
 
 
 def damage(error: Exception, files: Iterable[StoredFile]) -> WorkspaceDamaged | None:
-    """The stored file that an error comes from; None where all of them are as they were written."""
+    """The stored file that an error comes from; None where all of them are as they were written.
+
+    StorageError where it is that one of them may not be read.
+    """
     for file in files:
-        problem = _problem(file, str(error))
+        problem = problem_of(Path(file.path), file.size)
+        if not problem and file.path in str(error):
+            problem = f"does not read ({error})"
         if problem:
-            return WorkspaceDamaged(
-                f"the stored file {file.path} {problem}",
-                do=REPAIR,
-            )
+            return WorkspaceDamaged(f"the stored file {file.path} {problem}", do=REPAIR)
     return None
-
-
-def _problem(file: StoredFile, error: str) -> str:
-    path = Path(file.path)
-    if not path.is_file():
-        return "is missing"
-    size = path.stat().st_size
-    if size != file.size:
-        return f"has {size} bytes, not the {file.size} that were written"
-    return f"does not read ({error})" if file.path in error else ""
 
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:

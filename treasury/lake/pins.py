@@ -18,7 +18,7 @@ from treasury.errors import WorkspaceDamaged
 from treasury.lake import delta, disk
 from treasury.lake.commits import Commit
 
-__all__ = ["PINS", "Pin", "add_pin", "all_pins", "remove_pin"]
+__all__ = ["PINS", "Pin", "add_pin", "all_pins", "read_pins", "remove_pin"]
 
 PINS: Final = "pins"
 
@@ -71,6 +71,17 @@ def all_pins(folder: Path) -> list[Pin]:
     return sorted(pins, key=lambda pin: pin.commit.number)
 
 
+def read_pins(folder: Path) -> tuple[list[Pin], list[tuple[Path, str]]]:
+    """The pins that read, by commit, and each that does not with what is wrong with it."""
+    pins, broken = [], []
+    for path in sorted((folder / PINS).glob("*.json")):
+        try:
+            pins.append(_read(path))
+        except WorkspaceDamaged as error:
+            broken.append((path, error.what))
+    return sorted(pins, key=lambda pin: pin.commit.number), broken
+
+
 def _within(folder: Path) -> Callable[[str], str]:
     return lambda path: str(folder / path)
 
@@ -82,6 +93,8 @@ def _below(folder: Path) -> Callable[[str], str]:
 def _read(path: Path) -> Pin:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Pin)
+    except PermissionError as error:
+        raise disk.denied(path) from error
     except (OSError, msgspec.DecodeError) as error:
         raise WorkspaceDamaged(
             f"the pin {path} does not read ({error})",

@@ -71,7 +71,8 @@ def repair(lake: Lake, now: datetime) -> Repair:
     """Repair the last commit, as a commit of its own; nothing is done where nothing is damaged."""
     with workspace_lock(lake.workspace, command_line("repair")):
         found = tuple(damages(lake))
-        said = tuple(f"{damage}: restore it from a copy" for damage in found if damage.pinned)
+        pinned = (damage for damage in found if damage.pinned is not None)
+        said = tuple(f"{damage}: restore it from a copy" for damage in pinned)
         broken = {damage.table for damage in found if damage.pinned is None}
         if not broken:
             return Repair(found, said=said)

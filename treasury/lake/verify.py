@@ -20,7 +20,9 @@ from treasury.errors import WorkspaceDamaged
 from treasury.lake import delta, engine
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.declare import HASH, OPEN, Table
+from treasury.lake.disk import problem_of
 from treasury.lake.lake import Lake
+from treasury.lake.pins import PINS, read_pins
 from treasury.lake.rows import with_hash
 
 __all__ = ["Damage", "damages", "shaped", "whole_rows"]
@@ -38,7 +40,8 @@ class Damage(msgspec.Struct, frozen=True):
     """The pinned commit that needs it, where the last commit does not."""
 
     def __str__(self) -> str:
-        where = f"pinned commit {self.pinned}, {self.table}" if self.pinned else self.table
+        needed = self.pinned is not None
+        where = f"pinned commit {self.pinned}, {self.table}" if needed else self.table
         return f"{where}: {self.path} {self.problem}"
 
 
@@ -46,11 +49,13 @@ def damages(lake: Lake) -> list[Damage]:
     """Everything of the last commit, and of the pins, that is not as it was written."""
     found: list[Damage] = []
     try:
-        commit = lake.last_commit()
+        reading = lake.snapshot()  # its files stay for as long as it lives
+        commit = reading.commit
         lake.commits()
-        pins = lake.pins()
     except WorkspaceDamaged as error:
         return [Damage(COMMITS, str(lake.folder / COMMITS), error.what)]
+    pins, broken = read_pins(lake.folder)
+    found += [Damage(PINS, str(path), what, _commit_of(path)) for path, what in broken]
     seen: set[str] = set()
     with engine.connect() as connection:
         if commit is not None:
@@ -67,6 +72,10 @@ def damages(lake: Lake) -> list[Damage]:
                     for damage in _damaged(lake.catalogue, name, only, connection)
                 ]
     return found
+
+
+def _commit_of(pin: Path) -> int:
+    return int(pin.stem) if pin.stem.isdecimal() else 0
 
 
 def _tables(lake: Lake, commit: Commit, found: list[Damage]) -> dict[str, delta.StoredTable]:
@@ -89,11 +98,9 @@ def _damaged(
     declared = next((t for t in catalogue.values() if name in (t.name, t.history)), None)
     for file in stored.files:
         path = Path(file.path)
-        if not path.is_file():
-            yield Damage(name, file.path, "is missing")
-        elif path.stat().st_size != file.size:
-            size = path.stat().st_size
-            yield Damage(name, file.path, f"has {size} bytes, not the {file.size} written")
+        problem = problem_of(path, file.size)
+        if problem:
+            yield Damage(name, file.path, problem)
         else:
             try:
                 wrong = sum(
