@@ -22,7 +22,7 @@ __all__ = ["Figure", "Totals", "falls", "figures", "misnamed", "run", "totals"]
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """The lines of one kind and ceiling: how many were matched, how many right at the first look."""
+    """The lines of one kind and ceiling: matched, and with the right one first."""
 
     kind: str
     ceiling: Ceiling

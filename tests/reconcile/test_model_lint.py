@@ -1,0 +1,227 @@
+"""Every step keeps to the SQL that DuckDB and Spark read alike, and computes nothing in floats.
+
+Each rule names a construct that was tried and gave other rows, or none, or an error, on one of the
+two engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+import sqlglot
+from mangled import draw
+from sqlglot import exp
+
+from treasury import Workspace
+from treasury.reconcile import matching, monthly
+from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.reconcile.pipeline import Step, compose, load
+from treasury.reconcile.rules import Rules
+
+ROOT = Path(__file__).resolve().parents[2] / "treasury"
+FILES = sorted(ROOT.glob("**/*.sql"))
+FLOATS = {"DOUBLE", "FLOAT", "REAL"}
+
+Rule = Callable[[exp.Expression], bool]
+
+
+def is_ordered(node: exp.Expression) -> bool:
+    """An aggregate that depends on an order of rows."""
+    inside = isinstance(node, exp.AggFunc) and isinstance(node.this, exp.Order)
+    return inside or isinstance(node, exp.WithinGroup)
+
+
+def is_any_row(node: exp.Expression) -> bool:
+    """A value from whichever row comes first."""
+    names = (exp.First, exp.Last, exp.AnyValue, exp.ArrayAgg, exp.GroupConcat)
+    return isinstance(node, names) and not isinstance(node.parent, exp.Window)
+
+
+def is_finer_than_a_day(node: exp.Expression) -> bool:
+    is_difference = isinstance(node, exp.DateDiff | exp.TimestampDiff)
+    return is_difference and str(node.args.get("unit")).upper().strip("'") != "DAY"
+
+
+def is_first_only(node: exp.Expression) -> bool:
+    """A replacement of the first occurrence alone."""
+    if not isinstance(node, exp.RegexpReplace):
+        return False
+    modifiers = node.args.get("modifiers")
+    return "g" not in (modifiers.name if modifiers is not None else "")
+
+
+def is_wide_product(node: exp.Expression) -> bool:
+    """A product whose factors are not narrowed by name: 38 digits times 38 digits do not fit."""
+    if not isinstance(node, exp.Mul):
+        return False
+    return not all(_is_narrow(factor.unnest()) for factor in (node.left, node.right))
+
+
+def _is_narrow(factor: exp.Expression) -> bool:
+    if isinstance(factor, exp.Literal):
+        return factor.is_int
+    if not isinstance(factor, exp.Cast):
+        return False
+    kind = factor.to
+    digits = int(kind.expressions[0].name) if kind.expressions else 38
+    is_whole = kind.is_type(*exp.DataType.INTEGER_TYPES)
+    return is_whole or (kind.is_type("decimal") and digits <= 28)
+
+
+def is_float(node: exp.Expression) -> bool:
+    if isinstance(node, exp.DataType):
+        return node.this.name in FLOATS
+    is_decimal = isinstance(node, exp.Literal) and not node.is_string and "e" in node.name.lower()
+    return is_decimal or isinstance(node, exp.Div | exp.Avg | exp.Sqrt | exp.Ln | exp.Exp)
+
+
+def is_nested_unnest(node: exp.Expression) -> bool:
+    """Rows made inside an expression: Spark makes rows only where the column is that alone."""
+    is_made = isinstance(node, exp.Explode | exp.Unnest) and not isinstance(
+        node.parent, exp.From | exp.Join | exp.Lateral
+    )
+    holder = node.parent.parent if isinstance(node.parent, exp.Alias) else node.parent
+    return is_made and not isinstance(holder, exp.Select)
+
+
+def is_asked_of_the_window(node: exp.Expression) -> bool:
+    """A subquery in QUALIFY: written for another engine, its columns are looked for outside."""
+    return isinstance(node, exp.Qualify) and node.find(exp.Select) is not None
+
+
+def is_called(node: exp.Expression, *names: str) -> bool:
+    """A function that SQLGlot passes on by its name."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in names
+
+
+RULES: dict[str, Rule] = {
+    "an aggregate over ordered rows": is_ordered,
+    "a value of any row": is_any_row,
+    "rows numbered by unnest": lambda n: isinstance(n, exp.Unnest) and bool(n.args.get("offset")),
+    "a difference finer than a day": is_finer_than_a_day,
+    "a replacement without 'g'": is_first_only,
+    "an ASOF join": lambda n: isinstance(n, exp.Join) and str(n.args.get("method")) == "ASOF",
+    "a list comprehension": lambda n: isinstance(n, exp.Comprehension),
+    "an intersection of lists": lambda n: (
+        isinstance(n, exp.ArrayIntersect) or is_called(n, "list_intersect", "array_intersect")
+    ),
+    "a slice": lambda n: isinstance(n, exp.Slice),
+    "a function that SQLGlot does not know": lambda n: isinstance(n, exp.Anonymous),
+    "a clock or a die": lambda n: (
+        isinstance(
+            n, exp.CurrentTimestamp | exp.CurrentDate | exp.CurrentTime | exp.Rand | exp.Uuid
+        )
+        or is_called(n, "now", "get_current_time", "setseed")
+    ),
+    "a float": is_float,
+    "a product of wide factors": is_wide_product,
+    "rows made inside an expression": is_nested_unnest,
+    "a subquery in QUALIFY": is_asked_of_the_window,
+}
+
+
+def broken(sql: str) -> Iterator[str]:
+    """The rules that a query breaks, by name."""
+    tree = sqlglot.parse_one(sql, read="duckdb")
+    for node in tree.walk():
+        yield from (name for name, rule in RULES.items() if rule(node))
+    # `len` measures texts and lists alike, and is parsed as what measures texts alone.
+    yield from ("len" for token in sqlglot.tokenize(sql, read="duckdb") if token.text == "len")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_step_keeps_to_what_both_engines_read_alike(path: Path) -> None:
+    assert sorted(set(broken(path.read_text("utf-8")))) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert text.startswith("-- ")
+    queries = sqlglot.parse(text, read="duckdb")
+    assert len(queries) == 1
+    assert isinstance(queries[0], exp.Query)
+
+
+def test_every_file_is_a_step_of_a_model() -> None:
+    names = {step.name for step in (*matching.STEPS, *monthly.STEPS)}
+    assert {path.stem for path in FILES} <= names
+
+
+@pytest.mark.parametrize(
+    ("rule", "sql"),
+    [
+        ("an aggregate over ordered rows", "SELECT list(a ORDER BY b) FROM t"),
+        ("a value of any row", "SELECT first(a) FROM t"),
+        ("a value of any row", "SELECT any_value(a) FROM t"),
+        ("a value of any row", "SELECT string_agg(a, ',') FROM t"),
+        ("rows numbered by unnest", "SELECT * FROM unnest([1]) WITH ORDINALITY"),
+        ("a difference finer than a day", "SELECT date_diff('hour', a, b) FROM t"),
+        ("a replacement without 'g'", "SELECT regexp_replace(a, 'x', 'y') FROM t"),
+        ("an ASOF join", "SELECT * FROM t ASOF JOIN s ON t.a >= s.a"),
+        ("a list comprehension", "SELECT [x + 1 FOR x IN a] FROM t"),
+        ("an intersection of lists", "SELECT list_intersect(a, b) FROM t"),
+        ("a slice", "SELECT a[1:2] FROM t"),
+        ("a function that SQLGlot does not know", "SELECT nobody_knows(a) FROM t"),
+        ("a clock or a die", "SELECT now()"),
+        ("a clock or a die", "SELECT random()"),
+        ("a float", "SELECT a / 2 FROM t"),
+        ("a float", "SELECT avg(a) FROM t"),
+        ("a float", "SELECT CAST(a AS DOUBLE) FROM t"),
+        ("a float", "SELECT 1e3"),
+        ("a product of wide factors", "SELECT a * b FROM t"),
+        ("a product of wide factors", "SELECT CAST(a AS DECIMAL(38, 18)) * 2 FROM t"),
+        ("rows made inside an expression", "SELECT upper(unnest(a)) FROM t"),
+        ("a subquery in QUALIFY", "SELECT a FROM t QUALIFY a < (SELECT b FROM s)"),
+        ("len", "SELECT len(a) FROM t"),
+    ],
+)
+def test_the_lint_sees(rule: str, sql: str) -> None:
+    assert rule in broken(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT CAST(a AS DECIMAL(18, 2)) * CAST(b AS DECIMAL(18, 8)) FROM t",
+        "SELECT date_diff('day', a, b), regexp_replace(a, 'x', 'y', 'g'), length(a) FROM t",
+        "SELECT a, unnest(string_split(b, ' ')) AS c FROM t",
+        "SELECT a FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY b) = 1",
+    ],
+)
+def test_the_lint_lets_pass(sql: str) -> None:
+    assert list(broken(sql)) == []
+
+
+def hold_no_floats(connection: duckdb.DuckDBPyConnection, steps: tuple[Step, ...]) -> None:
+    """No column of any composed model is a float."""
+    for at, step in enumerate(steps):
+        composed = compose(steps[: at + 1], step.name)
+        for name, kind, *_ in connection.execute(f"DESCRIBE {composed}").fetchall():
+            assert not FLOATS & set(kind.replace("[", " ").split()), (step.name, name, kind)
+
+
+def test_no_column_of_the_matching_is_a_float() -> None:
+    lines, expectations = draw(1, each=1).tables()
+    tables = {
+        "lines": read_table(lines, LINES, what="lines"),
+        "expectations": read_table(expectations, EXPECTATIONS, what="expectations"),
+        "decisions": read_table(None, DECISIONS, what="decisions"),
+        **matching.rule_tables(Rules()),
+    }
+    with duckdb.connect() as connection:
+        load(connection, tables)
+        hold_no_floats(connection, matching.STEPS)
+
+
+def test_no_column_of_the_month_is_a_float(month_end: Workspace) -> None:
+    question = month_end._question("2026-10")
+    with monthly._answered(month_end.snapshot(), question, None) as connection:
+        hold_no_floats(connection, monthly.STEPS)
