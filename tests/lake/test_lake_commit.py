@@ -20,7 +20,8 @@ from treasury.lake import Lake
 from treasury.lake.upkeep import FEW
 
 SCRIPT = Path(child.__file__)
-COMMITS = 2 * KEPT
+COMMITS = 3 * KEPT
+assert COMMITS > FEW + 1
 
 
 @pytest.fixture
@@ -39,10 +40,10 @@ def aged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lake = small_lake(root / "desk")
     for number in range(COMMITS - 1):
         with lake.writer("sync", day(number)) as writer:
-            if number in {0, KEPT // 2}:
+            if number in {0, COMMITS - KEPT - KEPT // 2}:
                 rows = requests(a="OPEN", b="HELD" if number else "OPEN", c="DONE")
                 writer.upsert(REQUESTS, rows)
-            for _ in range(1 + (number < FEW + 1 - COMMITS)):
+            if number >= COMMITS - 1 - FEW:
                 writer.append(BALANCES, balances("1"))
     return root
 
@@ -97,7 +98,7 @@ def test_recovery_itself_may_be_stopped(lake: Lake, tmp_path: Path) -> None:
     for point in range(8):
         folder = tmp_path / f"stopped-{point}"
         shutil.copytree(tmp_path / "desk", folder)
-        for stop in (count[0] - 5, point):
+        for stop in (count[0] // 2, point):
             with child.stopping(stop, raise_stopped), pytest.raises(child.Stopped):
                 child.write(small_lake(folder))
         child.write(small_lake(folder))

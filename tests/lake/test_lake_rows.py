@@ -13,14 +13,13 @@ from lake_samples import BALANCES, REQUESTS, WALLETS, requests, wallets
 
 from treasury.errors import TableError
 from treasury.lake import AMOUNT, BOOL, TEXT, Column, Table
-from treasury.lake.engine import connect
 from treasury.lake.rows import conform, with_hash
 
 ID = Column("id", TEXT, "it")
 
 
 def hashes(table: Table, rows: pa.Table) -> list[str]:
-    return with_hash(conform(table, rows), table.volatile, connect())["content_hash"].to_pylist()
+    return with_hash(conform(table, rows), table.volatile)["content_hash"].to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -133,5 +132,5 @@ def test_equal_hashes_mean_equal_rows(
         schema=NOTES.row_schema,
     )
     same = rows.set_column(0, "id", pa.array(["k", "k"]))
-    one, other = with_hash(same, (), connect())["content_hash"].to_pylist()
+    one, other = with_hash(same, ())["content_hash"].to_pylist()
     assert (one == other) is (left == right)

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, Schema, WriterProperties, write_deltalake
+from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from treasury.lake import disk
 from treasury.lake.declare import OPEN
+from treasury.lake.parquet import Written
 
 __all__ = [
     "StoredFile",
     "StoredTable",
+    "add_files",
     "append",
     "compact",
     "data_files",
@@ -50,6 +55,9 @@ _CONFIGURATION = {
     # What is not needed any more is removed by `upkeep`, which knows who still reads it.
     "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
+
+
+_PROPERTIES: Final = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class StoredFile(msgspec.Struct, frozen=True):
@@ -134,7 +142,9 @@ def compact(folder: Path, target: int) -> int:
     """Join files of fewer than `target` bytes to files of about that size; the new version."""
     with disk.writing(folder):
         table = DeltaTable(folder)
-        table.optimize.compact(target_size=target)
+        table.optimize.compact(
+            target_size=target, max_concurrent_tasks=1, writer_properties=_PROPERTIES
+        )
         return int(table.version())
 
 
@@ -155,6 +165,37 @@ def append(
             partition_by=[OPEN] if partitioned else None,
             configuration=_CONFIGURATION,
         )
+    return newest(folder)
+
+
+def add_files(
+    folder: Path, schema: pa.Schema, files: Sequence[Written], *, partitioned: bool = False
+) -> int:
+    """Add files that are there already, making the table where there is none; the new version."""
+    now = int(time.time() * 1000)
+    actions = [
+        AddAction(
+            path=file.path,
+            size=file.size,
+            partition_values={} if file.is_open is None else {OPEN: str(file.is_open).lower()},
+            modification_time=now,
+            data_change=True,
+            stats=msgspec.json.encode({"numRecords": file.rows}).decode(),
+        )
+        for file in files
+    ]
+    divided = [OPEN] if partitioned else []
+    with disk.writing(folder):
+        if _versions(folder):
+            DeltaTable(folder).create_write_transaction(actions, "append", schema, divided)
+        else:
+            create_table_with_add_actions(
+                str(folder),
+                Schema.from_arrow(schema),
+                actions,
+                partition_by=divided,
+                configuration=_CONFIGURATION,
+            )
     return newest(folder)
 
 

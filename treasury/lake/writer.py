@@ -1,7 +1,9 @@
 """The writing side: compare what came with what is stored, keep what was superseded, add the rest.
 
 A row is written only when its content changed. The version it replaces goes to the history with the
-instant at which we saw the change, which is the same for everything that one commit writes.
+instant at which we saw the change, which is the same for everything that one commit writes. Rows
+that are added go into files that stay open, so that many small batches become few files and one
+version; they are closed as soon as something has to be compared with them.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
@@ -20,7 +22,8 @@ import pyarrow.compute as pc
 from treasury.errors import StorageError, TableError
 from treasury.lake import delta, engine, upkeep
 from treasury.lake.declare import HASH, OPEN, VALID_FROM, VALID_TO, VANISHED, Table
-from treasury.lake.rows import conform, with_hash
+from treasury.lake.parquet import Files
+from treasury.lake.rows import RULE, conform, with_hash
 from treasury.lake.snapshot import Snapshot
 
 __all__ = ["Changes", "Writer"]
@@ -33,6 +36,15 @@ class Changes(msgspec.Struct, frozen=True):
     changed: int = 0
     unchanged: int = 0
     vanished: int = 0
+
+
+class _Adding(msgspec.Struct, frozen=True):
+    """Rows on their way into a table, and their keys where a key is one column."""
+
+    files: Files
+    schema: pa.Schema
+    partitioned: bool
+    keys: list[pa.Array] = []
 
 
 class Writer:
@@ -56,14 +68,20 @@ class Writer:
         self._folder = folder
         self._base = base
         self._loaded: dict[tuple[str, int], delta.StoredTable] = {}
-        self._engine = engine.connect()
+        self._adding: dict[str, _Adding] = {}
+        self._database: duckdb.DuckDBPyConnection | None = None
 
     def close(self) -> None:
-        """Give back what the comparing took."""
-        self._engine.close()
+        """Give back what the comparing took, and remove the files that no version names."""
+        if self._database is not None:
+            self._database.close()
+        for adding in self._adding.values():
+            adding.files.drop()
 
     def join_small_files(self) -> None:
-        """Keep the tables that were written here at a few files each."""
+        """Let the versions have all that was written, at a few files for each table."""
+        for name in list(self._adding):
+            self._settle(name)
         before = {} if self._base.commit is None else self._base.commit.versions
         for name, version in list(self.versions.items()):
             if before.get(name) != version:
@@ -94,7 +112,9 @@ class Writer:
         """
         if not table.records:
             raise TableError(f"{table.name} holds observations", do="append them")
-        incoming = with_hash(conform(table, rows), table.volatile, self._engine)
+        incoming = with_hash(conform(table, rows), table.volatile)
+        if complete or self._is_adding(table, incoming):
+            self._settle(table.name)
         stored = self._stored(table)
         if stored is None:
             self._add_records(table, incoming)
@@ -114,8 +134,11 @@ class Writer:
 
     def vanish(self, table: Table, keys: pa.Table) -> int:
         """Mark the stored records with these keys as gone, and keep them; the number marked."""
+        if not keys.num_rows:
+            return 0
+        self._settle(table.name)
         stored = self._stored(table)
-        if stored is None or not keys.num_rows:
+        if stored is None:
             return 0
         scan = engine.scan(stored.files, table.schema, stored.columns)
         was_open = OPEN if table.settles else "NULL::BOOLEAN"
@@ -143,7 +166,25 @@ class Writer:
                 here = self._run(f"FROM ({scan}) SEMI JOIN left_over USING ({key})", left_over=left)
                 found.append(here)
                 left = self._run(f"FROM lost ANTI JOIN here USING ({key})", lost=left, here=here)
-        return pa.concat_tables([slim.empty_table(), *found])
+        return self._by_present_rule(table, pa.concat_tables([slim.empty_table(), *found]), stored)
+
+    def _by_present_rule(
+        self, table: Table, found: pa.Table, stored: delta.StoredTable
+    ) -> pa.Table:
+        """What was found, with a hash of an earlier rule made again from all that is stored."""
+        earlier = pc.invert(pc.starts_with(found[HASH.name], RULE))
+        if not pc.any(earlier).as_py():
+            return found
+        columns = pa.schema([*table.row_schema, VANISHED])
+        scan = engine.scan(stored.files, columns, stored.columns)
+        rows = self._run(
+            f"FROM ({scan}) SEMI JOIN earlier USING ({_key(table)})", earlier=found.filter(earlier)
+        )
+        again = with_hash(rows.select(table.row_schema.names), table.volatile)
+        again = again.append_column(VANISHED, rows[VANISHED.name])
+        return pa.concat_tables(
+            [found.filter(pc.invert(earlier)), again.select(found.schema.names)]
+        )
 
     def _compared(
         self, table: Table, incoming: pa.Table, found: pa.Table
@@ -201,16 +242,48 @@ class Writer:
 
     def _add_records(self, table: Table, rows: pa.Table) -> None:
         stamped = self._stamped(rows, table.schema)
-        self._add(table.name, stamped, table.schema, partitioned=table.settles)
+        self._add(table.name, stamped, table.schema, table.key, partitioned=table.settles)
 
     def _add(
-        self, name: str, rows: pa.Table, schema: pa.Schema, *, partitioned: bool = False
+        self,
+        name: str,
+        rows: pa.Table,
+        schema: pa.Schema,
+        key: tuple[str, ...] = (),
+        *,
+        partitioned: bool = False,
     ) -> None:
-        if rows.num_rows:
+        if not rows.num_rows:
+            return
+        if name not in self._adding:
             self._widen(name, schema, partitioned=partitioned)
-            self.versions[name] = delta.append(
-                self._folder / name, rows.select(schema.names), partitioned=partitioned
+            files = Files(self._folder / name, schema, key, partitioned=partitioned)
+            self._adding[name] = _Adding(files, schema, partitioned)
+        self._adding[name].files.add(rows.select(schema.names))
+        if len(key) == 1:
+            self._adding[name].keys.append(rows[key[0]].combine_chunks())
+
+    def _is_adding(self, table: Table, incoming: pa.Table) -> bool:
+        """Whether a row with one of these keys may be in the files that are open."""
+        adding = self._adding.get(table.name)
+        if adding is None:
+            return False
+        if len(table.key) != 1:
+            return True
+        came = incoming[table.key[0]].combine_chunks()
+        return any(pc.any(pc.is_in(keys, value_set=came)).as_py() for keys in adding.keys)
+
+    def _settle(self, name: str) -> None:
+        """Close the files that are open, and let a version name them."""
+        adding = self._adding.get(name)
+        if adding is not None:
+            self.versions[name] = delta.add_files(
+                self._folder / name,
+                adding.schema,
+                adding.files.finish(),
+                partitioned=adding.partitioned,
             )
+            del self._adding[name]
 
     def _stored(self, table: Table) -> delta.StoredTable | None:
         """The table as it is now, with what this writer has added."""
@@ -254,7 +327,9 @@ class Writer:
 
     def _run(self, query: str, **tables: pa.Table) -> pa.Table:
         """The rows of a query of our own over stored files and the named tables."""
-        with self._engine.cursor() as cursor:
+        if self._database is None:
+            self._database = engine.connect()
+        with self._database.cursor() as cursor:
             for name, rows in tables.items():
                 cursor.register(name, rows)
             try:
@@ -298,4 +373,4 @@ def _equals(rows: pa.Table, was_open: bool) -> pa.Array:
 
 
 def _filled(rows: pa.Table, field: pa.Field, value: datetime | None) -> pa.Table:
-    return rows.append_column(field, pa.array([value] * rows.num_rows, field.type))
+    return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), rows.num_rows))

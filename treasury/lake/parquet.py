@@ -1,0 +1,141 @@
+"""Parquet files that grow while rows come, for one version of a table that names them all in the end.
+
+Rows come in small batches and stay in memory for one row group at most; a file is as long as all of
+them. Until a version names the files nobody reads them, so what is cut short harms nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from treasury.lake import disk
+from treasury.lake.declare import HASH, OPEN, RAW
+
+__all__ = ["Files", "Written"]
+
+GROUP: Final = 122_880
+"""Rows in a group: what DuckDB reads at a time."""
+
+LARGEST: Final = 256 << 20
+"""Bytes after which another file is begun."""
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A finished file, its path from the table's folder; `is_open` is None where not divided."""
+
+    path: str
+    size: int
+    rows: int
+    is_open: bool | None
+
+
+class Files:
+    """The files of one version; `finish` closes them, `drop` removes what was not finished."""
+
+    def __init__(
+        self, folder: Path, schema: pa.Schema, unique: Collection[str], *, partitioned: bool
+    ) -> None:
+        self._folder = folder
+        self._partitioned = partitioned
+        inner = [f for f in schema if not (partitioned and f.name == OPEN)]
+        self._schema = pa.schema(inner)
+        # A dictionary of values that differ, or their least and greatest, would be of no use.
+        apart = {RAW.name, HASH.name}
+        self._repeated = [f.name for f in inner if f.name not in apart and f.name not in unique]
+        self._compared = [f.name for f in inner if f.name not in apart]
+        self._open: dict[bool | None, _File] = {}
+        self._written: list[Written] = []
+
+    def add(self, rows: pa.Table) -> None:
+        """Write rows behind those that came before."""
+        with disk.writing(self._folder):
+            for is_open, part in self._parts(rows):
+                file = self._open.get(is_open)
+                if file is None:
+                    file = self._open[is_open] = self._begun(is_open)
+                file.add(part.select(self._schema.names))
+                if file.length >= LARGEST:
+                    self._close(is_open)
+
+    def finish(self) -> list[Written]:
+        """Close the files; what they are."""
+        with disk.writing(self._folder):
+            for is_open in list(self._open):
+                self._close(is_open)
+        return self._written
+
+    def drop(self) -> None:
+        """Remove files that no version will name."""
+        for file in self._open.values():
+            with suppress(OSError):  # on a full disk it has no end; it goes all the same
+                file.close()
+        begun = [file.path for file in self._open.values()]
+        for path in [*begun, *(self._folder / file.path for file in self._written)]:
+            path.unlink(missing_ok=True)
+
+    def _parts(self, rows: pa.Table) -> Iterator[tuple[bool | None, pa.Table]]:
+        if not self._partitioned:
+            yield None, rows
+            return
+        for is_open in (True, False):
+            part = rows.filter(pc.equal(rows[OPEN], is_open))
+            if part.num_rows:
+                yield is_open, part
+
+    def _begun(self, is_open: bool | None) -> _File:
+        place = "" if is_open is None else f"{OPEN}={str(is_open).lower()}"
+        folder = self._folder / place
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"part-{uuid4()}.parquet"
+        return _File(path, self._schema, self._repeated, self._compared)
+
+    def _close(self, is_open: bool | None) -> None:
+        file = self._open[is_open]
+        file.close()
+        path = file.path.relative_to(self._folder).as_posix()
+        self._written.append(Written(path, file.path.stat().st_size, file.rows, is_open))
+        del self._open[is_open]
+
+
+class _File:
+    """One file that is being written."""
+
+    def __init__(
+        self, path: Path, schema: pa.Schema, repeated: list[str], compared: list[str]
+    ) -> None:
+        self.path = path
+        self.rows = 0
+        self._sink = pa.OSFile(str(path), "wb")
+        self._writer = pq.ParquetWriter(
+            self._sink,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=repeated,
+            write_statistics=compared,
+        )
+
+    @property
+    def length(self) -> int:
+        """Bytes on the disk so far."""
+        return int(self._sink.tell())
+
+    def add(self, rows: pa.Table) -> None:
+        """Write rows into the group that is open, and into further ones."""
+        for batch in rows.combine_chunks().to_batches():
+            self._writer.write_batch(batch, row_group_size=GROUP)
+        self.rows += rows.num_rows
+
+    def close(self) -> None:
+        """Write out what is held in memory, and the end of the file."""
+        self._writer.close()
+        self._sink.close()
