@@ -27,7 +27,7 @@ from lake_samples import (
     wallets,
 )
 
-from treasury.errors import WorkspaceDamaged
+from treasury.errors import InputError, WorkspaceDamaged
 from treasury.lake import Lake, damages, repair
 
 
@@ -127,7 +127,10 @@ def test_values_that_were_altered_are_found_and_taken_from_elsewhere(lake: Lake)
         entry.write_text("\n".join(map(json.dumps, lines)))
     found = damages(again(lake))
     assert [(damage.table, damage.path) for damage in found] == [("requests", str(file))]
-    assert "not as written" in found[0].problem
+    assert "not as it was written" in found[0].problem
+    (lake.folder / "digests.jsonl").unlink()
+    found = damages(again(lake))
+    assert "rows that are not as written" in found[0].problem
     repair(again(lake), day(4))
     assert "LOST" not in statuses(again(lake).snapshot()).values()
     assert damages(again(lake)) == []
@@ -295,3 +298,84 @@ def test_what_may_not_be_read_is_not_damaged_and_not_repaired(
         assert all("may not be read by you" in line for line in lines), lines
         assert content(small_lake(desk)) == before
         assert small_lake(desk).commits().num_rows == 3
+
+
+def flipped(file: Path) -> None:
+    """The same file with one bit turned over in its middle."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("table", ["requests", "requests_history", "balances", "commits"])
+def test_a_single_bit_is_found_in_whatever_table(lake: Lake, table: str) -> None:
+    before = content(lake)
+    file = (
+        max((lake.folder / "commits").glob("*.parquet"), key=lambda f: f.stat().st_mtime_ns)
+        if table == "commits"
+        else only(lake, table)
+    )
+    flipped(file)
+    found = damages(again(lake))
+    assert str(file) in {damage.path for damage in found} or "commits" in str(found[0])
+    repair(again(lake), day(4))
+    assert damages(again(lake)) == []
+    if table in {"requests_history", "commits"}:
+        assert content(again(lake)) == before
+    if table == "balances":
+        assert again(lake).snapshot().sql("FROM balances").num_rows == len(before["balances"]) - 1
+
+
+def test_a_line_of_the_list_of_hashes_that_was_cut_off_is_one_that_is_not_there(
+    lake: Lake,
+) -> None:
+    listed = lake.folder / "digests.jsonl"
+    noted = lake.digests.noted()
+    listed.write_bytes(listed.read_bytes()[:-20])
+    assert len(lake.digests.noted()) == len(noted) - 1
+    put(again(lake), 3, requests(a="OPEN"))
+    assert set(noted) <= set(again(lake).digests.noted())
+    assert damages(again(lake)) == []
+    listed.unlink()
+    assert damages(again(lake)) == []
+
+
+def test_the_list_of_hashes_names_each_stored_file_and_no_other(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    for number in range(12):
+        put(lake, number, requests(a="OPEN" if number % 2 else "HELD"))
+    lake.sweep()
+    there = {
+        path.relative_to(lake.folder).as_posix()
+        for path in lake.folder.rglob("*.parquet")
+        if "_delta_log" not in path.parts
+    }
+    assert set(lake.digests.noted()) == there
+
+
+def test_a_table_put_aside_leaves_a_pinned_commit_its_files(lake: Lake) -> None:
+    lake.pin("closed", day(3))
+    before = content(lake)
+    for entry in (lake.folder / "requests" / "_delta_log").iterdir():
+        entry.unlink()
+    repair(again(lake), day(4))
+    assert damages(again(lake)) == []
+    assert content(again(lake)) == before
+    pinned = again(lake).snapshot(commit=3)
+    assert statuses(pinned) == {"a": "DONE", "b": "OPEN", "c": "DONE"}
+    again(lake).sweep()
+    assert statuses(again(lake).snapshot(commit=3)) == {"a": "DONE", "b": "OPEN", "c": "DONE"}
+
+
+def test_whoever_had_the_lake_open_reads_what_a_repair_made(lake: Lake) -> None:
+    """The numbers of versions begin again where a log was made anew."""
+    assert statuses(lake.snapshot())["a"] == "DONE"
+    for entry in (lake.folder / "requests" / "_delta_log").iterdir():
+        entry.unlink()
+    repair(again(lake), day(4))
+    for number in range(5, 9):
+        put(again(lake), number, requests(a="OPEN" if number % 2 else "HELD", z="OPEN"))
+        assert statuses(lake.snapshot()) == statuses(again(lake).snapshot())
+    with pytest.raises(InputError, match="commit 2 is not kept"):
+        lake.snapshot(commit=2)
+    assert statuses(lake.snapshot(commit=5))["a"] == "OPEN"

@@ -7,7 +7,7 @@ run left behind that no commit names is undone by the next writer before it begi
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +26,7 @@ from treasury.lake.commits import (
     recent_commits,
 )
 from treasury.lake.declare import Table
+from treasury.lake.digests import Digests
 from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
 from treasury.lake.pins import Pin, add_pin, all_pins, remove_pin
@@ -33,9 +34,14 @@ from treasury.lake.publish import FILE_NAME, publish
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Writer
 
-__all__ = ["COMMITS_KEPT", "Lake"]
+__all__ = ["COMMITS_KEPT", "REPAIRED", "Lake"]
+
+REPAIRED: Final = "repair"
+"""The kind of a commit that a repair made."""
 
 COMMITS_KEPT: Final = 24
+OPENED_KEPT: Final = 256
+"""How many versions of tables a process that runs for months keeps in mind."""
 
 
 class Lake:
@@ -59,7 +65,8 @@ class Lake:
         self.workspace = folder
         self._kept = kept
         self._grace = grace
-        self._opened: dict[tuple[str, int], delta.StoredTable] = {}
+        self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
+        self.digests = Digests(self.folder)
 
     def snapshot(self, at: datetime | None = None, *, commit: int | None = None) -> Snapshot:
         """The last commit, or the records as they were known at `at`; empty before the first.
@@ -104,7 +111,9 @@ class Lake:
                 number = 1 if last is None else last.number + 1
                 left = tuple(sorted(writer.refetch))
                 commit = Commit(number, instant, kind, writer.versions, note, left)
+                self.note(commit.versions, {} if last is None else last.versions)
                 self._add(commit)
+            self.digests.note(file.path for file in delta.load(self.folder / COMMITS).files)
             self.refresh(commit)
             if number % self._kept == 0:
                 self._sweep()
@@ -139,10 +148,22 @@ class Lake:
     def _sweep(self) -> upkeep.Swept:
         reading = leased(self.folder)
         commits = recent_commits(self.folder, max(self._kept, self._reach(reading)))
-        recent = {commit.number for commit in commits[-self._kept :]}
-        kept = [commit for commit in commits if commit.number in recent | reading]
+        repaired = _last_repair(commits)
+        recent = {c.number for c in commits[-self._kept :] if c.number >= repaired}
+        kept = [
+            c for c in commits if c.number in recent or (c.number in reading and self._opens(c))
+        ]
         older = datetime.now(UTC) - self._grace
-        return upkeep.sweep(self.folder, kept, self.pins(), older)
+        swept = upkeep.sweep(self.folder, kept, self.pins(), older)
+        self.digests.forget_removed()
+        return swept
+
+    def _opens(self, commit: Commit) -> bool:
+        """Whether there is still something to keep of a commit: a repair may have put it aside."""
+        try:
+            return all(self._open(*item) for item in commit.versions.items())
+        except WorkspaceDamaged:
+            return False
 
     def _reach(self, numbers: set[int]) -> int:
         """How many commits back the oldest of these is; one that is pinned needs no log."""
@@ -166,8 +187,9 @@ class Lake:
         if pin is not None:
             tables = pin.opened(self.folder)
             return Snapshot(self.catalogue, pin.commit, at, lambda *key: tables[key], self.commits)
-        for commit in recent_commits(self.folder, self._kept):
-            if commit.number == number:
+        recent = recent_commits(self.folder, self._kept)
+        for commit in recent:
+            if commit.number == number >= _last_repair(recent):
                 return self._leased(commit, at)
         raise InputError(
             f"commit {number} is not kept file by file",
@@ -175,12 +197,27 @@ class Lake:
         )
 
     def _open(self, name: str, version: int) -> delta.StoredTable:
-        """A committed version never changes, so what its log says is read once."""
-        if (name, version) not in self._opened:
-            self._opened[name, version] = delta.load(self.folder / name, version)
-        return self._opened[name, version]
+        """A committed version never changes, so what its log says is kept in mind for a while."""
+        # A repair may have begun a table anew, with other versions of the same numbers.
+        key = name, version, _identity(self.folder / name)
+        known = self._opened.get(key)
+        if known is None:
+            known = self._opened[key] = delta.load(self.folder / name, version)
+            while len(self._opened) > OPENED_KEPT:
+                self._opened.pop(next(iter(self._opened)), None)
+        return known
 
     # What a commit takes
+
+    def note(self, versions: Mapping[str, int], before: Mapping[str, int]) -> None:
+        """Note the hash of each file that these versions have and those before them had not."""
+        for name, version in versions.items():
+            was = before.get(name)
+            if was == version:
+                continue
+            known = set() if was is None else {file.path for file in self._open(name, was).files}
+            files = (file.path for file in self._open(name, version).files)
+            self.digests.note(path for path in files if path not in known)
 
     def _add(self, commit: Commit) -> None:
         table = self.folder / COMMITS
@@ -225,6 +262,19 @@ class Lake:
             return False
         names = {COMMITS, *self.catalogue, *(t.history for t in self.catalogue.values())}
         return folder.is_dir() and (folder.name in names or (folder / delta.LOG).is_dir())
+
+
+def _last_repair(commits: Iterable[Commit]) -> int:
+    """The number of the last repair: a version that an earlier commit names may be another now."""
+    return max((commit.number for commit in commits if commit.kind == REPAIRED), default=0)
+
+
+def _identity(folder: Path) -> int:
+    """What tells a table's folder from one that has its place later."""
+    try:
+        return (folder / delta.LOG).stat().st_ino
+    except OSError:
+        return 0  # whoever opens it says what is wrong
 
 
 def _later(now: datetime, last: Commit | None) -> datetime:

@@ -10,23 +10,24 @@ is named, and its table is marked to be asked for whole (`Writer.refetch`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treasury.errors import WorkspaceDamaged
-from treasury.lake import delta, engine
+from treasury.lake import delta, disk, engine
 from treasury.lake.commits import COMMITS, Commit, add_commit, commit_of
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.declare import BOOL, VALID_FROM, VALID_TO, Table
-from treasury.lake.lake import Lake
+from treasury.lake.lake import REPAIRED, Lake
 from treasury.lake.lock import command_line, workspace_lock
+from treasury.lake.pins import read_pins
 from treasury.lake.verify import Damage, damages, shaped, whole_rows
 
 __all__ = ["Repair", "Repaired", "repair"]
@@ -107,7 +108,9 @@ def _rebuilt(
         refetch |= {t.name for t in lake.catalogue.values() if t.records}
     instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
     note = "; ".join(map(str, done))
-    commit = Commit(last.number + 1, instant, "repair", versions, note, tuple(sorted(refetch)))
+    commit = Commit(last.number + 1, instant, REPAIRED, versions, note, tuple(sorted(refetch)))
+    for one in rebuilt:
+        lake.note(one.versions, {})
     _commit(lake, commit, commits if COMMITS in broken else None, stamp)
     return done, commit
 
@@ -123,13 +126,17 @@ def _commit(lake: Lake, commit: Commit, surviving: pa.Table | None, stamp: str) 
         delta.append(folder, pa.concat_tables([surviving, last]))
     else:
         add_commit(lake.folder, commit)
+    lake.digests.note(file.path for file in delta.load(folder).files)
     lake.refresh(commit)
 
 
 def _surviving_commits(lake: Lake) -> pa.Table:
     """Every commit that any readable file tells of, oldest first."""
     parts = [COMMITS_SCHEMA.empty_table()]
+    noted = lake.digests.noted()
     for path in _files_of(lake, COMMITS):
+        if lake.digests.is_altered(str(path), noted):
+            continue  # what it tells cannot be trusted, and nothing else vouches for it
         try:
             parts.append(pq.read_table(path, schema=COMMITS_SCHEMA, partitioning=None))
         except (OSError, ValueError, pa.ArrowException):
@@ -195,7 +202,7 @@ class _Rebuilding:
     def run(self) -> Repaired:
         table = self._table
         with engine.connect() as connection:
-            found = [self._readable(name, connection) for name in self._names]
+            found = [self._readable(name) for name in self._names]
             connection.register("found", pa.concat_tables(found))
             connection.register("commits", self._commits)
             current = engine.rows(connection, self._query("valid_to IS NULL"))
@@ -226,14 +233,18 @@ class _Rebuilding:
             self._expected += sum(file.rows for file in files)
         return {file.path for file in files}
 
-    def _readable(self, name: str, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    def _readable(self, name: str) -> pa.Table:
         """The rows, as they were written, of every file that reads."""
         table = self._table
         wanted = table.history_schema.append(pa.field("committed", BOOL))
         parts = [wanted.empty_table()]
+        digests = self._lake.digests
+        noted = digests.noted()
         for path in _files_of(self._lake, name):
+            if not table.records and digests.is_altered(str(path), noted):
+                continue  # an observation carries no hash of its own
             try:
-                good = [rows for _, rows in whole_rows(path, table, connection)]
+                good = [rows for _, rows in whole_rows(path, table)]
             except (OSError, ValueError, pa.ArrowException):
                 continue  # what does not read is what is being repaired; `lost` counts it
             for rows in good:
@@ -280,5 +291,23 @@ FROM versions WHERE {which}"""
             self.versions[name] = delta.replace(folder, rows, partitioned=partitioned)
             return
         if folder.exists():
-            delta.put_aside(folder, self._lake.folder / ASIDE / self._stamp / name)
+            aside = self._lake.folder / ASIDE / self._stamp / name
+            delta.put_aside(folder, aside)
+            self._bring_back_pinned(folder, aside)
         self.versions[name] = delta.append(folder, rows, partitioned=partitioned)
+
+    def _bring_back_pinned(self, folder: Path, aside: Path) -> None:
+        """Put the files that a pinned commit names where it looks for them."""
+        pins, _ = read_pins(self._lake.folder)
+        named = {
+            Path(file.path)
+            for pin in pins
+            for table in pin.opened(self._lake.folder).values()
+            for file in table.files
+        }
+        for path in sorted(named):
+            here = aside / path.relative_to(folder) if folder in path.parents else path
+            if here != path and here.is_file():
+                with disk.writing(path):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    os.replace(here, path)

@@ -1,29 +1,29 @@
 """Is what is stored what was written? Every file of the last commit and of each pin is read whole.
 
-A file can be gone, cut short, not be read, or read and hold other values than were written: the
-content hash that each version of a record carries is computed again and compared.
+A file can be gone, cut short, or hold other bytes than were written, which the hash noted with it
+tells. Of a file without one the rows are read, and the content hash that each version of a record
+carries is computed again and compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from treasury.errors import WorkspaceDamaged
-from treasury.lake import delta, engine
+from treasury.lake import delta
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.declare import HASH, OPEN, Table
 from treasury.lake.disk import problem_of
 from treasury.lake.lake import Lake
 from treasury.lake.pins import PINS, read_pins
-from treasury.lake.rows import with_hash
+from treasury.lake.rows import RULE, with_hash
 
 __all__ = ["Damage", "damages", "shaped", "whole_rows"]
 
@@ -46,31 +46,31 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 def damages(lake: Lake) -> list[Damage]:
-    """Everything of the last commit, and of the pins, that is not as it was written."""
-    found: list[Damage] = []
+    """Everything of the last commit, and of the pins, that is not as it was written.
+
+    StorageError where something may not be read.
+    """
     try:
         reading = lake.snapshot()  # its files stay for as long as it lives
         commit = reading.commit
         lake.commits()
+        stored = {} if commit is None else {COMMITS: delta.load(lake.folder / COMMITS)}
     except WorkspaceDamaged as error:
         return [Damage(COMMITS, str(lake.folder / COMMITS), error.what)]
+    found: list[Damage] = []
     pins, broken = read_pins(lake.folder)
+    check = _Check(lake)
+    if commit is not None:
+        stored |= _tables(lake, commit, found)
+    for name, table in stored.items():
+        found += check.damages(name, table)
     found += [Damage(PINS, str(path), what, _commit_of(path)) for path, what in broken]
-    seen: set[str] = set()
-    with engine.connect() as connection:
-        if commit is not None:
-            for name, stored in _tables(lake, commit, found).items():
-                seen |= {file.path for file in stored.files}
-                found += _damaged(lake.catalogue, name, stored, connection)
-        for pin in pins:
-            for (name, _), stored in pin.opened(lake.folder).items():
-                left = [file for file in stored.files if file.path not in seen]
-                seen |= {file.path for file in left}
-                only = msgspec.structs.replace(stored, files=tuple(left))
-                found += [
-                    msgspec.structs.replace(damage, pinned=pin.commit.number)
-                    for damage in _damaged(lake.catalogue, name, only, connection)
-                ]
+    for pin in pins:
+        for (name, _), table in pin.opened(lake.folder).items():
+            found += [
+                msgspec.structs.replace(damage, pinned=pin.commit.number)
+                for damage in check.damages(name, table)
+            ]
     return found
 
 
@@ -89,35 +89,45 @@ def _tables(lake: Lake, commit: Commit, found: list[Damage]) -> dict[str, delta.
     return tables
 
 
-def _damaged(
-    catalogue: Mapping[str, Table],
-    name: str,
-    stored: delta.StoredTable,
-    connection: duckdb.DuckDBPyConnection,
-) -> Iterator[Damage]:
-    declared = next((t for t in catalogue.values() if name in (t.name, t.history)), None)
-    for file in stored.files:
-        path = Path(file.path)
-        problem = problem_of(path, file.size)
-        if problem:
-            yield Damage(name, file.path, problem)
-        else:
-            try:
-                wrong = sum(
-                    rows.num_rows - whole.num_rows
-                    for rows, whole in whole_rows(path, declared, connection)
-                )
-            except (OSError, ValueError, pa.ArrowException) as error:
-                yield Damage(name, file.path, f"does not read ({error})")
-            else:
-                if wrong:
-                    yield Damage(name, file.path, f"has {wrong} rows that are not as written")
+class _Check:
+    """Looks at each stored file once."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._catalogue = lake.catalogue
+        self._digests = lake.digests
+        self._noted = lake.digests.noted()
+        self._seen: set[str] = set()
+
+    def damages(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
+        """What is wrong with the files of a table that were not looked at before."""
+        for file in stored.files:
+            if file.path not in self._seen:
+                self._seen.add(file.path)
+                problem = problem_of(Path(file.path), file.size) or self._altered(name, file.path)
+                if problem:
+                    yield Damage(name, file.path, problem)
+
+    def _altered(self, name: str, path: str) -> str:
+        """Whether a file of the right size holds what was written."""
+        altered = self._digests.is_altered(path, self._noted)
+        if altered is not None:
+            return "is not as it was written" if altered else ""
+        tables = self._catalogue.values()
+        declared = next((t for t in tables if name in (t.name, t.history)), None)
+        try:
+            wrong = sum(
+                rows.num_rows - whole.num_rows for rows, whole in whole_rows(Path(path), declared)
+            )
+        except (OSError, ValueError, pa.ArrowException) as error:
+            return f"does not read ({error})"
+        return f"has {wrong} rows that are not as written" if wrong else ""
 
 
-def whole_rows(
-    path: Path, declared: Table | None, connection: duckdb.DuckDBPyConnection
-) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """The rows of a file batch by batch, and those of them that are as they were written."""
+def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """The rows of a file batch by batch, and those of them that are as they were written.
+
+    A row whose hash was made by an earlier rule is taken as it is.
+    """
     file = pq.ParquetFile(path)
     for batch in file.iter_batches(BATCH):
         rows = pa.Table.from_batches([batch])
@@ -133,8 +143,10 @@ def whole_rows(
             yield rows, rows
             continue
         content = shaped(rows, declared.row_schema)
-        again = with_hash(content, declared.volatile, connection)
-        yield rows, rows.filter(pc.equal(rows[HASH.name], again[HASH.name]))
+        again = with_hash(content, declared.volatile)
+        same = pc.equal(rows[HASH.name], again[HASH.name])
+        earlier = pc.invert(pc.starts_with(rows[HASH.name], RULE))
+        yield rows, rows.filter(pc.or_(same, earlier))
 
 
 def shaped(rows: pa.Table, fields: Iterable[pa.Field]) -> pa.Table:
