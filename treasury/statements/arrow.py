@@ -33,13 +33,29 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     missing = values.count(None)
     if missing == len(values):
         return pa.nulls(len(values), kind)
+    if kind is TEXT and not missing and _is_one(values):
+        return pa.repeat(pa.scalar(values[0], kind), len(values))
     return _BUILDERS[kind](values, missing)
 
 
-def _text(values: Sequence[str | None], _: int) -> pa.Array:
-    builder = pa.lib.StringBuilder()
-    builder.append_values(values)
-    return builder.finish()
+def _is_one(values: Sequence[Any]) -> bool:
+    """Whether all values are the same, as those of an account or a file are."""
+    first, last, middle = values[0], values[-1], values[len(values) // 2]
+    return bool(first == last == middle and values.count(first) == len(values))
+
+
+def _text(values: Sequence[str | None], missing: int) -> pa.Array:
+    """One string of all texts and where each ends; ASCII has as many bytes as characters."""
+    texts = [value or "" for value in values] if missing else values
+    joined = "".join(texts)  # type: ignore[arg-type]  # nothing is missing
+    data = joined.encode()
+    parts = (
+        texts if len(data) == len(joined) else [text.encode() for text in texts if text is not None]
+    )
+    offsets = array("i", accumulate(map(len, parts), initial=0))
+    valid = pa.py_buffer(_bits([v is not None for v in values])) if missing else None
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(TEXT, len(values), buffers, null_count=missing)
 
 
 def _texts(values: Sequence[Sequence[str] | None], missing: int) -> pa.Array:
@@ -73,6 +89,12 @@ def _integers(code: str, kind: pa.DataType, number: Callable[[Any], int]) -> _Bu
     return build
 
 
+def _days(values: Sequence[date | None], missing: int) -> pa.Array:
+    known = {day: day.toordinal() - _EPOCH if day else 0 for day in set(values)}
+    data = array("i", [known[day] for day in values])
+    return _from_buffers(DATE, values, missing, data)
+
+
 def _booleans(values: Sequence[bool | None], missing: int) -> pa.Array:
     return _from_buffers(BOOL, values, missing, _bits(values))
 
@@ -101,6 +123,6 @@ _BUILDERS: Final[dict[pa.DataType, _Builder]] = {
     AMOUNT: _amounts,
     BOOL: _booleans,
     INTEGER: _integers("q", INTEGER, int),
-    DATE: _integers("i", DATE, lambda day: day.toordinal() - _EPOCH),
+    DATE: _days,
     INSTANT: _integers("q", INSTANT, lambda instant: (instant - _START) // _MICROSECOND),
 }

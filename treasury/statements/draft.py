@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
+from typing import Any
 
 import msgspec
 
-from treasury.money import format_amount
-from treasury.statements.identity import Ordinals, content_id, entry_id
+from treasury.money import format_amount, total
+from treasury.statements.identity import Ordinals, content_id, entry_id, entry_ids
 from treasury.statements.proof import Balance, Tally, closing_balance, opening_balance
 from treasury.statements.rows import EntryRow, Problem, StatementRow
 
@@ -111,6 +112,28 @@ class Draft:
         row.position = position
         row.raw = raw
         row.entry_id = entry_id(row, own_reference, self._ordinals)
+
+    def take_all(
+        self, columns: dict[str, list[Any]], positions: list[str], raws: list[str]
+    ) -> None:
+        """Complete rows that are columns, all in the statement's currency, and add what moved."""
+        count, before = len(positions), self.rows
+        self.rows += count
+        columns["statement_id"] = [self.statement_id] * count
+        columns["ordinal"] = list(range(before + 1, self.rows + 1))
+        columns["position"] = positions
+        columns["raw"] = raws
+        columns["entry_id"] = entry_ids(columns, self._ordinals)
+        amounts, ways = columns["amount"], columns["direction"]
+        is_booked = [status == "BOOK" for status in columns["entry_status"]]
+        for way in ("CRDT", "DBIT"):
+            moved = [(a, b) for a, b, w in zip(amounts, is_booked, ways, strict=True) if w == way]
+            booked = [amount for amount, counts in moved if counts]
+            if booked:
+                self._tally.add(total(booked), self.head.currency or "", way)
+            if len(booked) < len(moved):
+                pending = (amount for amount, counts in moved if not counts)
+                self.pending[way] = total((self.pending[way], *pending))
 
     def add_balance(self, balance: Balance) -> None:
         """A balance that stands after the movements."""

@@ -9,23 +9,28 @@ date, free text), is part of the id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from hashlib import blake2b
+from itertools import repeat
+from typing import Any, Final
 
 from treasury.statements.rows import EntryRow
 
-__all__ = ["Ordinals", "content_id", "content_of", "entry_id", "id_of"]
+__all__ = ["Ordinals", "content_id", "content_of", "entry_id", "entry_ids", "id_of"]
 
 
 def content_id(parts: Iterable[object]) -> str:
     """A hash of the parts in order, 32 hexadecimal digits."""
-    text = "\x1f".join(["" if part is None else str(part) for part in parts])
+    return _digest("\x1f".join(["" if part is None else str(part) for part in parts]))
+
+
+def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class Ordinals:
-    """How many times each id has been given; one of these for each statement."""
+    """How many times each key has been given; one of these for each statement."""
 
     def __init__(self) -> None:
         self._seen: dict[str | int, int] = {}
@@ -36,6 +41,23 @@ class Ordinals:
         self._seen[key] = ordinal + 1
         return ordinal
 
+    def next_all(self, keys: Sequence[int]) -> Iterable[int]:
+        """The same for several keys, mostly all of them new."""
+        fresh = dict.fromkeys(keys, 1)
+        if len(fresh) == len(keys) and self._seen.keys().isdisjoint(fresh):
+            self._seen.update(fresh)
+            return repeat(0)
+        return [self.next(key) for key in keys]
+
+
+_WITHOUT_REFERENCE: Final = (
+    "account_servicer_reference", "end_to_end_id", "transaction_id", "uetr", "instruction_id",
+    "mandate_id", "remittance", "structured_references", "counterparty_account",
+    "counterparty_name",
+)  # fmt: skip
+"""What says which movement it is where the bank gives it no reference of its own."""
+_LISTS: Final = frozenset({"remittance", "structured_references"})
+
 
 def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> str:
     """The id of a complete row. `own_reference` is the bank's reference of this row alone.
@@ -45,31 +67,63 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
     """
     # A statement may repeat a movement as information (INFO); that is not the movement itself.
     kind = "INFO" if row.entry_status == "INFO" else ""
-    moved: tuple[object, ...] = (
-        kind,
-        row.account,
-        row.direction,
-        row.amount,
-        row.currency,
-        own_reference,
-    )
+    moved: list[object] = [
+        kind, row.account, row.direction, row.amount, row.currency, own_reference
+    ]  # fmt: skip
     if own_reference is None:
-        moved += (
-            row.account_servicer_reference,
-            row.end_to_end_id,
-            row.transaction_id,
-            row.uetr,
-            row.instruction_id,
-            row.mandate_id,
-            _squeezed(row.remittance),
-            _squeezed(row.structured_references),
-            row.counterparty_account,
-            row.counterparty_name,
-        )
-    content, booked = content_id(moved), row.booking_date
+        for name in _WITHOUT_REFERENCE:
+            value = getattr(row, name)
+            moved.append(_squeezed(value) if name in _LISTS else value)
+    return _numbered(content_id(moved), row.booking_date, ordinals)
+
+
+def entry_ids(columns: Mapping[str, Sequence[Any]], ordinals: Ordinals) -> list[str]:
+    """The same ids for complete rows of one account and currency that are columns.
+
+    Their bank's own reference is `account_servicer_reference`; what is no column is null.
+    """
+    own = columns["account_servicer_reference"]
+    account, currency = (columns[name][0] or "" for name in ("account", "currency"))
+    moved = [
+        f"\x1f{account}\x1f{way}\x1f{amount}\x1f{currency}\x1f{one or ''}"
+        for way, amount, one in zip(columns["direction"], columns["amount"], own, strict=True)
+    ]
+    if None in own:
+        rest = zip(*(_as_text(columns, name) for name in _WITHOUT_REFERENCE), strict=False)
+        moved = [
+            text if one is not None else "\x1f".join((text, *parts))
+            for text, one, parts in zip(moved, own, rest, strict=False)
+        ]
+    contents, booked = list(map(_digest, moved)), columns["booking_date"]
+    days = {day: (f".{day}.", _mixed(day)) for day in set(booked)}
+    keys = [
+        int(content[:16], 16) ^ days[day][1] for content, day in zip(contents, booked, strict=True)
+    ]
+    numbers = ordinals.next_all(keys)
+    return [
+        f"{content}{days[day][0]}{number}"
+        for content, day, number in zip(contents, booked, numbers, strict=False)
+    ]
+
+
+def _as_text(columns: Mapping[str, Sequence[Any]], name: str) -> Iterable[str]:
+    values = columns.get(name)
+    if values is None:
+        return repeat("")
+    if name in _LISTS:
+        return [_squeezed(value) for value in values]
+    return [value or "" for value in values]
+
+
+def _numbered(content: str, booked: date | None, ordinals: Ordinals) -> str:
     # Half the hash and the day, as one number: a statement may have very many of them.
-    key = (int(content[:16], 16) << 22) + (booked.toordinal() if booked else 0)
+    key = int(content[:16], 16) ^ _mixed(booked)
     return id_of(content, booked, ordinals.next(key))
+
+
+def _mixed(day: date | None) -> int:
+    """A number of 64 bits for a day, those of any two being far apart."""
+    return (day.toordinal() if day else 0) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
 
 
 def content_of(entry_id: str) -> str:

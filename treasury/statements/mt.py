@@ -8,21 +8,21 @@ is never proved; what it reports is pending until a statement has it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
-from treasury.money import parse_amount
 from treasury.statements.draft import MOST_PROBLEMS, Draft, Head
 from treasury.statements.identity import Ordinals
-from treasury.statements.mt_details import Details, read_details, read_numbered_lines
-from treasury.statements.mt_tags import END, ENVELOPE, Field, Fields
-from treasury.statements.mt_values import Line, balance_of, line_of, with_currency
+from treasury.statements.mt_details import Columns
+from treasury.statements.mt_rows import movement_columns
+from treasury.statements.mt_tags import END, ENVELOPE, Field, Fields, Movements
+from treasury.statements.mt_values import balance_of, with_currency
 from treasury.statements.proof import Balance
-from treasury.statements.rows import EntryRow, Problem, StatementRow, entry_batch
+from treasury.statements.rows import Problem, StatementRow, column_batch
 from treasury.statements.stream import Source, Stream
 from treasury.statements.values import account_number, reference
 
@@ -62,10 +62,10 @@ class MtFile:
         self._source = source if isinstance(source, Stream) else Stream(source)
         self._ids = Ordinals()
         self._done: list[StatementRow] = []
-        self._rows: list[EntryRow] = []
+        self._columns: list[Columns] = []
+        self._held = 0
         self._block: _Block | None = None
         self._page: _Block | None = None
-        self._movement: tuple[Field, list[Field]] | None = None
         self._envelope: dict[str, str] = {}
 
     @property
@@ -77,32 +77,38 @@ class MtFile:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
         fields = Fields(self._source, self.file_name)
         for field in fields:
-            self._take(field)
-            if len(self._rows) >= _BATCH:
-                yield entry_batch(self._rows)
-                self._rows = []
+            if isinstance(field, Movements):
+                self._take_movements(field)
+            else:
+                self._take(field)
+            if self._held >= _BATCH:
+                yield self._batch()
         self._close()
         self._finish_page()
-        if self._rows:
-            yield entry_batch(self._rows)
+        if self._held:
+            yield self._batch()
         self._finish(fields)
 
+    def _batch(self) -> pa.RecordBatch:
+        columns, self._columns, self._held = self._columns, [], 0
+        return column_batch(columns)
+
     def _take(self, field: Field) -> None:
-        tag = field.tag
-        if tag == "61":
-            self._end_movement()
-            self._movement = field, []
-        elif tag in {"86", "NS"} and self._movement is not None:
-            self._movement[1].append(field)
-        elif tag == "25" and self._movement is not None and _DETAILS.match(field.text):
-            self._movement[1].append(field)  # field 86 under a wrong tag, as one bank writes it
-        elif tag == END:
+        if field.tag == END:
             self._close()
-        elif tag == ENVELOPE:
+        elif field.tag == ENVELOPE:
             self._read_envelope(field.text)
         else:
-            self._end_movement()
             self._take_head(field)
+
+    def _take_movements(self, found: Movements) -> None:
+        block = self._block or self._begin(found.lines[0])
+        if block.draft is None and self._page is not None:
+            self._finish_page()
+        columns = movement_columns(self._draft(block), found)
+        if columns:
+            self._columns.append(columns)
+            self._held += len(columns["amount"])
 
     def _take_head(self, field: Field) -> None:
         tag = _SAME.get(field.tag, field.tag)
@@ -173,29 +179,8 @@ class MtFile:
             block.draft = Draft(_head(block, self.file_name), self._ids)
         return block.draft
 
-    def _end_movement(self) -> None:
-        """Make a row of the movement whose fields are all there."""
-        if self._movement is None:
-            return
-        (field, texts), self._movement = self._movement, None
-        block = self._block or self._begin(field.line)
-        if block.draft is None and self._page is not None:
-            self._finish_page()
-        draft = self._draft(block)
-        position = f"line {field.line}"
-        raw = "\n".join((f":61:{field.text}", *(f":{t.tag}:{t.text}" for t in texts)))
-        try:
-            row = _row(draft.head, line_of(field.text), texts)
-        except InputError as error:
-            draft.lost("", error.what, field.line)
-            return
-        draft.take(row, row.account_servicer_reference, position, raw)
-        draft.count(row)
-        self._rows.append(row)
-
     def _close(self) -> None:
         """The message ends; one that ends with an interim balance may be continued."""
-        self._end_movement()
         block, self._block = self._block, None
         if block is None:
             return
@@ -241,7 +226,6 @@ class MtFile:
 _ONCE: Final = frozenset({"25", "28", "60F", "60M"})
 _SAME: Final = {"25P": "25", "28C": "28"}
 _INTERIM: Final = frozenset({"34F", "13", "13C", "13D", "90C", "90D"})
-_DETAILS: Final = re.compile(r"\s*\d{3}\?\d\d")
 _FROM_US: Final = re.compile(r"\{1:F\d\d([A-Z0-9]{8,12})")
 _TO_US: Final = re.compile(r"\{2:O94\d\d{10}([A-Z0-9]{8,12})")
 _TYPE: Final = re.compile(r"\{2:[IO](94[02])")
@@ -290,115 +274,6 @@ def _named(text: str) -> str | None:
     return next((line[2:].strip() for line in text.split("\n") if line[:2] == "22"), None)
 
 
-def _row(head: Head, line: Line, texts: list[Field]) -> EntryRow:
-    details = _details(texts)
-    is_reversal = line.mark.startswith("R")
-    direction = "CRDT" if line.mark in {"C", "RD", "EC"} else "DBIT"
-    pending = head.format == "MT942" or line.mark.startswith("E")
-    row = EntryRow(
-        account=head.account,
-        account_servicer_reference=_reference(line.own),
-        end_to_end_id=details.end_to_end_id,
-        instruction_id=details.instruction_id,
-        payment_information_id=details.payment_information_id,
-        transaction_id=details.transaction_id,
-        uetr=details.uetr,
-        mandate_id=details.mandate_id,
-        amount=line.amount,
-        currency=head.currency,
-        direction=direction,
-        entry_status="PDNG" if pending else "BOOK",
-        is_reversal=is_reversal,
-        booking_date=line.booking_date,
-        value_date=line.value_date,
-        remittance=details.remittance,
-        structured_references=details.structured,
-        additional_information=details.information,
-        proprietary_code=f"{line.kind}+{details.code}" if details.code else line.kind or None,
-        return_reason=details.return_reason,
-        ultimate_debtor_name=details.ultimate_debtor,
-        ultimate_creditor_name=details.ultimate_creditor,
-        inferred=(*line.inferred, *details.inferred, *(("entry_status",) if pending else ())),
-        file_name=head.file_name,
-    )
-    row.counterparty_account = details.account
-    _add_own_reference(row, line)
-    _add_parties(row, details, is_return=is_reversal or _is_return(row, line))
-    _add_amounts(row, details, line)
-    return row
-
-
-def _details(texts: list[Field]) -> Details:
-    if not texts:
-        return Details()
-    if texts[0].tag == "NS":
-        return read_numbered_lines(texts[0].text)
-    return read_details("\n".join([text.text for text in texts]))
-
-
-def _reference(text: str) -> str | None:
-    return reference(text) if text else None
-
-
-_POINTERS: Final = frozenset({"EREF", "KREF+", "KREF", "EREF+", "MREF+", "IREF+", "PREF", "MARF"})
-
-
-def _add_own_reference(row: EntryRow, line: Line) -> None:
-    """The reference for the account's owner: as a rule the payment's own, so the end-to-end id."""
-    own = _reference(line.reference)
-    if own is None or len(own) < 2 or own in _POINTERS or own == row.counterparty_account:
-        return
-    if row.end_to_end_id is None:
-        row.end_to_end_id = own
-        row.inferred = (*row.inferred, "end_to_end_id")
-
-
-def _is_return(row: EntryRow, line: Line) -> bool:
-    return row.return_reason is not None or line.kind == "NRTI"
-
-
-def _add_parties(row: EntryRow, details: Details, *, is_return: bool) -> None:
-    row.counterparty_name = details.name
-    row.counterparty_agent = details.agent
-    if (row.direction == "CRDT") != is_return:
-        row.debtor_name, row.debtor_account = details.name, details.account
-        row.debtor_agent = details.agent
-    else:
-        row.creditor_name, row.creditor_account = details.name, details.account
-        row.creditor_agent = details.agent
-    if is_return:
-        row.original_end_to_end_id = row.end_to_end_id
-
-
-_EXTRA: Final = re.compile(r"/(OCMT|CHGS|EXCH)/([^/\n]+)/?")
-
-
-def _add_amounts(row: EntryRow, details: Details, line: Line) -> None:
-    """The amount ordered, charges and rate, from the movement's second line or its text."""
-    if line.more:
-        for key, value in _EXTRA.findall(line.more):
-            _KEEP[key](details, value)
-        left = _EXTRA.sub("", line.more).strip().rstrip("/")
-        if left and row.additional_information is None:
-            row.additional_information = " ".join(left.split())
-    if details.instructed:
-        amount, currency = with_currency(details.instructed)
-        row.instructed_amount, row.instructed_currency = amount, currency or row.currency
-    if details.charges:
-        amount, currency = with_currency(details.charges)
-        row.charges_amount, row.charges_currency = amount, currency or row.currency
-    if details.rate:
-        try:
-            row.exchange_rate = parse_amount(details.rate.strip().replace(",", "."))
-        except InputError:
-            row.exchange_rate = None  # `raw` keeps what it says
-
-
-def _keep(name: str) -> Callable[[Details, str], None]:
-    return lambda details, value: setattr(details, name, value)
-
-
-_KEEP: Final = {"OCMT": _keep("instructed"), "CHGS": _keep("charges"), "EXCH": _keep("rate")}
 _COUNTED: Final = re.compile(r"\s*(\d{1,5})\s*([A-Z]{3})\s*([0-9.,]+)", re.ASCII)
 
 

@@ -4,51 +4,35 @@ SWIFT gives six lines of free text. German and central European banks cut them i
 subfields (`?20`), in which SEPA put keywords (`EREF+`); Dutch banks write keywords between slashes
 (`/EREF/`); others number lines in a field of their own (`:NS:`). What is in none of these dialects
 stays as it is: lines of text.
+
+A bank repeats itself: texts with the same subfields or keywords in the same order are taken apart
+together, and each of their parts is a column at once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
-from typing import Final
-
-import msgspec
+from typing import Any, Final, TypeVar
 
 from treasury.statements.values import account_number, reference
 
-__all__ = ["Details", "read_details", "read_numbered_lines"]
+__all__ = ["WORKING", "Columns", "details_of"]
 
+Columns = dict[str, list[Any]]
+"""Name -> a value for each text: columns of `statement_entries`, and those in `WORKING`."""
 
-class Details(msgspec.Struct, gc=False):
-    """What a text says, under the names of the columns."""
+WORKING: Final = ("code", "instructed", "charges", "rate")
+"""What a rule of `mt_rows` has to look at: the booking code, and amounts as text."""
 
-    remittance: tuple[str, ...] = ()
-    structured: tuple[str, ...] = ()
-    information: str | None = None
-    code: str | None = None
-    name: str | None = None
-    account: str | None = None
-    agent: str | None = None
-    end_to_end_id: str | None = None
-    instruction_id: str | None = None
-    payment_information_id: str | None = None
-    transaction_id: str | None = None
-    uetr: str | None = None
-    mandate_id: str | None = None
-    return_reason: str | None = None
-    ultimate_debtor: str | None = None
-    ultimate_creditor: str | None = None
-    instructed: str | None = None
-    charges: str | None = None
-    rate: str | None = None
-    inferred: tuple[str, ...] = ()
+_Row = Sequence[str]
+_Key = TypeVar("_Key", bound=Hashable)
+_Part = TypeVar("_Part")
 
-
-_SUBFIELDS: Final = re.compile(r"\s*(\d{3})?\s*([?>~<^|!%$@#])(?=\d\d)")
 _KEYWORD: Final = re.compile(
     r"(EREF|KREF|MREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|RREF|BREF|RTRN|IREF|PREF|UETR)"
-    r"\s?([+])"
+    r"\s?\+"
 )
 _COLON_KEYWORD: Final = re.compile(
     r"(?:(?<=\s)|^)(EREF|KREF|MREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|IBAN|BIC):\s?"
@@ -58,225 +42,368 @@ _SLASHED: Final = re.compile(
     r"NAME|NRTX|OAMT|OCMT|ORDP|PREF|PURP|PURS|REMI|RREF|RTRN|SVCL|SVWZ|TRCD|TRTP|TXTP|TYPE|UDTR|"
     r"UCRD|ULTB|ULTC|ULTD|UETR)/"
 )
+_BEGINS: Final = re.compile(
+    r"\s*(?:(?:\d{3})?\s*([?>~<^|!%$@#])(?=\d\d)"
+    rf"|(?={_SLASHED.pattern})(/)|(?={_KEYWORD.pattern})[A-Z]{{4}}\s?(\+))"
+)
 _REK_NAAM: Final = re.compile(r"REK: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})/NAAM: ?([^\n]+)")
 _LEADING_IBAN: Final = re.compile(r"([A-Z]{2}\d\d[A-Z]{4}[A-Z0-9]{6,26}) ([^\n]+)\n")
 _NO_VALUE: Final = re.compile(r"[\s/]*")
 
 
-def read_details(text: str) -> Details:
-    """What the text of a field 86 says."""
-    subfields = _SUBFIELDS.match(text)
-    if subfields is not None:
-        return _subfields(text, subfields)
-    flat = text.replace("\n", "")
-    found = _SLASHED.match(flat.lstrip())
-    if found is not None:
-        return _slashed(flat.lstrip())
-    if _KEYWORD.match(flat.lstrip()):
-        details = Details()
-        _keywords(details, flat)
-        return details
-    return _free(text)
+def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> Columns:
+    """What the texts of some fields 86 say; those at the places `numbered` are of fields NS."""
+    ways = list(map(_dialect, texts))
+    for at in numbered:
+        ways[at] = "NS"
+    return _together(ways, texts, _read)
 
 
-def read_numbered_lines(text: str) -> Details:
-    """What the lines of a field `:NS:` say, each of which begins with a number."""
-    parts: dict[str, list[str]] = {}
-    for line in text.split("\n"):
-        if line[:2].isdigit():
-            parts.setdefault(line[:2], []).append(line[2:].strip())
-    return _numbered(parts, _lines_between(parts, 1, 14), (("15", "16"), "17", "34", "33"))
+def _dialect(text: str) -> str:
+    """The sign before the numbers of subfields, else how a text of that dialect begins."""
+    matched = _BEGINS.match(text.replace("\n", ""))
+    return matched[matched.lastindex or 0] if matched else ""
 
 
-def _subfields(text: str, matched: re.Match[str]) -> Details:
+def _read(way: str, texts: Sequence[str]) -> Columns:
+    read = _OTHERS.get(way)
+    return read(texts) if read else _subfields(way, texts)
+
+
+def _cut(
+    pattern: re.Pattern[str],
+    texts: Sequence[str],
+    read: Callable[[tuple[str, ...], Sequence[_Row]], Columns],
+) -> Columns:
+    """The columns of texts of one line cut at the keys that a pattern finds.
+
+    `read` gets the keys, and what stands before the first and after each of them as columns.
+    """
+    count, keys = len(texts), tuple(pattern.findall(texts[0]))
+    pieces = pattern.split("\n".join(texts))
+    if keys and pieces[1::2] == list(keys) * count:
+        *columns, last = [pieces[2 * at :: 2 * len(keys)] for at in range(1, len(keys) + 1)]
+        ends = [text.split("\n") for text in last[:-1]]
+        if all([len(end) == 2 for end in ends]):
+            before = [pieces[0], *[end[1] for end in ends]]
+            return read(keys, [before, *columns, [*[end[0] for end in ends], last[-1]]])
+    rows = list(map(pattern.split, texts))
+    return _together(
+        [tuple(row[1::2]) for row in rows],
+        rows,
+        lambda keys, some: read(keys, list(zip(*some, strict=True))[::2]),
+    )
+
+
+def _together(
+    keys: Sequence[_Key],
+    rows: Sequence[_Part],
+    read: Callable[[_Key, Sequence[_Part]], Columns],
+) -> Columns:
+    """The columns of rows of which those with the same key are read together."""
+    if len(set(keys)) == 1:
+        return read(keys[0], rows)
+    places: dict[_Key, list[int]] = {}
+    for at, key in enumerate(keys):
+        places.setdefault(key, []).append(at)
+    columns: Columns = {}
+    for key, here in places.items():
+        for name, values in read(key, [rows[at] for at in here]).items():
+            column = columns.setdefault(name, [_EMPTY.get(name)] * len(rows))
+            for at, value in zip(here, values, strict=True):
+                column[at] = value
+    return columns
+
+
+_EMPTY: Final[dict[str, tuple[str, ...]]] = {
+    "remittance": (), "structured_references": (), "inferred": (),
+}  # fmt: skip
+
+
+def _subfields(separator: str, texts: Sequence[str]) -> Columns:
     """`?20` and its like: `?00` booking text, `?20` remittance, `?30` the other party."""
-    flat = text[matched.end(2) :].replace("\n", "")
-    parts: dict[str, list[str]] = {}
-    for piece in _cuts(matched[2]).split(flat):
-        parts.setdefault(piece[:2], []).append(piece[2:])
-    pieces = [*_lines_between(parts, 20, 29), *_lines_between(parts, 60, 63)]
-    details = _numbered(parts, pieces, (("32", "33"), "00", "31", "30"))
-    details.code = matched[1]
-    details.account = _account(_joined(parts, "38")) or details.account
-    return details
+    return _cut(_cuts(separator), [text.replace("\n", "") for text in texts], _of_subfields)
 
 
 @lru_cache(maxsize=16)
 def _cuts(separator: str) -> re.Pattern[str]:
-    return re.compile(rf"{re.escape(separator)}(?=\d\d)")
+    return re.compile(rf"{re.escape(separator)}(\d\d)")
+
+
+def _of_subfields(numbers: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
+    parts = _Parts(numbers, columns[1:])
+    pieces = (*parts.between("20", "29"), *parts.between("60", "63"))
+    found = _numbered(parts, pieces, (("32", "33"), "00", "31", "30"))
+    found["code"] = _stripped(columns[0])
+    other = parts.joined("38")
+    if other is not None:
+        _offer(found, "counterparty_account", _accounts(other), first=True)
+    return found
+
+
+def _numbered_lines(texts: Sequence[str]) -> Columns:
+    """The lines of a field NS, each of which begins with a number."""
+    rows = [[line for line in text.split("\n") if line[:2].isdigit()] for text in texts]
+    return _together([tuple(line[:2] for line in row) for row in rows], rows, _of_lines)
+
+
+def _of_lines(numbers: tuple[str, ...], rows: Sequence[_Row]) -> Columns:
+    columns = [[line[2:].strip() for line in column] for column in zip(*rows, strict=True)]
+    parts = _Parts(numbers, columns)
+    pieces = parts.between("01", "14")
+    return _numbered(parts, pieces, (("15", "16"), "17", "34", "33"))
+
+
+class _Parts:
+    """Columns by the number that stands before each; a number may come again."""
+
+    def __init__(self, numbers: Sequence[str], columns: Sequence[_Row]) -> None:
+        self._parts: dict[str, list[_Row]] = {}
+        for number, column in zip(numbers, columns, strict=True):
+            self._parts.setdefault(number, []).append(column)
+
+    def between(self, first: str, last: str) -> tuple[_Row, ...]:
+        """The columns with these numbers, in the order of the numbers."""
+        numbers = sorted(number for number in self._parts if first <= number <= last)
+        return tuple(column for number in numbers for column in self._parts[number])
+
+    def joined(self, *numbers: str) -> Sequence[str] | None:
+        """The texts of some numbers put together."""
+        columns = [column for number in numbers for column in self._parts.get(number, ())]
+        return _put_together(columns) if columns else None
+
+
+def _put_together(columns: Sequence[_Row]) -> Sequence[str]:
+    return columns[0] if len(columns) == 1 else list(map("".join, zip(*columns, strict=True)))
 
 
 def _numbered(
-    parts: dict[str, list[str]],
-    pieces: list[str],
+    parts: _Parts,
+    pieces: Sequence[_Row],
     where: tuple[tuple[str, str], str, str, str],
-) -> Details:
-    """The details in numbered parts; `where` has the numbers of name, text, account, bank."""
+) -> Columns:
+    """What numbered parts say; `where` has the numbers of name, text, account, bank."""
     names, booking, account, agent = where
-    details = Details(
-        information=_joined(parts, booking),
-        name=_joined(parts, *names),
-        account=_account(_joined(parts, account)),
-        agent=_joined(parts, agent),
-    )
-    text = "".join(pieces)
-    if _KEYWORD.search(text) or _COLON_KEYWORD.match(text):
-        _keywords(details, text)
-    else:
-        details.remittance = tuple(piece.strip() for piece in pieces if piece.strip())
-    return details
+    found: Columns = {}
+    for name, numbers in (
+        ("additional_information", (booking,)),
+        ("counterparty_name", names),
+        ("counterparty_agent", (agent,)),
+    ):
+        texts = parts.joined(*numbers)
+        if texts is not None:
+            found[name] = _stripped(texts)
+    numbers = parts.joined(account)
+    if numbers is not None:
+        found["counterparty_account"] = _accounts(numbers)
+    if pieces:
+        texts = _put_together(pieces)
+        found.update(_remittance(texts, pieces))
+    return found
 
 
-def _keywords(details: Details, text: str) -> None:
-    """`EREF+... SVWZ+...`: SEPA's keywords, the text before the first one being remittance too."""
-    pattern = _KEYWORD if _KEYWORD.search(text) else _COLON_KEYWORD
-    found = list(pattern.finditer(text))
-    before = text[: found[0].start()].strip() if found else text.strip()
-    remittance = [before] if before else []
-    ends = [*(matched.start() for matched in found[1:]), len(text)]
-    for matched, end in zip(found, ends, strict=True):
-        value = text[matched.end() : end].strip()
-        if matched[1] == "SVWZ":
-            remittance += [value] if value else []
-        elif value:
-            _KEYS[matched[1]](details, value)
-    details.remittance = tuple(remittance)
-
-
-def _slashed(text: str) -> Details:
-    """`/EREF/.../REMI/...`: keywords between slashes; a keyword may open a group of others."""
-    details = Details()
-    found = list(_SLASHED.finditer(text))
-    ends = [*(matched.start() for matched in found[1:]), len(text)]
-    group = ""
-    for matched, end in zip(found, ends, strict=True):
-        key, value = matched[1], text[matched.end() : end].strip().strip("/").strip()
-        if key in _GROUPS:
-            group = key
-        if not value:
-            continue
-        if key in {"NAME", "ID", "IBAN", "BIC", "ADDR"} and group in _ULTIMATE:
-            if key == "NAME":
-                setattr(details, _ULTIMATE[group], value)
-        elif key == "CNTP":
-            _counterparty(details, value)
-        elif key == "REMI":
-            _remitted(details, value)
-        elif key in _KEYS:
-            _KEYS[key](details, value)
-    return details
-
-
-def _counterparty(details: Details, value: str) -> None:
-    """`/CNTP/account/agent/name/town/`: parts without keywords."""
-    account, agent, name = (*(part.strip() or None for part in value.split("/")), None, None, None)[
-        :3
+def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
+    """Texts put together of pieces: keywords in them, else each piece for itself."""
+    ways = [
+        "+" if _KEYWORD.search(text) else ":" if _COLON_KEYWORD.match(text) else ""
+        for text in texts
     ]
-    details.account = _account(account)
-    details.agent, details.name = agent, name
+    if "" not in ways:
+        return _together(ways, texts, lambda way, some: _cut(_BY_WAY[way], some, _of_keywords))
+    rows = list(zip(texts, *pieces, strict=True))
+    return _together(ways, rows, _keywords_or_pieces)
 
 
-def _remitted(details: Details, value: str) -> None:
-    """`USTD//text`, `STRD/issuer/reference`, or just the text."""
+def _keywords_or_pieces(way: str, rows: Sequence[_Row]) -> Columns:
+    texts, *pieces = zip(*rows, strict=True)
+    return _cut(_BY_WAY[way], texts, _of_keywords) if way else {"remittance": _texts(pieces)}
+
+
+_BY_WAY: Final = {"+": _KEYWORD, ":": _COLON_KEYWORD}
+
+
+def _keywords(texts: Sequence[str]) -> Columns:
+    """`EREF+... SVWZ+...` without subfields."""
+    return _cut(_KEYWORD, [text.replace("\n", "") for text in texts], _of_keywords)
+
+
+def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
+    """SEPA's keywords, the text before the first one being remittance too."""
+    found: Columns = {}
+    remittance: list[_Row] = [columns[0]]
+    for key, values in zip(keys, columns[1:], strict=True):
+        if key == "SVWZ":
+            remittance.append(values)
+        else:
+            _take(found, key, list(map(str.strip, values)))
+    found["remittance"] = _texts(remittance)
+    return found
+
+
+def _slashed(texts: Sequence[str]) -> Columns:
+    """`/EREF/.../REMI/...`: keywords between slashes."""
+    return _cut(_SLASHED, [text.replace("\n", "").lstrip() for text in texts], _of_slashed)
+
+
+def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
+    """A keyword may open a group of others: who is ultimately paid has a name too."""
+    found: Columns = {}
+    remittance: list[_Row] = []
+    group = ""
+    for key, column in zip(keys, columns[1:], strict=True):
+        values = [value.strip().strip("/").strip() for value in column]
+        group = key if key in _GROUPS else group
+        if key in _PARTY and group in _ULTIMATE:
+            if key == "NAME":
+                _offer(found, _ULTIMATE[group], [value or None for value in values], first=True)
+        elif key == "CNTP":
+            for name, parts in _counterparties(values).items():
+                _offer(found, name, parts, first=True)
+        elif key == "REMI":
+            structured, free = zip(*map(_remitted, values), strict=True)
+            remittance.append(free)
+            _add_structured(found, structured)
+        elif key == "SVWZ":
+            remittance.append(values)
+        else:
+            _take(found, key, values)
+    if remittance:
+        found["remittance"] = _texts(remittance)
+    return found
+
+
+def _counterparties(values: Sequence[str]) -> Columns:
+    """`/CNTP/account/agent/name/town/`: parts without keywords."""
+    rows = [[part.strip() for part in f"{value}///".split("/")[:3]] for value in values]
+    accounts, agents, names = zip(*rows, strict=True)
+    return {
+        "counterparty_account": _accounts(accounts),
+        "counterparty_agent": [agent or None for agent in agents],
+        "counterparty_name": [name or None for name in names],
+    }
+
+
+def _remitted(value: str) -> tuple[str, str]:
+    """Reference and text of `USTD//text`, `STRD/issuer/reference`, or just the text."""
     kind, _, rest = value.partition("/")
     if kind == "STRD":
-        details.structured += (rest.rpartition("/")[2],)
-    else:
-        details.remittance += (rest.lstrip("/") if kind == "USTD" else value,)
+        return rest.rpartition("/")[2], ""
+    return "", rest.lstrip("/") if kind == "USTD" else value
 
 
-def _free(text: str) -> Details:
+def _add_structured(found: Columns, references: Sequence[str]) -> None:
+    before = found.get("structured_references", [()] * len(references))
+    found["structured_references"] = [
+        (*those, one) if one else those for those, one in zip(before, references, strict=True)
+    ]
+
+
+def _free(texts: Sequence[str]) -> Columns:
     """Text in no dialect, a line at a time; two Dutch habits name the other party in it."""
-    lines = tuple(line.strip() for line in text.split("\n") if line.strip())
-    details = Details(remittance=lines)
-    stated = _REK_NAAM.search(text) or _LEADING_IBAN.match(text)
-    if stated is not None:
-        details.account, details.name = account_number(stated[1]), stated[2].strip()
-        details.inferred = ("counterparty_account", "counterparty_name")
-    return details
+    found: Columns = {
+        "remittance": [tuple(filter(None, map(str.strip, text.split("\n")))) for text in texts]
+    }
+    named = [_named(text) for text in texts]
+    if any(named):
+        found["counterparty_account"] = [one and account_number(one[1]) for one in named]
+        found["counterparty_name"] = [one and one[2].strip() for one in named]
+        both = ("counterparty_account", "counterparty_name")
+        found["inferred"] = [both if one else () for one in named]
+    return found
 
 
-def _set(name: str) -> Callable[[Details, str], None]:
-    def keep(details: Details, value: str) -> None:
-        if getattr(details, name) is None and reference(value) is not None:
-            setattr(details, name, value)
-
-    return keep
+def _named(text: str) -> re.Match[str] | None:
+    if "REK:" in text and (matched := _REK_NAAM.search(text)):
+        return matched
+    return _LEADING_IBAN.match(text) if "\n" in text else None
 
 
-def _set_account(details: Details, value: str) -> None:
-    details.account = details.account or _account(value)
+def _take(found: Columns, key: str, values: Sequence[str]) -> None:
+    """Keep the values of a keyword in its column, if it has one; `raw` has it anyhow."""
+    name = _COLUMN.get(key)
+    if name == "counterparty_account":
+        _offer(found, name, _accounts(values))
+    elif name is not None:
+        _offer(found, name, [_meant(value) for value in values])
 
 
-def _add_text(details: Details, value: str) -> None:
-    details.remittance += (value,)
+def _meant(value: str) -> str | None:
+    return (reference(value) if value[0] in "Nn" else value) if value else None
 
 
-def _drop(details: Details, value: str) -> None:
-    """A keyword without a column; `raw` has it."""
+def _offer(found: Columns, name: str, values: list[Any], *, first: bool = False) -> None:
+    """Let the values stand where there are none yet; with `first`, before those there are."""
+    before = found.get(name)
+    if before is None:
+        found[name] = values
+    else:
+        one, two = (values, before) if first else (before, values)
+        found[name] = [a if a is not None else b for a, b in zip(one, two, strict=True)]
 
 
+def _texts(columns: Sequence[_Row]) -> list[tuple[str, ...]]:
+    """The texts of each row that are not empty."""
+    several = [column for column in columns if any(column)] or columns[:1]
+    if len(several) == 1:
+        return [(text,) if text else () for text in map(str.strip, several[0])]
+    return [
+        tuple([text for text in map(str.strip, row) if text]) for row in zip(*several, strict=True)
+    ]
+
+
+def _stripped(texts: Sequence[str]) -> list[str | None]:
+    return [text or None for text in map(str.strip, texts)]
+
+
+def _accounts(texts: Iterable[str]) -> list[str | None]:
+    return [text if text.isalnum() and text.isupper() else _account(text) for text in texts]
+
+
+def _account(text: str) -> str | None:
+    return account_number(text) if text and not _NO_VALUE.fullmatch(text) else None
+
+
+_OTHERS: Final[dict[str, Callable[[Sequence[str]], Columns]]] = {
+    "/": _slashed, "+": _keywords, "": _free, "NS": _numbered_lines,
+}  # fmt: skip
 _GROUPS: Final = frozenset(
     {"BENM", "ORDP", "CNTP", "ULTB", "ULTC", "ULTD", "UDTR", "UCRD", "REMI", "EREF", "TRTP"}
 )
+_PARTY: Final = frozenset({"NAME", "ID", "IBAN", "BIC", "ADDR"})
 _ULTIMATE: Final = {
-    "ULTB": "ultimate_creditor",
-    "ULTC": "ultimate_creditor",
-    "UCRD": "ultimate_creditor",
-    "ULTD": "ultimate_debtor",
-    "UDTR": "ultimate_debtor",
+    "ULTB": "ultimate_creditor_name",
+    "ULTC": "ultimate_creditor_name",
+    "UCRD": "ultimate_creditor_name",
+    "ULTD": "ultimate_debtor_name",
+    "UDTR": "ultimate_debtor_name",
 }
-_KEYS: Final[dict[str, Callable[[Details, str], None]]] = {
-    "EREF": _set("end_to_end_id"),
-    "KREF": _set("payment_information_id"),
-    "PREF": _set("payment_information_id"),
-    "IREF": _set("instruction_id"),
-    "RREF": _set("transaction_id"),
-    "BREF": _set("transaction_id"),
-    "UETR": _set("uetr"),
-    "MREF": _set("mandate_id"),
-    "MARF": _set("mandate_id"),
-    "RTRN": _set("return_reason"),
-    "ABWA": _set("ultimate_debtor"),
-    "ABWE": _set("ultimate_creditor"),
-    "ULTD": _set("ultimate_debtor"),
-    "UDTR": _set("ultimate_debtor"),
-    "ULTC": _set("ultimate_creditor"),
-    "ULTB": _set("ultimate_creditor"),
-    "UCRD": _set("ultimate_creditor"),
-    "OAMT": _set("instructed"),
-    "OCMT": _set("instructed"),
-    "COAM": _set("charges"),
-    "CHGS": _set("charges"),
-    "CHG": _set("charges"),
-    "EXCH": _set("rate"),
-    "NAME": _set("name"),
-    "BENM": _set("name"),
-    "ORDP": _set("name"),
-    "BIC": _set("agent"),
-    "IBAN": _set_account,
-    "TRTP": _set("information"),
-    "TYPE": _set("information"),
-    "TXTP": _set("information"),
-    "SVWZ": _add_text,
-    **dict.fromkeys(
-        ("CRED", "DEBT", "PURP", "CSID", "PURS", "ISDT", "SVCL", "BUSP", "ADDR", "ID", "BNAM",
-         "CHGI", "NRTX", "TRCD"),
-        _drop,
-    ),
-}  # fmt: skip
-
-
-def _lines_between(parts: dict[str, list[str]], first: int, last: int) -> list[str]:
-    low, high = f"{first:02d}", f"{last:02d}"
-    keys = sorted(key for key in parts if low <= key <= high)
-    return [text for key in keys for text in parts[key]]
-
-
-def _joined(parts: dict[str, list[str]], *keys: str) -> str | None:
-    text = "".join(["".join(parts[key]) for key in keys if key in parts]).strip()
-    return text or None
-
-
-def _account(text: str | None) -> str | None:
-    return account_number(text) if text and not _NO_VALUE.fullmatch(text) else None
+_COLUMN: Final = {
+    "EREF": "end_to_end_id",
+    "KREF": "payment_information_id",
+    "PREF": "payment_information_id",
+    "IREF": "instruction_id",
+    "RREF": "transaction_id",
+    "BREF": "transaction_id",
+    "UETR": "uetr",
+    "MREF": "mandate_id",
+    "MARF": "mandate_id",
+    "RTRN": "return_reason",
+    "ABWA": "ultimate_debtor_name",
+    "ABWE": "ultimate_creditor_name",
+    **_ULTIMATE,
+    "OAMT": "instructed",
+    "OCMT": "instructed",
+    "COAM": "charges",
+    "CHGS": "charges",
+    "CHG": "charges",
+    "EXCH": "rate",
+    "NAME": "counterparty_name",
+    "BENM": "counterparty_name",
+    "ORDP": "counterparty_name",
+    "BIC": "counterparty_agent",
+    "IBAN": "counterparty_account",
+    "TRTP": "additional_information",
+    "TYPE": "additional_information",
+    "TXTP": "additional_information",
+}
+"""Where the value of a keyword goes; the other keywords only end the value before them."""

@@ -2,13 +2,15 @@
 
 A field begins where a line begins with one of the tags there are. Any other line goes on with the
 field before it, also one that only looks like a tag: banks cut their texts at 65 characters, and a
-time of day may land at the beginning of a line.
+time of day may land at the beginning of a line. The text is cut a chunk at a time, and movements
+that follow one another are given together, as lists: a statement has very many of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 
 import msgspec
@@ -16,7 +18,7 @@ import msgspec
 from treasury.errors import StatementError
 from treasury.statements.stream import Source
 
-__all__ = ["END", "ENVELOPE", "Field", "Fields", "looks_like_mt"]
+__all__ = ["END", "ENVELOPE", "Field", "Fields", "Movements", "looks_like_mt"]
 
 END: Final = "-"
 """The tag given for the end of a message."""
@@ -24,14 +26,20 @@ ENVELOPE: Final = "{"
 """The tag given for SWIFT's blocks before one."""
 
 _TAGS: Final = r"20|21|25P?|28C?|34F|13[DC]?|60[FM]|61|86|62[FM]|64|65[A-Z]?|90[CD]|NS|94[02]"
-_TAG: Final = re.compile(rf"\s*:({_TAGS}):")
 _SEEN: Final = re.compile(
     rb"(?:^|[\r\n])\s*(?:\{1:F01|:20:|:25P?:|:28C?:|:60[FM]:|:61:)", re.MULTILINE
 )
-_CONTROL: Final = dict.fromkeys([0, 1, 2, 3, 4, 26])
+_BREAK: Final = re.compile(
+    rf"\n[^\S\n]*(?::({_TAGS}):|(-{{1,2}}[^\S\n]*(?=\n)|(?:-[}}{{]|\{{[124]:)[^\n]*))"
+)
+"""Where a field begins: its tag, or a whole line that ends a message or is an envelope."""
+_CONTROL: Final = bytes([0, 1, 2, 3, 4, 26])
+_BOM: Final = b"\xef\xbb\xbf"
 _CHUNK: Final = 1 << 18
 _LONGEST_LINE: Final = 1 << 16
 _LONGEST_FIELD: Final = 1 << 16
+_MOST_TOGETHER: Final = 1 << 20
+_DETAILS: Final = re.compile(r"\s*\d{3}\?\d\d")
 
 
 class Field(msgspec.Struct, frozen=True, gc=False):
@@ -40,6 +48,20 @@ class Field(msgspec.Struct, frozen=True, gc=False):
     tag: str
     text: str
     line: int
+
+
+class Movements(msgspec.Struct, frozen=True):
+    """Movements that follow one another: their fields 61, what explains them, all of it as sent.
+
+    `texts` has the field or fields 86 of each, empty where there is none; `numbered` says which of
+    them are lines of a field NS.
+    """
+
+    first: Sequence[str]
+    texts: Sequence[str]
+    raws: Sequence[str]
+    lines: Sequence[int]
+    numbered: frozenset[int] = frozenset()
 
 
 def looks_like_mt(head: bytes) -> bool:
@@ -54,80 +76,138 @@ class Fields:
         self.odd_lines = 0
         self._source = source
         self._file_name = file_name
+        self._line = 0
 
-    def __iter__(self) -> Iterator[Field]:
+    def __iter__(self) -> Iterator[Field | Movements]:
         """StatementError for lines and fields of a length that no bank writes."""
-        tag, begun, size = "", 0, 0
-        parts: list[str] = []
-        for number, line in enumerate(self._lines(), 1):
-            found = _TAG.match(line) if ":" in line[:12] else None
-            ends = found is None and line.startswith(("-", "{")) and _ends(line)
-            if found is None and not ends:
-                if tag:
-                    parts.append(line)
-                    size += len(line)
-                    if size > _LONGEST_FIELD:
-                        raise self._refused(f"line {number}: a field of more than 64 KB")
-                continue
-            if tag:
-                yield Field(tag, "\n".join(parts), begun)
-            tag, parts, begun, size = "", [], number, 0
-            if found is not None:
-                tag, parts = found[1], [line[found.end() :]]
-                continue
-            yield Field(END, "", number)
-            if "{" in line:
-                yield Field(ENVELOPE, line, number)
-        if tag:
-            yield Field(tag, "\n".join(parts), begun)
+        rest = "\n"
+        for text in self._texts():
+            rest += text
+            last = _last_beginning(rest)
+            if len(rest) - last > _MOST_TOGETHER:
+                raise self._refused(self._line, "a movement of more than 1 MB")
+            if last > 0:
+                yield from self._cut(rest[:last])
+                rest = rest[last:]
+        yield from self._cut(rest.removesuffix("\n"))
 
-    def _lines(self) -> Iterator[str]:
+    def _cut(self, text: str) -> Iterator[Field | Movements]:
+        """The fields in a text that ends where one ends."""
+        pieces = _BREAK.split(f"{text}\n")
+        tags = [tag or END for tag in pieces[1::3]]
+        texts = pieces[3::3]
+        breaks = [piece.count("\n") + 1 for piece in pieces[::3]]
+        lines = list(accumulate(breaks, initial=self._line))
+        self._line = lines[-1] - 2  # the last break was added, and none follows it
+        texts[-1:] = [last[:-1] for last in texts[-1:]]
+        lines = lines[1:-1]
+        if texts and max(map(len, texts)) > _LONGEST_FIELD:
+            at = next(i for i, one in enumerate(texts) if len(one) > _LONGEST_FIELD)
+            raise self._refused(lines[at], "a field of more than 64 KB")
+        kinds = _kinds(tags, texts)
+        for run in _RUN.finditer(kinds):
+            begin, end = run.span()
+            if kinds[begin] == "m":
+                yield _movements(tags[begin:end], texts[begin:end], lines[begin:end], run[0])
+            elif tags[begin] != END:
+                yield Field(tags[begin], texts[begin], lines[begin])
+            else:
+                yield Field(END, "", lines[begin])
+                envelope = pieces[2 + 3 * begin]
+                if "{" in envelope:
+                    yield Field(ENVELOPE, envelope, lines[begin])
+
+    def _texts(self) -> Iterator[str]:
+        """The file's text, whole lines at a time, with a line break for each of whatever kind."""
         rest = b""
-        broken = False  # a line of only ":" is the first character of the next one
+        broken = ""  # a line of only ":" is the first character of the next one
+        first = True
         while True:
             chunk = self._source.read(_CHUNK)
-            lines = (rest + chunk).splitlines(keepends=True)
-            rest = b""
-            if chunk and lines:
-                rest = lines.pop()
-                if len(rest) > _LONGEST_LINE:
-                    raise self._refused("a line of more than 64 KB")
-            for data in lines:
-                line = self._text(data)
-                if line == ":":
-                    broken = True
-                    continue
-                yield f":{line}" if broken else line
-                broken = False
+            data = (rest + chunk).removeprefix(_BOM) if first else rest + chunk
+            first = False
+            end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1 if chunk else len(data)
+            data, rest = data[:end], data[end:]
+            if len(rest) > _LONGEST_LINE:
+                raise self._refused(self._line, "a line of more than 64 KB")
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(None, _CONTROL)
+            text = f"\n{broken}{self._text(data)}"
+            while "\n:\n" in text:
+                text = text.replace("\n:\n", "\n:")
+            broken = ":" if text.endswith("\n:") else ""
+            yield text.removesuffix(":")[1:] if broken else text[1:]
             if not chunk:
                 return
 
     def _text(self, data: bytes) -> str:
-        if len(data) > _LONGEST_LINE:
-            raise self._refused("a line of more than 64 KB")
+        """The data as UTF-8, or a line that is not as what Windows or Latin-1 makes of it."""
         try:
-            text = data.decode()
+            return data.decode()
+        except UnicodeDecodeError:
+            return "\n".join(map(self._odd, data.split(b"\n")))
+
+    def _odd(self, line: bytes) -> str:
+        try:
+            return line.decode()
         except UnicodeDecodeError:
             self.odd_lines += 1
-            text = data.decode("cp1252", "replace") if _is_1252(data) else data.decode("latin-1")
-        text = text.rstrip("\r\n")
-        return text if text.isprintable() else text.translate(_CONTROL)
+            return line.decode("cp1252" if _NOT_1252.isdisjoint(line) else "latin-1")
 
-    def _refused(self, why: str) -> StatementError:
+    def _refused(self, line: int, why: str) -> StatementError:
         return StatementError(
-            f"{self._file_name}: {why}",
+            f"{self._file_name}: line {line}: {why}",
             do="ask the bank for a plain MT940 file; nothing of this one was stored",
         )
 
 
-def _ends(line: str) -> bool:
-    """Whether the line ends a message, or is SWIFT's envelope around one."""
-    stripped = line.strip()
-    return stripped in {"-", "--"} or stripped.startswith(("-}", "{1:", "{2:", "{4:", "-{"))
+def _kinds(tags: Sequence[str], texts: Sequence[str]) -> str:
+    """A letter a field: m for a movement, t and n for what explains it, h for anything else."""
+    kinds = "".join([_KINDS.get(tag, "h") for tag in tags])
+    if "25" not in tags:
+        return kinds
+    # Field 86 under a wrong tag, as one bank writes it.
+    wrong = (tag == "25" and _DETAILS.match(text) for tag, text in zip(tags, texts, strict=True))
+    return "".join("t" if is_wrong else k for k, is_wrong in zip(kinds, wrong, strict=True))
 
 
+_KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
+_RUN: Final = re.compile(r"m[mtn]*|.")
+_ONE: Final = re.compile(r"m[tn]*")
 _NOT_1252: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
+_NOT_A_BEGINNING: Final = re.compile(r"\n[^\S\n]*:(?:86|NS|25):")
 
 
-def _is_1252(data: bytes) -> bool:
-    return _NOT_1252.isdisjoint(data)
+def _last_beginning(text: str) -> int:
+    """Where the last movement or other field begins that what comes may belong to."""
+    at = len(text)
+    while (at := text.rfind("\n", 0, at)) > 0:
+        if _BREAK.match(text, at) and not _NOT_A_BEGINNING.match(text, at):
+            return at
+    return 0
+
+
+def _movements(
+    tags: Sequence[str], texts: Sequence[str], lines: Sequence[int], kinds: str
+) -> Movements:
+    """Fields as movements. Mostly each is one field 61 and one 86."""
+    count = len(kinds) // 2
+    if kinds == "mt" * count and "25" not in tags:
+        first, more = texts[::2], texts[1::2]
+        raws = [f":61:{one}\n:86:{two}" for one, two in zip(first, more, strict=True)]
+        return Movements(first, more, raws, lines[::2])
+    spans = [one.span() for one in _ONE.finditer(kinds)]
+    raws = [
+        "\n".join([f":{tags[i]}:{texts[i]}" for i in range(begin, end)]) for begin, end in spans
+    ]
+    return Movements(
+        [texts[begin] for begin, _ in spans],
+        [_explained(texts, kinds, begin + 1, end) for begin, end in spans],
+        raws,
+        [lines[begin] for begin, _ in spans],
+        frozenset(at for at, (begin, _) in enumerate(spans) if kinds[begin + 1 : begin + 2] == "n"),
+    )
+
+
+def _explained(texts: Sequence[str], kinds: str, begin: int, end: int) -> str:
+    """What explains a movement: a field NS alone where it comes first, else all of the fields."""
+    return "\n".join(texts[begin : begin + 1 if kinds[begin : begin + 1] == "n" else end])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -14,61 +15,79 @@ from treasury.errors import InputError
 from treasury.money import parse_amount
 from treasury.statements.proof import Balance
 
-__all__ = ["Line", "amount_of", "balance_of", "line_of", "near", "short_day", "with_currency"]
+__all__ = ["Lines", "amount_of", "balance_of", "lines_of", "near", "short_day", "with_currency"]
 
 _BALANCE: Final = re.compile(r"\s*(R?[CD])\s*(\d{6})\s*([A-Z]{3})?\s*([0-9.,' ]+?)\s*$", re.ASCII)
-_LINE: Final = re.compile(
-    r"(\d{6}|\d{8})(\d{4})? *(R[CD]|E[CD]|[CD])([A-Z])?"
+_LINE: Final = (
+    r"[^\S\n]*(\d{6}|\d{8})(\d{4})? *(R[CD]|E[CD]|[CD])[A-Z]?"
     r"([0-9][0-9.,]*) ?"
-    r"([A-Z][A-Z0-9 ]{3}|[A-Z][A-Z0-9]{2}|)(.*)",
-    re.DOTALL | re.ASCII,
+    r"([A-Z][A-Z0-9 ]{3}|[A-Z][A-Z0-9]{2}|)"
+    r"([^\n/]*(?:/(?!/)[^\n/]*)*)(?://([^\n]*))?"
 )
+"""Days, mark, amount, kind, and the two references: the owner's, and the bank's after a `//`."""
+_LINES: Final = re.compile(f"^{_LINE}$", re.ASCII | re.MULTILINE)
+_ONE_LINE: Final = re.compile(rf"{_LINE}(?:\n(.*))?", re.ASCII | re.DOTALL)
 _MONEY: Final = re.compile(r"([A-Z]{3})?\s*([0-9][0-9.,]*)", re.ASCII)
 _PLAIN: Final = re.compile(r"[0-9]{1,18},[0-9]{0,18}", re.ASCII)
+_ALL_PLAIN: Final = re.compile(r"(?:[0-9]{1,18},[0-9]{0,18}(?: |$))+", re.ASCII)
 _HALF_A_YEAR: Final = 183
 _CENTURY: Final = 80
 """Two digits of a year from here on are of the 1900s: no bank has older statements in a file."""
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
-    """A field 61. `mark`: C, D, RC, RD, EC or ED; `reference` the customer's, `own` the bank's."""
+class Lines(msgspec.Struct, frozen=True):
+    """Fields 61, a list for each part of them. `marks`: C, D, RC, RD, EC or ED.
 
-    value_date: date
-    booking_date: date
-    mark: str
-    amount: Decimal
-    kind: str
-    reference: str
-    own: str
-    more: str
-    inferred: tuple[str, ...]
+    `references` are the customer's, `own` the bank's; `more` what stands on further lines, `moved`
+    the places of those whose value date is a day that there is not.
+    """
+
+    value_dates: Sequence[date]
+    booking_dates: Sequence[date]
+    marks: Sequence[str]
+    amounts: Sequence[Decimal]
+    kinds: Sequence[str]
+    references: Sequence[str]
+    own: Sequence[str]
+    more: dict[int, str]
+    moved: frozenset[int]
 
 
-def line_of(text: str) -> Line:
-    """What a field 61 says. InputError where it has not got the shape of one."""
-    matched = _LINE.match(text.lstrip())
-    if matched is None:
-        # Some files break the line within the amount; SWIFT itself does not.
-        matched = _LINE.match(text.replace("\n", "", 1).lstrip())
+def lines_of(texts: Sequence[str]) -> Lines:
+    """What some fields 61 say. InputError where one of them has not got the shape of one."""
+    together = "\n".join(texts)
+    rows = _LINES.findall(together) if together.count("\n") < len(texts) else []
+    more: dict[int, str] = {}
+    if len(rows) != len(texts):
+        found = [_ONE_LINE.fullmatch(text.lstrip()) or _odd_line(text) for text in texts]
+        rows = [matched.groups("")[:-1] for matched in found]
+        more = {at: matched[8] for at, matched in enumerate(found) if matched[8]}
+    days, booked, marks, amounts, kinds, references, own = zip(*rows, strict=True)
+    known = {day: short_day(day) for day in set(days)}
+    pairs = {
+        pair: near(known[pair[0]][0], pair[1]) if pair[1] else known[pair[0]][0]
+        for pair in set(zip(days, booked, strict=True))
+    }
+    moved = {day for day, (_, was_moved) in known.items() if was_moved}
+    return Lines(
+        [known[day][0] for day in days],
+        [pairs[pair] for pair in zip(days, booked, strict=True)],
+        marks,
+        amounts_of(amounts),
+        list(map(str.strip, kinds)),
+        list(map(str.strip, references)),
+        list(map(str.strip, own)),
+        more,
+        frozenset(at for at, day in enumerate(days) if day in moved) if moved else frozenset(),
+    )
+
+
+def _odd_line(text: str) -> re.Match[str]:
+    # Some files break the line within the amount; SWIFT itself does not.
+    matched = _ONE_LINE.fullmatch(text.replace("\n", "", 1).lstrip())
     if matched is None:
         raise InputError(f"{text[:40]!r} is not a movement")
-    day, booked, mark, _, amount, kind, rest = matched.groups()
-    value_date, moved = short_day(day)
-    inferred = ("value_date",) if moved else ()
-    booking_date = near(value_date, booked) if booked else value_date
-    first, _, more = rest.partition("\n")
-    reference, _, own = first.partition("//")
-    return Line(
-        value_date,
-        booking_date,
-        mark,
-        amount_of(amount),
-        kind.strip(),
-        reference.strip(),
-        own.strip(),
-        more,
-        (*inferred, "booking_date"),  # a day without its year, or none at all
-    )
+    return matched
 
 
 def balance_of(text: str, code: str, currency: str | None) -> tuple[Balance, bool]:
@@ -125,6 +144,13 @@ def near(known: date, month_day: str) -> date:
             return last
         raise InputError(f"{month_day!r} is not a day")
     return min(found, key=lambda one: abs((one - known).days))
+
+
+def amounts_of(texts: Sequence[str]) -> list[Decimal]:
+    """The amounts in texts, mostly all of them as SWIFT writes them."""
+    if _ALL_PLAIN.fullmatch(" ".join(texts)):
+        return [Decimal(text.replace(",", ".")) for text in texts]
+    return [amount_of(text) for text in texts]
 
 
 def amount_of(text: str) -> Decimal:

@@ -6,19 +6,21 @@ in `tables`, in that order, and `raw`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import chain
 from operator import attrgetter
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import Table
+from treasury.lake import BOOL, TEXTS, Table
 from treasury.statements.arrow import column
 from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS
 
-__all__ = ["EntryRow", "Problem", "StatementRow", "entry_batch", "statement_table"]
+__all__ = ["EntryRow", "Problem", "StatementRow", "column_batch", "entry_batch", "statement_table"]
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -127,6 +129,30 @@ class EntryRow(msgspec.Struct, kw_only=True, gc=False):
 def entry_batch(rows: Sequence[EntryRow]) -> pa.RecordBatch:
     """The rows as Arrow, in the columns of `statement_entries` and `raw`."""
     return _batch(STATEMENT_ENTRIES, rows)
+
+
+def column_batch(parts: Sequence[Mapping[str, Sequence[Any]]]) -> pa.RecordBatch:
+    """Rows that are columns already, part after part; a column that a part has not got is null."""
+    schema = STATEMENT_ENTRIES.row_schema
+    counts = [len(part["entry_id"]) for part in parts]
+    arrays = [_joined(parts, counts, field) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _joined(
+    parts: Sequence[Mapping[str, Sequence[Any]]], counts: Sequence[int], field: pa.Field
+) -> pa.Array:
+    empty = _EMPTY.get(field.type)
+    if empty is None and not any(field.name in part for part in parts):
+        return pa.nulls(sum(counts), field.type)
+    columns = [
+        part.get(field.name) or [empty] * count for part, count in zip(parts, counts, strict=True)
+    ]
+    values = columns[0] if len(columns) == 1 else list(chain.from_iterable(columns))
+    return column(values, field.type)
+
+
+_EMPTY: Final[dict[pa.DataType, object]] = {TEXTS: (), BOOL: False}
 
 
 def statement_table(rows: Sequence[StatementRow]) -> pa.Table:
