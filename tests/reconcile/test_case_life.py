@@ -1,0 +1,152 @@
+"""Cases 24 to 38 as far as the function itself answers them: what comes back, what people say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from mangled import draw
+from mangled_figures import run
+from match_tables import arrow, expectation, line, match, outcome, state
+
+from treasury import match_references
+from treasury.reconcile import Rules
+
+CODE = "PAY-2026-004417"
+WIRE = {"direction": "DBIT", "end_to_end_id": "E2E-1"}
+BACK = {"direction": "CRDT", "original_reference": "E2E-1", "return_reason": "AC04"}
+REQUEST = expectation("r", CODE, "100", kind="on_ramp", direction="DBIT")
+
+
+def sent(entry_id: str = "a", day: int = 1, **more: Any) -> dict[str, Any]:
+    return line(entry_id, "100", CODE, day, **(WIRE | more))
+
+
+def returned(
+    entry_id: str = "b", amount: str = "100", day: int = 27, **more: Any
+) -> dict[str, Any]:
+    return line(entry_id, amount, CODE, day, **(BACK | more))
+
+
+def test_case_24_a_return_weeks_later_reopens_its_original_once() -> None:
+    for lines in ([sent(), returned()], [returned(), sent()]):
+        matches = match(lines, [REQUEST])
+        assert [outcome(matches, name)["outcome"] for name in "ab"] == ["returned", "returned"]
+        assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))
+        assert matches.allocations.num_rows == 0
+
+
+def test_case_24_one_return_takes_back_one_of_two_wires() -> None:
+    lines = [sent("a", 1), sent("c", 2, end_to_end_id="E2E-2"), returned()]
+    matches = match(lines, [expectation("r", CODE, "200", kind="on_ramp", direction="DBIT")])
+    assert outcome(matches, "a")["outcome"] == "returned"
+    assert outcome(matches, "c")["outcome"] == "matched"
+    assert state(matches)["received"] == Decimal(100)
+
+
+def test_case_24_a_partial_return_reopens_its_part() -> None:
+    matches = match([sent(), returned(amount="30")], [REQUEST])
+    assert outcome(matches, "b")["outcome"] == "returned"
+    assert state(matches)["received"] == Decimal(70)
+    assert state(matches)["remaining"] == Decimal(30)
+    assert state(matches)["state"] in {"partly_received", "reopened"}
+
+
+def test_case_24_an_orphan_return_takes_nothing_back() -> None:
+    matches = match([sent(), returned(original_reference="E2E-9")], [REQUEST])
+    assert outcome(matches, "a")["outcome"] == "matched"
+    assert outcome(matches, "b")["outcome"] not in {"matched", "returned"}
+    assert state(matches)["state"] == "received"
+
+
+def test_case_26_a_persons_match_survives_another_run_and_other_rules() -> None:
+    rows = arrow([line("a", "90", "PAY-2026 004418")])
+    wanted = arrow([expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "500")])
+    said = {"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "by phone"}
+    for rules in (Rules(), Rules(min_damaged=20, max_candidates=1)):
+        matches = match_references(rows, wanted, decisions=arrow([said]), rules=rules)
+        found = outcome(matches)
+        assert (found["outcome"], found["expectation_id"]) == ("matched", "r")
+        assert state(matches)["received"] == Decimal(90)
+
+
+def test_case_27_taking_a_decision_back_restores_the_state_exactly() -> None:
+    rows = [line("a", "100", "PAY-2026 004417 x PAY-2026-004418"), line("b", "100", "no code")]
+    wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "70")]
+    said = {"entry_id": "b", "expectation_id": "r", "verdict": "accept", "reason": "by phone"}
+    before, _, after = match(rows, wanted), match(rows, wanted, [said]), match(rows, wanted)
+    for name in ("lines", "expectations", "allocations", "candidates"):
+        assert getattr(before, name).equals(getattr(after, name))
+
+
+def test_case_28_the_function_changes_nothing_that_it_is_given() -> None:
+    rows, wanted = arrow([sent(), returned()]), arrow([REQUEST])
+    copies = arrow([sent(), returned()]), arrow([REQUEST])
+    match_references(rows, wanted)
+    assert (rows, wanted) == copies
+
+
+def test_case_33_every_line_is_in_one_outcome_and_the_sums_tie_to_the_cent() -> None:
+    world = draw(33, each=2)
+    matches = run(world)
+    amounts = {row["entry_id"]: row for row in world.lines}
+    booked: Counter[str] = Counter()
+    for row in world.lines:
+        booked[row["currency"]] += row["amount"]
+    answered: Counter[str] = Counter()
+    for row in matches.lines.to_pylist():
+        answered[amounts[row["entry_id"]]["currency"]] += amounts.pop(row["entry_id"])["amount"]
+    assert amounts == {}
+    assert answered == booked
+
+
+def test_case_34_what_was_wanted_is_what_remains_and_what_was_received() -> None:
+    world = draw(34, each=2)
+    matches = run(world)
+    shares: Counter[str] = Counter()
+    for share in matches.allocations.to_pylist():
+        shares[share["expectation_id"]] += share["amount"]
+    states = {row["expectation_id"]: row for row in matches.expectations.to_pylist()}
+    for wanted in world.expectations:
+        if wanted["amount"] is not None:
+            found = states[wanted["expectation_id"]]
+            assert wanted["amount"] == shares[wanted["expectation_id"]] + found["remaining"]
+
+
+def test_case_35_a_refund_without_original_ids_is_never_matched() -> None:
+    refund = line("b", "100", "REFUND as agreed", 20, direction="CRDT")
+    matches = match([sent(), refund], [REQUEST])
+    assert outcome(matches, "b")["outcome"] in {"suggested", "unreferenced"}
+    assert outcome(matches, "a")["outcome"] == "matched"
+    assert state(matches)["received"] == Decimal(100)
+
+
+def test_case_36_a_recall_paid_back_short_leaves_what_did_not_come_back() -> None:
+    recall = returned(amount="97.50", return_reason="FOCR")
+    matches = match([sent(), recall], [REQUEST])
+    assert outcome(matches, "b")["outcome"] == "returned"
+    assert state(matches)["received"] == Decimal("2.50")
+    assert state(matches)["remaining"] == Decimal("97.50")
+
+
+def test_case_37_a_payout_without_a_line_stays_open() -> None:
+    other = line("x", "9.99", "rent")
+    matches = match([other], [expectation("r", CODE, "100", status="SUCCEEDED")])
+    assert (state(matches)["state"], state(matches)["remaining"]) == ("open", Decimal(100))
+
+
+def test_case_38_without_lines_nothing_is_matched() -> None:
+    nothing = arrow([line("a", "1", "x")]).slice(0, 0)
+    matches = match_references(nothing, arrow([expectation("v", "VFY-8M3T-407")]))
+    assert matches.expectations["state"].to_pylist() == ["standing"]
+    assert matches.counts()["matched"] == 0
+    assert matches.expectations["received"].to_pylist() == [Decimal(0)]
+
+
+def test_the_rules_of_an_answer_are_part_of_it() -> None:
+    rows, wanted = arrow([line("a", "100", CODE)]), arrow([expectation("r", CODE, "100")])
+    rules = Rules(max_candidates=2)
+    assert match_references(rows, wanted, rules=rules).rules_hash == rules.hash
+    assert msgspec.structs.replace(rules, max_candidates=3).hash != rules.hash

@@ -1,0 +1,120 @@
+"""Cases 9 to 14: the reference in a line, whole, broken, near another, or contradicted."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from mangled import KINDS, draw
+from mangled_figures import falls, figures, misnamed, run
+from match_tables import expectation, line, match, outcome, state
+
+CODE = "PAY-2026-004417"
+ACCOUNT_CODE = "VFY-8M3T-407"
+
+
+def hold(*names: str, each: int = 12) -> None:
+    """Scenes of these kinds: nothing above its ceiling, what can match matches, the right first."""
+    kinds = [kind for kind in KINDS if kind.name in names]
+    assert len(kinds) == len(names)
+    world = draw(9, each, kinds)
+    matches = run(world)
+    assert list(falls(world, matches)) == []
+    assert list(misnamed(world, matches)) == []
+    for row in figures(world, matches):
+        assert row.ceiling != "auto" or row.matched == row.lines, row
+        assert row.ceiling == "never" or row.first == row.lines, row
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PAY-2026 004417",
+        "PAY-2026-\n004417",
+        "pay-2026-004417",
+        "PAY2026004417",
+        "Inv 7: {}",
+        "{}.",
+    ],
+)
+@pytest.mark.parametrize("field", ["remittance", "end_to_end_id", "creditor_reference"])
+def test_case_09_a_whole_code_matches_however_it_is_broken_or_wrapped(
+    text: str, field: str
+) -> None:
+    row = line("a", "100", None) | {field: text.format(CODE)}
+    found = outcome(match([row], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["expectation_id"]) == ("matched", "r")
+
+
+def test_case_10_a_code_cut_off_at_140_is_suggested_only() -> None:
+    text = f"{'payment of several invoices':x<{140 - 14}} {CODE[:-2]}"
+    assert len(text) == 140
+    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    hold("cut off at 140", "cut off at 35", "cut off at 140 to another's code")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{CODE}1",
+        f"X{CODE}",
+        "PAY-2O26-004417",
+        "PAY-2026-0044I7",
+        "NL91PAY20260044170099",
+        f"phone +31 6{CODE}",
+        "to pay 2026 004417 pieces",
+    ],
+)
+def test_case_11_what_only_contains_or_resembles_a_code_never_matches(text: str) -> None:
+    found = outcome(match([line("a", "99", text)], [expectation("r", CODE, "100")]))
+    assert found["outcome"] in {"suggested", "unreferenced"}
+
+
+def test_case_11_codes_that_lie_in_each_other_or_in_other_numbers() -> None:
+    hold(
+        "a code that begins another",
+        "a code that another begins",
+        "a split code whose first part is another's",
+        "joined neighbours make a code",
+        "joined numbers make a code",
+        "inside an IBAN",
+        "inside a printed IBAN",
+        "inside a phone number",
+        "O for 0",
+        "I for 1",
+    )
+
+
+@pytest.mark.parametrize("amount", ["100", "30", "99"])
+def test_case_12_two_valid_codes_never_match(amount: str) -> None:
+    wanted = [expectation("r", CODE, "100"), expectation("s", ACCOUNT_CODE)]
+    matches = match([line("a", amount, f"{CODE} {ACCOUNT_CODE}")], wanted)
+    found = outcome(matches)
+    assert (found["outcome"], found["expectation_id"]) == ("conflict", None)
+    assert matches.allocations.num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({"currency": "USD"}, "currency"),
+        ({"account": "LT100000000000000001"}, "account"),
+        ({"direction": "DBIT"}, "direction"),
+    ],
+)
+def test_case_13_a_contradicted_code_is_a_conflict_that_says_which(
+    changed: dict[str, str], word: str
+) -> None:
+    wanted = expectation("r", CODE, "100", account="NL05TEST0417164300")
+    matches = match([line("a", "100", CODE, **changed)], [wanted])
+    found = outcome(matches)
+    assert (found["outcome"], found["expectation_id"]) == ("conflict", "r")
+    assert found["reason"].startswith(word)
+    assert state(matches)["received"] == Decimal(0)
+
+
+@pytest.mark.parametrize("text", ["PAY-2026-4417", "PAY-2026-00004417"])
+def test_case_14_leading_zeros_dropped_or_added_are_suggested_only(text: str) -> None:
+    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
