@@ -33,12 +33,14 @@ SCHEMAS: dict[str, pa.Schema] = {
             *_schema(
                 "entry_id source statement_account account direction currency outcome line_class"
                 " rule_name kind reference expectation_id reason runner_up_id counterparty_name"
-                " counterparty_account remittance file_name position",
+                " counterparty_account remittance file_name position decided_by",
                 amount="amount matched_amount",
                 day="booking_date",
             ),
             ("tier", pa.int32()),
             ("margin", pa.decimal128(7, 4)),
+            ("decided_at", pa.timestamp("us", tz="UTC")),
+            ("is_instant", pa.bool_()),
         ]
     ),
     "awaiting_funds": FUNDING,
@@ -66,7 +68,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "fee_requests": pa.schema(
         [
             *_schema(
-                "request_id reference ramp_type fiat_currency crypto_currency crypto_chain tier",
+                "request_id reference ramp_type fiat_currency crypto_currency crypto_chain bank_account tier",
                 amount="fiat_gross fee fiat_net crypto exchange_rate fee_percentage",
                 day="completed_on",
             ),

@@ -1,22 +1,23 @@
 """Requests that wait for their funds, in the words of the desk: state, when it is due, what to do.
 
 The SQL step `funding` says what the bank shows; here the two clocks are read and the next step is
-written. Bank details stay hidden until a request is approved.
+written. Bank details stay hidden until a request is approved. What a colleague remarked ("marked
+sent", "will not fund") stands beside the state and is no evidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import add_target_days, target_days_between
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.money import format_amount
+from treasury.reconcile.clocks import days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
 __all__ = ["FUNDING", "FundingRow", "funding_rows", "short_account"]
@@ -40,6 +41,7 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     evidence_to: date | None
     next_step: str
     silent: bool
+    marked: str
     request: str
 
 
@@ -60,6 +62,7 @@ FUNDING = pa.schema(
         ("evidence_to", DATE),
         ("next_step", TEXT),
         ("silent", pa.bool_()),
+        ("marked", TEXT),
         ("request", TEXT),
     ]
 )
@@ -68,10 +71,17 @@ UNPAID = ("PAY", "CHECK BANK", "RETURNED", "SEND CRYPTO")
 
 
 def funding_rows(
-    requests: Iterable[Mapping[str, Any]], rules: Rules, today: date
+    requests: Iterable[Mapping[str, Any]],
+    rules: Rules,
+    today: date,
+    marks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[FundingRow]:
-    """A row for each request of the step `funding`: most overdue first, then the larger amount."""
-    rows = [_row(request, rules, today) for request in requests]
+    """A row for each request of the step `funding`: most overdue first, then the larger amount.
+
+    `marks` are people's remarks by request id: mark, reason, marked_by, marked_at.
+    """
+    known = marks or {}
+    rows = [_row(request, rules, today, known.get(request["request_id"])) for request in requests]
     return sorted(
         rows, key=lambda row: (-row.overdue, row.currency, -(row.send or 0), row.reference)
     )
@@ -82,53 +92,85 @@ def short_account(account: str | None) -> str:
     return f"…{account[-4:]}" if account else ""
 
 
-def _row(request: Mapping[str, Any], rules: Rules, today: date) -> FundingRow:
+def _row(
+    request: Mapping[str, Any], rules: Rules, today: date, mark: Mapping[str, Any] | None
+) -> FundingRow:
     on_ramp = request["ramp_type"] == "ON_RAMP"
-    state: str = request["state"]
+    currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
+    rail = rail_of(currency)
     approved = request["status"] != "AWAITING_APPROVAL"
-    due = _due(request, on_ramp=on_ramp, rules=rules) if approved else None
-    overdue = 0
-    if due is not None and state in UNPAID:
-        overdue = target_days_between(due, today) if on_ramp else max((today - due).days, 0)
+    due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
+    stopped = mark is not None and mark["mark"] == "will_not_fund" and request["state"] in UNPAID
+    state: str = "WILL NOT FUND" if stopped else request["state"]
+    overdue = rail.between(due, today) if due is not None and state in UNPAID else 0
     silent_since = _silent_since(request, rules, today) if state == "SENT" else 0
     beneficiary, account = (
         (request["deposit_beneficiary"], request["deposit_iban"])
         if on_ramp
         else (request["deposit_wallet_chain"], request["deposit_wallet_address"])
     )
+    step = _next_step(request | {"state": state}, due, silent_since, rules, today)
     return FundingRow(
         state=state,
         due=due,
         overdue=overdue,
-        overdue_unit="TARGET day" if on_ramp else "calendar day",
+        overdue_unit=rail.unit,
         direction="on-ramp" if on_ramp else "off-ramp",
         reference=request["payment_reference"] or "",
         send=request["fiat_gross"] if on_ramp else request["crypto"],
-        currency=request["fiat_currency"] if on_ramp else request["crypto_currency"],
+        currency=currency,
         to=(f"{beneficiary or ''} {short_account(account)}".strip()) if approved else "",
         to_account=(account or "") if approved else "",
         approved=request["approved_at"],
         seen=_seen(request, on_ramp=on_ramp),
         evidence_to=request["evidence_to"] if on_ramp else None,
-        next_step=_next_step(request, due, silent_since, rules, today),
+        next_step=_remarked(step, state, mark),
         silent=silent_since > 0,
+        marked=_marked(mark),
         request=request["request_id"],
     )
 
 
-def _due(request: Mapping[str, Any], *, on_ramp: bool, rules: Rules) -> date:
-    approved_on: date = request["approved_on"]
-    if on_ramp:
-        return add_target_days(approved_on, rules.ours_target_days)
-    return approved_on + timedelta(days=rules.ours_target_days)
+def _marked(mark: Mapping[str, Any] | None) -> str:
+    """`marked sent by ines, 29 Oct: reason`; nothing where nobody remarked anything."""
+    if mark is None:
+        return ""
+    reason = f": {mark['reason']}" if mark["reason"] else ""
+    return f"{MARKS[mark['mark']]} by {mark['marked_by']}, {mark['marked_at']:%-d %b}{reason}"
+
+
+MARKS = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
+
+
+def _remarked(step: str, state: str, mark: Mapping[str, Any] | None) -> str:
+    """The next step, where a colleague says that the money is on its way already."""
+    if mark is None or mark["mark"] != "marked_sent" or state not in UNPAID:
+        return step
+    return f"Marked sent by {mark['marked_by']}: ask before you pay, no bank line shows it yet"
 
 
 def _silent_since(request: Mapping[str, Any], rules: Rules, today: date) -> int:
-    """TARGET days that the service has been silent past its own time; 0 while it has time."""
-    sent_on: date | None = request["sent_on"]
-    if sent_on is None:
+    """Days of the rail that the service has been silent past its own time; 0 while it has time."""
+    if request["sent_on"] is None:
         return 0
-    return target_days_between(add_target_days(sent_on, rules.theirs_target_days), today)
+    rail = rail_of(request["fiat_currency"])
+    return rail.between(_reacts_by(request, rules), today)
+
+
+def _reacts_by(request: Mapping[str, Any], rules: Rules) -> date:
+    return reacts_by(
+        request["sent_on"],
+        rules,
+        rail=rail_of(request["fiat_currency"]),
+        instant=bool(request["is_instant"]),
+    )
+
+
+SEEN = {
+    "wrong_on": "contradicted debit",
+    "unnamed_on": "debit without reference",
+    "maybe_on": "possible debit",
+}
 
 
 def _seen(request: Mapping[str, Any], *, on_ramp: bool) -> str:
@@ -140,7 +182,7 @@ def _seen(request: Mapping[str, Any], *, on_ramp: bool) -> str:
         return f"returned {request['returned_on']:%-d %b}"
     if received:
         return f"{format_amount(received, request['fiat_currency'])} {request['sent_on']:%-d %b}"
-    for key, words in (("wrong_on", "contradicted debit"), ("maybe_on", "possible debit")):
+    for key, words in SEEN.items():
         if request[key]:
             return f"{words} {request[key]:%-d %b}"
     return "pending at bank" if request["pending"] else "no debit"
@@ -159,15 +201,16 @@ def _next_step(
         case "CHECK BANK":
             return _check_bank(request)
         case "SENT" if silent_since:
-            days = f"{silent_since} TARGET day{'s' if silent_since > 1 else ''}"
+            days = days_word(silent_since, rail_of(request["fiat_currency"]))
             return f"Service silent for {days}; ask the provider, do not pay twice"
         case "SENT":
-            by = add_target_days(request["sent_on"], rules.theirs_target_days)
-            return f"Wait: the service reacts by {by:%-d %b}"
+            return f"Wait: the service reacts by {_reacts_by(request, rules):%-d %b}"
         case "SENT WRONG":
             return _sent_wrong(request)
         case "PAID BEFORE APPROVAL":
             return "Paid before it was approved; have it approved, or recall the payment"
+        case "WILL NOT FUND":
+            return "Nothing; it stays open at the service"
         case "SEND CRYPTO":
             return "Send it, then submit the transaction hash"
         case _:
@@ -188,10 +231,16 @@ def _check_bank(request: Mapping[str, Any]) -> str:
 
 def _sent_wrong(request: Mapping[str, Any]) -> str:
     currency = request["fiat_currency"]
+    if request["changed_on"]:
+        changed = f"{request['changed_on']:%-d %b}"
+        return f"The amount was changed on {changed}, after you paid; ask the provider"
     if request["received_state"] == "partly_received":
         short = format_amount(request["remaining"], currency)
         return f"Short by {short}; ask the provider before you send the rest"
     if request["received_state"] == "over_received":
         over = format_amount(request["received"] - request["fiat_gross"], currency)
         return f"Over by {over}; ask the provider for it back"
+    if request["contradiction"] is None:
+        day = f"{request['unnamed_on']:%-d %b}"
+        return f"Sent without its reference on {day}; decide that line, tell the provider"
     return f"Contradicted ({request['contradiction']}); contact the provider, do not pay twice"

@@ -21,8 +21,11 @@ from treasury.calendar import Month, is_target_day
 from treasury.errors import NothingStored
 from treasury.identifiers import plain_account
 from treasury.lake import INSTANT, TEXT, Snapshot
+from treasury.reconcile.conversion import CONVERSIONS
+from treasury.reconcile.differences import DIFFERENCES
 from treasury.reconcile.funding import FUNDING, funding_rows
 from treasury.reconcile.inputs import Field, exact_pandas, read_table
+from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.reconcile.matching import (
     OUTCOME_STEPS,
     OUTCOMES,
@@ -35,6 +38,7 @@ from treasury.reconcile.matching import (
 )
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
 from treasury.reconcile.rules import ClassRule, Rules
+from treasury.reconcile.view import view_of
 from treasury.settings import BankAccount
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
 
     from treasury.reconcile.inputs import TableLike
 
-__all__ = ["Question", "Reconciliation", "awaiting_funds", "reconcile_month"]
+__all__ = ["Basis", "Question", "Reconciliation", "awaiting_funds", "reconcile_month"]
 
 MONTH_PACKAGE = "treasury.reconcile.month"
 STEPS: tuple[Step, ...] = (
@@ -71,6 +75,20 @@ STEPS: tuple[Step, ...] = (
             "conversion_credits",
             "recorded_rates",
             "provider_coverage",
+            "request_lines",
+            "held_requests",
+            "missing_lines",
+            "refunds",
+            "misdirected_lines",
+            "changed_requests",
+            "hash_uses",
+            "hash_problems",
+            "own_legs",
+            "own_same_day",
+            "own_pairs",
+            "own_transfers",
+            "transfer_gaps",
+            "account_transfers",
             "funding_lines",
             "funding",
             "in_transit",
@@ -92,7 +110,6 @@ ANSWERS = (
     "month_lines",
     "earlier_lines",
     "virtual_account_credits",
-    "in_transit",
     "fee_requests",
     "fee_accruals",
     "fee_totals",
@@ -114,6 +131,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     def today(self) -> date:
         """The day it is in the reporting time zone."""
         return self.as_of.astimezone(self.zone).date()
+
+
+class Basis(msgspec.Struct, frozen=True, eq=False):
+    """What an answer is a function of: the records, the question with its rules, the decisions."""
+
+    snapshot: Snapshot
+    question: Question
+    decisions: Any = None
+    marks: pa.Table | None = None
 
 
 class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -144,6 +170,16 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     fee_accruals: pa.Table
     fee_totals: pa.Table
     matches: Matches
+    conversions: pa.Table = msgspec.field(default_factory=CONVERSIONS.empty_table)
+    """Euros that became coins, proved by balances: columns as in `conversion.Conversion`."""
+    differences: pa.Table = msgspec.field(default_factory=DIFFERENCES.empty_table)
+    """What the bank and the services do not say alike, with its age and the next step."""
+    internal_transfers: pa.Table = msgspec.field(default_factory=INTERNAL_TRANSFERS.empty_table)
+    """Transfers between own accounts and their two legs."""
+    rules: Rules = Rules()
+    """The rules that the answer was given under."""
+    basis: Basis | None = None
+    """What it was made from, to make it again or to compare it."""
 
     def sql(self, step: str) -> str:
         """The whole query behind one step ("month_lines", "funding", …), to read or run."""
@@ -173,9 +209,12 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def reconcile_month(
-    snapshot: Snapshot, question: Question, decisions: TableLike | None = None
+    snapshot: Snapshot,
+    question: Question,
+    decisions: TableLike | None = None,
+    marks: pa.Table | None = None,
 ) -> Reconciliation:
-    """Reconcile a month from one snapshot of the lake and people's decisions.
+    """Reconcile a month from one snapshot of the lake, people's decisions and their remarks.
 
     Raises NothingStored for a month that has not begun, or of which neither a bank line nor a
     completed request is stored.
@@ -187,31 +226,40 @@ def reconcile_month(
     with _answered(snapshot, question, decisions) as connection:
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
         _require_month(connection, answers, question.month)
+        view = view_of(connection, question)
         return Reconciliation(
             month=question.month,
             company=question.company,
             environment=question.environment,
             as_of=question.as_of,
-            known_at=snapshot.commit.at if snapshot.commit else question.as_of,
+            known_at=_known_at(connection) or question.as_of,
             lines=answers["month_lines"],
             earlier_lines=answers["earlier_lines"],
-            awaiting_funds=_funding_table(connection, question),
+            awaiting_funds=_funding_table(connection, question, marks),
             virtual_accounts=answers["virtual_account_credits"],
-            in_transit=answers["in_transit"],
+            in_transit=view.in_transit,
             statements=answers["statement_proofs"],
             fee_requests=answers["fee_requests"],
             fee_accruals=answers["fee_accruals"],
             fee_totals=answers["fee_totals"],
             matches=read_matches(connection, STEPS, question.rules),
+            conversions=view.conversions,
+            differences=view.differences,
+            internal_transfers=view.internal_transfers,
+            rules=question.rules,
+            basis=Basis(snapshot, question, decisions, marks),
         )
 
 
 def awaiting_funds(
-    snapshot: Snapshot, question: Question, decisions: TableLike | None = None
+    snapshot: Snapshot,
+    question: Question,
+    decisions: TableLike | None = None,
+    marks: pa.Table | None = None,
 ) -> pa.Table:
     """Requests that wait for their funds, whatever the month; columns as in `funding.FUNDING`."""
     with _answered(snapshot, question, decisions) as connection:
-        return _funding_table(connection, question)
+        return _funding_table(connection, question, marks)
 
 
 @contextmanager
@@ -235,9 +283,18 @@ def _answered(
         yield connection
 
 
-def _funding_table(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
+def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
+    """The instant of the last commit that this snapshot, or its view of an instant, shows."""
+    last = connection.sql('SELECT max("at") AS known_at FROM commits').to_arrow_table()
+    return last["known_at"][0].as_py()
+
+
+def _funding_table(
+    connection: duckdb.DuckDBPyConnection, question: Question, marks: pa.Table | None
+) -> pa.Table:
     requests = connection.table("funding").to_arrow_table().to_pylist()
-    rows = funding_rows(requests, question.rules, question.today)
+    known = {row["request_id"]: row for row in marks.to_pylist()} if marks is not None else {}
+    rows = funding_rows(requests, question.rules, question.today, known)
     return pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
 
 

@@ -8,6 +8,7 @@ SELECT
     r.fiat_currency,
     r.crypto_currency,
     r.crypto_chain,
+    r.company_bank_account_iban AS bank_account,
     r.fiat_amount AS fiat_gross,
     r.fiat_fee_amount AS fee,
     r.fiat_net_amount AS fiat_net,

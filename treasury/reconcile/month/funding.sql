@@ -9,6 +9,7 @@ SELECT
         WHEN s.state = 'received' THEN 'SENT'
         WHEN s.state IN ('partly_received', 'over_received') OR f.contradiction IS NOT NULL THEN 'SENT WRONG'
         WHEN s.state = 'reopened' AND r.covers THEN 'RETURNED'
+        WHEN f.pending = 0 AND f.unnamed_on IS NOT NULL THEN 'SENT WRONG'
         WHEN f.pending > 0 OR f.maybe_on IS NOT NULL THEN 'CHECK BANK'
         WHEN r.covers THEN 'PAY'
         ELSE 'CHECK BANK'
@@ -17,7 +18,9 @@ SELECT
     s.received,
     s.remaining,
     s.state AS received_state,
-    f.sent_on, f.contradiction, f.wrong_on, f.pending, f.maybe_on, f.returned_on, f.return_reason
+    q.last_received_on AS sent_on, q.is_instant = 1 AS is_instant,
+    f.contradiction, f.wrong_on, f.pending, f.maybe_on, f.unnamed_on, f.returned_on, f.return_reason,
+    c.changed_on
 FROM (
     SELECT
         r.id AS request_id,
@@ -50,5 +53,7 @@ FROM (
 ) AS r
 LEFT JOIN expectation_states AS s ON s.expectation_id = r.request_id
 LEFT JOIN funding_lines AS f ON f.request_id = r.request_id
+LEFT JOIN request_lines AS q ON q.request_id = r.request_id
+LEFT JOIN changed_requests AS c ON c.request_id = r.request_id
 WHERE r.status = 'AWAITING_FUNDS'
     OR (r.ramp_type = 'ON_RAMP' AND s.state IN ('received', 'partly_received', 'over_received'))

@@ -13,11 +13,11 @@ SELECT
 FROM ramp_requests AS r
 CROSS JOIN asked AS a
 JOIN (
-    SELECT o.expectation_id, min(b.booking_date) AS left_on, CAST(sum(b.amount) AS DECIMAL(38, 18)) AS amount
-    FROM outcomes AS o JOIN bank_lines AS b ON b.entry_id = o.entry_id
+    SELECT s.expectation_id, min(b.booking_date) AS left_on, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount
+    FROM allocations AS s JOIN bank_lines AS b ON b.entry_id = s.entry_id
     CROSS JOIN asked AS a
-    WHERE o.outcome = 'matched' AND b.booking_date <= a.month_last
-    GROUP BY o.expectation_id
+    WHERE b.booking_date <= a.month_last
+    GROUP BY s.expectation_id
 ) AS l ON l.expectation_id = r.id
 WHERE r.ramp_type = 'ON_RAMP'
     AND (r.completed_at IS NULL OR r.completed_at >= a.month_end)
@@ -40,16 +40,8 @@ JOIN (
     FROM ramp_request_events WHERE event_type = 'TX_HASH_ADDED' GROUP BY ramp_request_id
 ) AS h ON h.ramp_request_id = r.id
 LEFT JOIN (
-    SELECT
-        c.expectation_id,
-        min(b.booking_date) FILTER (WHERE o.outcome = 'matched') AS arrived_on,
-        min(b.booking_date) FILTER (WHERE o.outcome = 'suggested') AS may_have_arrived_on
-    FROM candidates AS c
-    JOIN outcomes AS o
-        ON o.entry_id = c.entry_id AND (o.outcome = 'suggested' OR o.expectation_id = c.expectation_id)
-    JOIN bank_lines AS b ON b.entry_id = o.entry_id
-    GROUP BY c.expectation_id
-) AS p ON p.expectation_id = r.id
+    SELECT request_id, received_on AS arrived_on, maybe_on AS may_have_arrived_on FROM request_lines
+) AS p ON p.request_id = r.id
 WHERE r.ramp_type = 'OFF_RAMP' AND h.sent_at < a.month_end
     AND (p.arrived_on IS NULL OR p.arrived_on > a.month_last)
     AND r.status NOT IN ('CANCELLED', 'REJECTED', 'DENIED', 'FAILED')

@@ -1,0 +1,346 @@
+"""What the bank and the services do not say alike: one list, each with its age and the next step.
+
+The SQL steps say what is there and what is not; here the clocks are read and the words are written.
+An item is never called missing while a statement that would show it has not been added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
+from treasury.money import format_amount, parse_amount
+from treasury.reconcile.clocks import days_word, rail_of, reacts_by, stage_of
+from treasury.reconcile.conversion import Conversion
+from treasury.reconcile.funding import short_account
+from treasury.reconcile.internal import InternalTransfer
+from treasury.reconcile.rules import Rules
+
+__all__ = ["DIFFERENCES", "Difference", "Today", "difference_rows"]
+
+Row = Mapping[str, Any]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One item: `amount` is in `currency`; `age` counts `age_unit`s since `since`.
+
+    `stage` is expected until `due`, then late, then missing; open where nothing is due by itself.
+    """
+
+    state: str
+    stage: str
+    item: str
+    direction: str
+    amount: Decimal | None
+    currency: str
+    since: date
+    due: date | None
+    age: int
+    age_unit: str
+    next_step: str
+    request_id: str | None = None
+    entry_id: str | None = None
+    transfer_id: str | None = None
+
+
+DIFFERENCES: Final = pa.schema(
+    [
+        ("state", TEXT),
+        ("stage", TEXT),
+        ("item", TEXT),
+        ("direction", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("since", DATE),
+        ("due", DATE),
+        ("age", INTEGER),
+        ("age_unit", TEXT),
+        ("next_step", TEXT),
+        ("request_id", TEXT),
+        ("entry_id", TEXT),
+        ("transfer_id", TEXT),
+    ]
+)
+
+
+class Today(msgspec.Struct, frozen=True):
+    """The day that it is, the last day that is asked about, and the rules of the clocks."""
+
+    day: date
+    month_last: date
+    zone: ZoneInfo
+    rules: Rules
+
+
+def difference_rows(
+    steps: Mapping[str, Iterable[Row]],
+    conversions: Iterable[Conversion],
+    transfers: Iterable[InternalTransfer],
+    today: Today,
+) -> list[Difference]:
+    """Every difference that began by the end of the month, the most overdue first."""
+    found = [row for name, tell in TELLERS.items() for row in _told(tell, steps[name], today)]
+    found += _of_conversions(conversions, today)
+    found += _of_transfers(transfers, today)
+    ranks = {"missing": 0, "late": 1, "open": 2, "expected": 3}
+    return sorted(
+        (row for row in found if row.since <= today.month_last),
+        key=lambda row: (ranks[row.stage], -row.age, row.currency, row.item, row.state),
+    )
+
+
+Teller = Callable[[Row, Today], dict[str, Any]]
+
+
+def _told(tell: Teller, rows: Iterable[Row], today: Today) -> Iterator[Difference]:
+    for row in rows:
+        yield _difference(row, today, **tell(row, today))
+
+
+def _difference(row: Row, today: Today, **told: Any) -> Difference:
+    currency: str = row["currency"] or ""
+    rail, since = rail_of(row.get("rail_currency") or currency), row["since"]
+    values: dict[str, Any] = {
+        "state": row.get("state"),
+        "item": row.get("reference") or row.get("request_id") or "",
+        "direction": DIRECTIONS.get(row.get("ramp_type") or "", ""),
+        "amount": row["amount"],
+        "currency": currency,
+        "since": since,
+        "due": reacts_by(since, today.rules, rail=rail, instant=bool(row.get("is_instant"))),
+        "age": rail.between(since, today.day),
+        "age_unit": rail.unit,
+        "request_id": row.get("request_id"),
+        "entry_id": row.get("entry_id"),
+        "transfer_id": row.get("transfer_id"),
+    }
+    values |= told
+    due = values["due"]
+    stage = "open" if due is None else stage_of(due, today.day, today.rules, rail)
+    return Difference(**({"stage": stage} | values))
+
+
+DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
+
+
+def _held(row: Row, today: Today) -> dict[str, Any]:
+    """A request that the service has in hand, or should have."""
+    rail = rail_of(row["rail_currency"])
+    due = reacts_by(row["since"], today.rules, rail=rail, instant=bool(row["is_instant"]))
+    past = rail.between(due, today.day)
+    silent = f"ask the provider: {days_word(past, rail)} past its time" if past else ""
+    match row["state"]:
+        case "BLOCKED":
+            return {"due": None, "next_step": "Contact the provider, never resend"}
+        case "PAID, NOT COMPLETED":
+            step = "The bank shows the payout; sync, then ask why the service does not say so"
+            return {"next_step": step}
+        case "STUCK IN PROCESSING" if not past:
+            return {
+                "state": "IN PROCESSING",
+                "next_step": f"Wait: the service finishes by {_day(due)}",
+            }
+        case "SERVICE SILENT" if row["received"] is not None and row["received"] != row["amount"]:
+            return {"state": "SENT WRONG", "due": None} | _sent_wrong(row)
+        case "SERVICE SILENT" if row["status"] == "AWAITING_APPROVAL":
+            step = "Paid before it was approved; have it approved, or recall the payment"
+            return {"state": "PAID BEFORE APPROVAL", "due": None, "next_step": step}
+        case "SERVICE SILENT" if not past:
+            return {"state": "SENT", "next_step": f"Wait: the service reacts by {_day(due)}"}
+        case "SERVICE SILENT":
+            return {"next_step": f"{silent[:1].upper()}{silent[1:]}; do not pay twice"}
+        case "UNKNOWN STATUS":
+            step = f"The service says {row['status']}, which is not known here; ask the provider"
+            return {"due": None, "next_step": step}
+        case _:
+            return {"next_step": f"{silent[:1].upper()}{silent[1:]}"}
+
+
+def _sent_wrong(row: Row) -> dict[str, Any]:
+    gap: Decimal = row["amount"] - row["received"]
+    words = "Short" if gap > 0 else "Over"
+    said = f"{words} by {format_amount(abs(gap), row['currency'])}"
+    step = (
+        "ask the provider before you send the rest" if gap > 0 else "ask the provider for it back"
+    )
+    return {"next_step": f"{said}; {step}"}
+
+
+def _missing(row: Row, today: Today) -> dict[str, Any]:
+    """A request that succeeded as the service says, and of which the bank shows nothing."""
+    off_ramp = row["ramp_type"] == "OFF_RAMP"
+    rail = rail_of(row["currency"])
+    since: date = row["since"]
+    due = rail.add(since, today.rules.theirs_target_days) if off_ramp else since
+    account = short_account(row["account"])
+    told = {"due": due}
+    if row["returned_on"]:
+        step = "ask for it again" if off_ramp else "ask the provider: it says it has delivered"
+        return told | {
+            "state": "RETURNED",
+            "next_step": f"The money went back on {_day(row['returned_on'])}; {step}",
+        }
+    if row["maybe_on"]:
+        step = f"A line of {_day(row['maybe_on'])} may be this one; decide it first"
+        return told | {"state": "NEEDS DECISION", "next_step": step}
+    if row["contradicted_on"]:
+        step = f"A line of {_day(row['contradicted_on'])} names it and contradicts it; look there"
+        return told | {"state": "CONTRADICTED", "next_step": step}
+    if not row["is_declared"]:
+        which = account or "the account that it was paid to"
+        step = f"Declare {which} in treasury.toml and add its statements"
+        return told | {"state": "NOT PROVABLE", "next_step": step}
+    if today.day <= due:
+        step = f"Due by {_day(due)}; if it is not there by then, ask the provider"
+        return told | {"state": "PAYOUT DUE" if off_ramp else "CHECK BANK", "next_step": step}
+    reaches: date | None = row["covered_to"]
+    if reaches is None or reaches < due or (row["covered_from"] or since) > since:
+        gap = f" after {_day(reaches)}" if reaches is not None and reaches < due else ""
+        step = f"Add the statement of {account or 'every own account'}{gap}"
+        return told | {"state": "CHECK BANK", "next_step": step}
+    if off_ramp:
+        step = "Ask the provider: no payout has reached the account; it may have bounced"
+    else:
+        step = "Ask the provider whose money it was: no wire of ours shows in any statement"
+    return told | {"state": "NOT AT BANK", "next_step": step}
+
+
+def _misdirected(row: Row, _: Today) -> dict[str, Any]:
+    """A payment that should not have been as it is."""
+    if row["refunded_on"]:
+        step = f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
+    elif row["changed_on"]:
+        step = (
+            f"The deposit account was changed on {_day(row['changed_on'])};"
+            " ask the provider whether the old one still counts, do not pay twice"
+        )
+    elif row["state"] == "PAID TO WRONG ACCOUNT":
+        step = "Contact your bank and the provider today; do not pay twice"
+    else:
+        step = "Ask the provider for the money back"
+    return {"due": None, "next_step": step}
+
+
+def _changed(row: Row, _: Today) -> dict[str, Any]:
+    """A request whose amount was changed after it was paid."""
+    currency = row["currency"]
+    before = row["asked_before"] or _noted(row["changed_as"])
+    was = f" from {format_amount(before, currency)}" if before is not None else ""
+    step = (
+        f"{format_amount(row['amount'], currency)} was sent on {_day(row['since'])}; on"
+        f" {_day(row['changed_on'])} the request was changed{was}"
+        f" to {format_amount(row['asked_now'], currency)}: ask the provider, do not pay twice"
+    )
+    return {"state": "AMOUNT CHANGED AFTER PAYMENT", "due": None, "next_step": step}
+
+
+class _Note(msgspec.Struct, frozen=True, rename="camel"):
+    previous_amount: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def _noted(metadata: str | None) -> Decimal | None:
+    """The amount before, as the service noted it in the event; None where it did not."""
+    try:
+        raw = bytes(msgspec.json.decode(metadata or "{}", type=_Note).previous_amount)
+        return parse_amount(raw.decode().strip('"'))
+    except (msgspec.DecodeError, InputError):
+        return None
+
+
+def _hashed(row: Row, _: Today) -> dict[str, Any]:
+    """A transaction hash that cannot stand for what it is given for."""
+    other = row["other"] or ""
+    match row["state"]:
+        case "HASH USED TWICE":
+            step = f"The same hash stands for {other}: find which one it paid"
+        case "HASH ON WRONG CHAIN" if row["other_chain"]:
+            step = f"The transfer with this hash is on {row['other_chain']}, not on {row['chain']}"
+        case "HASH ON WRONG CHAIN":
+            step = f"It has not the form of a transaction on {row['chain']}; look it up there"
+        case "HASH OF WRONG ASSET":
+            step = f"The transfer with this hash moved {row['other_asset']}, not {row['asset']}"
+        case _:
+            moved = format_amount(row["other_amount"], row["other_asset"] or "?")
+            step = f"The transfer with this hash moved {moved}"
+    return {
+        "due": None,
+        "next_step": step,
+        "currency": row["asset"] or "",
+        "transfer_id": row["transfer_id"],
+    }
+
+
+TELLERS: Final[dict[str, Teller]] = {
+    "held_requests": _held,
+    "missing_lines": _missing,
+    "misdirected_lines": _misdirected,
+    "changed_requests": _changed,
+    "hash_problems": _hashed,
+}
+"""What each step's rows are told as."""
+
+
+def _of_conversions(rows: Iterable[Conversion], today: Today) -> Iterator[Difference]:
+    for row in rows:
+        state = CONVERSION_STATES.get(row.state)
+        moment = row.opened_at or row.due
+        if state is None or moment is None or row.fiat is None:
+            continue
+        since = _date(moment, today.zone)
+        due = _date(row.due, today.zone) if row.due is not None else None
+        yield _difference(
+            {"currency": row.currency, "since": since, "amount": row.fiat},
+            today,
+            state=state,
+            item=f"{row.account} EUR to {row.asset}" if row.currency == "EUR" else row.account,
+            direction="virtual account",
+            due=due,
+            entry_id=row.entry_ids[0] if len(row.entry_ids) == 1 else None,
+            next_step=row.next_step,
+        )
+
+
+CONVERSION_STATES: Final = {
+    "rate_outside_band": "RATE OUTSIDE BAND",
+    "not_yet_credited": "NOT YET CREDITED",
+    "held_kyc": "HELD BY KYC",
+}
+
+
+UNREMARKABLE: Final = ("both_legs", "not_ours", "not_observed")
+
+
+def _of_transfers(rows: Iterable[InternalTransfer], today: Today) -> Iterator[Difference]:
+    for row in rows:
+        since = row.out_on or row.in_on
+        waits = row.state == "under_way" and row.stage == "expected"
+        if since is None or waits or row.state in UNREMARKABLE:
+            continue
+        yield _difference(
+            {"currency": row.currency, "since": since, "amount": row.amount},
+            today,
+            state=row.state.upper().replace("_", " "),
+            item=f"{row.sent_from} to {row.received_by}",
+            direction="internal",
+            due=row.due,
+            stage=row.stage,
+            entry_id=row.out_id or row.in_id,
+            transfer_id=row.transfer_id,
+            next_step=row.next_step,
+        )
+
+
+def _date(moment: datetime, zone: ZoneInfo) -> date:
+    return moment.astimezone(zone).date()
+
+
+def _day(day: date) -> str:
+    return f"{day:%-d %b}"

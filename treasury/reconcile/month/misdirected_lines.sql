@@ -1,0 +1,27 @@
+-- Our payments that should not have been as they are: to a request that is closed, to another account, in
+-- another currency, or twice.
+SELECT
+    CASE
+        WHEN l.outcome = 'duplicate' THEN 'PAID TWICE'
+        WHEN l.reason LIKE 'status: %' OR l.reason LIKE 'closed %' THEN 'PAID TO CLOSED REQUEST'
+        WHEN l.reason LIKE 'account: %' THEN 'PAID TO WRONG ACCOUNT'
+        ELSE 'PAID WRONG'
+    END AS state,
+    l.expectation_id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
+    l.amount, l.currency, l.booking_date AS since, l.is_instant, l.entry_id, l.reason,
+    f.refunded_on,
+    h.changed_on
+FROM every_line AS l
+JOIN ramp_requests AS r ON r.id = l.expectation_id
+LEFT JOIN refunds AS f ON f.entry_id = l.entry_id
+LEFT JOIN (
+    SELECT
+        p.id, upper(replace(p.deposit_iban, ' ', '')) AS account,
+        CAST(max(p.valid_to) AT TIME ZONE min(z.zone) AS DATE) AS changed_on
+    FROM ramp_requests_history AS p CROSS JOIN asked AS z
+    WHERE p.deposit_iban IS NOT NULL
+    GROUP BY p.id, upper(replace(p.deposit_iban, ' ', ''))
+) AS h ON h.id = r.id AND h.account = l.counterparty_account
+    AND h.account <> upper(replace(r.deposit_iban, ' ', ''))
+WHERE l.direction = 'DBIT' AND l.source = 'own_bank' AND l.outcome IN ('conflict', 'duplicate')
+    AND r.ramp_type = 'ON_RAMP'

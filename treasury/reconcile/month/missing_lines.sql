@@ -1,0 +1,29 @@
+-- Requests that the service calls SUCCEEDED and of which the bank shows no line: a wire that we must have
+-- sent, a payout that we must have received. Those completed before the statements begin have no evidence
+-- and are left out, unless they are of the month itself.
+SELECT
+    r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
+    CASE WHEN r.ramp_type = 'ON_RAMP' THEN r.fiat_amount ELSE r.fiat_net_amount END AS amount,
+    r.fiat_currency AS currency,
+    r.completed_on AS since,
+    CASE WHEN r.ramp_type = 'ON_RAMP' THEN v.covered_from ELSE c.covered_from END AS covered_from,
+    CASE WHEN r.ramp_type = 'ON_RAMP' THEN v.covered_to ELSE c.covered_to END AS covered_to,
+    CASE WHEN r.ramp_type = 'ON_RAMP' THEN v.account ELSE upper(replace(r.company_bank_account_iban, ' ', '')) END AS account,
+    r.ramp_type = 'ON_RAMP' OR d.account IS NOT NULL AS is_declared,
+    l.maybe_on, l.returned_on, l.contradicted_on
+FROM (
+    SELECT
+        q.*,
+        CAST(coalesce(q.completed_at, q.updated_at, q.created_at) AT TIME ZONE z.zone AS DATE) AS completed_on
+    FROM ramp_requests AS q CROSS JOIN asked AS z
+    WHERE q.status = 'SUCCEEDED' AND coalesce(q.completed_at, q.updated_at, q.created_at) < z.month_end
+) AS r
+CROSS JOIN asked AS a
+LEFT JOIN request_lines AS l ON l.request_id = r.id
+LEFT JOIN evidence AS v ON v.currency = r.fiat_currency
+LEFT JOIN covered AS c ON c.account = upper(replace(r.company_bank_account_iban, ' ', ''))
+LEFT JOIN declared_accounts AS d
+    ON d.account = upper(replace(r.company_bank_account_iban, ' ', '')) AND d.source = 'own_bank'
+WHERE l.received IS NULL
+    AND (r.completed_on >= a.month_first
+        OR r.completed_on >= CASE WHEN r.ramp_type = 'ON_RAMP' THEN v.covered_from ELSE c.covered_from END)

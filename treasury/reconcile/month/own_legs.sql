@@ -1,0 +1,8 @@
+-- Both kinds of leg of a transfer between two own bank accounts: out of one, into the other.
+SELECT
+    l.entry_id, l.direction, l.currency, l.amount, l.booking_date, l.is_instant,
+    CASE l.direction WHEN 'DBIT' THEN l.account ELSE l.counterparty_account END AS from_account,
+    CASE l.direction WHEN 'DBIT' THEN l.counterparty_account ELSE l.account END AS to_account
+FROM every_line AS l
+JOIN declared_accounts AS d ON d.account = l.counterparty_account AND d.source = 'own_bank'
+WHERE l.source = 'own_bank' AND l.outcome IN ('ignored', 'suggested', 'unreferenced')
