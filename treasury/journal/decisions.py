@@ -2,7 +2,7 @@
 
 `match.accept`, `match.reject` and `match.ignore` are verdicts on a bank line, `match.assign` hands
 it to a colleague, `match.undo` takes the last of them back, so that what stood before stands again.
-`request.marked_sent` and `request.will_not_fund` are remarks on a ramp request, which prove nothing.
+`request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove nothing.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def decisions(journal: Journal, *, until: datetime | None = None) -> pa.Table:
 
 
 def decision_table(stand: Iterable[Decision]) -> pa.Table:
-    """The verdicts among these decisions as the table that the matching takes; the latest counts."""
+    """The verdicts among these decisions as the matching takes them; the latest counts."""
     latest: dict[tuple[str, str], dict[str, object]] = {}
     for decision in stand:
         if decision.verb not in VERDICTS:

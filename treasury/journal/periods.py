@@ -143,7 +143,7 @@ def _period(entry: Entry) -> Period:
         close = msgspec.convert(entry.body, Close)
     except msgspec.ValidationError as error:
         raise JournalError(
-            f"entry {entry.seq} of the journal, the close of {entry.subject}, does not read: {error}",
+            f"entry {entry.seq} of the journal closes {entry.subject} and does not read: {error}",
             do="run `treasury journal verify`; update treasury if a newer version wrote it",
         ) from error
     return Period(

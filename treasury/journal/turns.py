@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import JournalError
+from treasury.errors import InputError, JournalError
 from treasury.journal.chain import Entry, Head
 from treasury.journal.store import Draft, Journal
 
-__all__ = ["Decided", "append_next", "read_decided"]
+__all__ = ["Decided", "append_next", "read_decided", "require_present"]
 
 KINDS: Final = ("match.", "request.", "period.", "rules.")
 """The kinds that rest on each other."""
@@ -29,11 +29,18 @@ class Decided(msgspec.Struct, frozen=True):
 
     head: Head
     entries: tuple[Entry, ...]
+    until: datetime | None = None
+    """The instant of a view that only reads."""
 
     @property
     def tip(self) -> int:
         """The number of the last decision; 0 before the first."""
         return self.entries[-1].seq if self.entries else 0
+
+    def after(self, added: Sequence[Entry]) -> Decided:
+        """The same, and what was added to it."""
+        last = added[-1]
+        return Decided(Head(last.seq, last.hash), (*self.entries, *added))
 
 
 def read_decided(journal: Journal, *, until: datetime | None = None) -> Decided:
@@ -45,11 +52,21 @@ def read_decided(journal: Journal, *, until: datetime | None = None) -> Decided:
         for entry in journal.entries(kind)
         if entry.seq <= head.seq and (until is None or entry.at <= until)
     ]
-    return Decided(head, tuple(sorted(found, key=lambda entry: entry.seq)))
+    return Decided(head, tuple(sorted(found, key=lambda entry: entry.seq)), until)
+
+
+def require_present(until: datetime | None) -> None:
+    """InputError at an earlier instant, where everything is decided already."""
+    if until is not None:
+        raise InputError(
+            f"this is the workspace as known at {until}, where nothing is decided any more",
+            do="use the workspace itself",
+        )
 
 
 def append_next(journal: Journal, decided: Decided, drafts: Sequence[Draft]) -> list[Entry] | None:
     """Journal all of these or none; None where somebody has decided something since."""
+    require_present(decided.until)
     head = decided.head
     for _ in range(ATTEMPTS):
         added = journal.extend(drafts, after=head)

@@ -1,5 +1,5 @@
--- The first class rule that each line meets. A line that carries a whole reference is never classed: a
--- rule must not hide a payment.
+-- The first class rule that each line meets. A line that carries a whole reference is never classed, nor
+-- one that a person accepted: a rule must not hide a payment.
 SELECT l.entry_id, r.name AS rule_name, r.line_class
 FROM bank_lines AS l
 JOIN class_rules AS r
@@ -13,4 +13,7 @@ JOIN class_rules AS r
         OR regexp_matches(coalesce(l.counterparty_name, ''), '(?i)' || r.counterparty_name))
     AND (r.remittance IS NULL OR regexp_matches(coalesce(l.remittance, ''), '(?i)' || r.remittance))
 WHERE NOT EXISTS (SELECT 1 FROM whole_references AS w WHERE w.entry_id = l.entry_id)
+    AND NOT EXISTS (
+        SELECT 1 FROM decisions AS d WHERE d.entry_id = l.entry_id AND d.verdict = 'accept'
+    )
 QUALIFY row_number() OVER (PARTITION BY l.entry_id ORDER BY r.turn) = 1

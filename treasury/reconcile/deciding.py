@@ -1,0 +1,302 @@
+"""People's verdicts on bank lines: accept, reject, ignore, assign, undo; checked, then journaled.
+
+Each is checked against what matching says at that moment, and journaled only if nobody has decided
+anything since; otherwise it is checked again on what they decided. An entry holds the facts as they
+were seen, so that a later edit shows (`facts`). Saying again what already stands writes nothing, so
+that a verb that was cut off is simply run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from treasury.errors import ActionRefused, InputError, JournalError
+from treasury.journal import Actor, Draft, Entry, Journal, current_actor
+from treasury.journal.decisions import Decision, decision_table, standing
+from treasury.journal.turns import Decided, append_next, read_decided
+from treasury.reconcile.checking import Body, Check, Wish, already, same
+from treasury.reconcile.decided import open_lines, standing_table
+from treasury.reconcile.known import Known
+from treasury.reconcile.rows import Rows
+from treasury.text import clean
+
+__all__ = ["Deciding"]
+
+ATTEMPTS: Final = 8
+Standing: TypeAlias = Sequence[Decision]
+Wishes: TypeAlias = Callable[[Known, Standing], Sequence[Wish]]
+
+
+class Deciding:
+    """The verbs; `look` gives what matching says under the decisions it is handed."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        look: Callable[[pa.Table], Known],
+        now: Callable[[], datetime],
+        *,
+        until: datetime | None = None,
+    ) -> None:
+        self._journal = journal
+        self._look = look
+        self._now = now
+        self._until = until
+
+    def accept(
+        self,
+        entry_id: str,
+        expectation_id: str | Sequence[str],
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Say that a line belongs to an expectation, or to several.
+
+        A line that something contradicts, and one of more than what is still expected, need a
+        reason. Raises InputError for an id that is not there, ActionRefused where it cannot be:
+        another currency or direction, decided otherwise, a closed month.
+        """
+        return self.accept_many(
+            [(entry_id, expectation_id)], reason=reason, actor=actor, dry_run=dry_run
+        )[0]
+
+    def accept_many(
+        self,
+        pairs: Iterable[tuple[str, str | Sequence[str]]],
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Sequence[Decision]:
+        """Accept pairs of a line and its expectation; all of them are checked before any is."""
+
+        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
+            return [
+                Wish(
+                    verb="accept",
+                    entry_id=seen.find_line(line),
+                    expectations=_found(seen, wanted),
+                    reason=reason.strip(),
+                )
+                for line, wanted in pairs
+            ]
+
+        pairs = tuple(pairs)
+        return self._decide(wishes, actor, dry_run=dry_run)
+
+    def reject(
+        self,
+        entry_id: str,
+        expectation_id: str,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Say that a line does not belong to an expectation; an automatic match needs a reason."""
+
+        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
+            return [
+                Wish(
+                    verb="reject",
+                    entry_id=seen.find_line(entry_id),
+                    expectations=(seen.find_expectation(expectation_id),),
+                    reason=reason.strip(),
+                )
+            ]
+
+        return self._decide(wishes, actor, dry_run=dry_run)[0]
+
+    def ignore(
+        self,
+        *entry_ids: str,
+        reason: str,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Sequence[Decision]:
+        """Close lines with a reason: they belong to nothing that is expected."""
+
+        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
+            return [
+                Wish(verb="ignore", entry_id=seen.find_line(one), reason=reason.strip())
+                for one in entry_ids
+            ]
+
+        return self._decide(wishes, actor, dry_run=dry_run)
+
+    def assign(
+        self,
+        entry_id: str,
+        to: str,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Hand a line that needs a decision to a colleague; the line stays as open as it was."""
+
+        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
+            return [
+                Wish(
+                    verb="assign",
+                    entry_id=seen.find_line(entry_id),
+                    to=to.strip(),
+                    reason=reason.strip(),
+                )
+            ]
+
+        return self._decide(wishes, actor, dry_run=dry_run)[0]
+
+    def undo(
+        self,
+        entry_id: str,
+        expectation_id: str | None = None,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Take back the last decision on a line, or on that pair: what stood before stands again.
+
+        Raises ActionRefused where nothing stands, or the line's month is closed.
+        """
+        meant: list[int] = []
+
+        def wishes(seen: Known, stand: Standing) -> Sequence[Wish]:
+            # A line that left its statement may still have a decision to take back.
+            decided = any(one.entry_id == entry_id for one in stand)
+            line = entry_id if decided else seen.find_line(entry_id)
+            pair = None if expectation_id is None else seen.find_expectation(expectation_id)
+            last = _last_on(stand, line, pair)
+            meant.append(last.seq or 0)
+            if last.seq != meant[0]:
+                raise already(line, "undone", "somebody else has just taken back this decision")
+            return [
+                Wish(
+                    verb="undo",
+                    entry_id=line,
+                    expectations=last.expectations,
+                    reason=reason.strip(),
+                    undoes=last.seq,
+                )
+            ]
+
+        return self._decide(wishes, actor, dry_run=dry_run)[0]
+
+    def list(self) -> Rows:
+        """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
+        stand = standing(self._read().entries)
+        return Rows(standing_table(stand, self._look(decision_table(stand))))
+
+    def open(self) -> Rows:
+        """The lines that need a person, oldest first; columns as in OPEN_LINES."""
+        stand = standing(self._read().entries)
+        return Rows(open_lines(self._look(decision_table(stand)), stand))
+
+    def _read(self) -> Decided:
+        return read_decided(self._journal, until=self._until)
+
+    def _decide(
+        self,
+        wishes: Wishes,
+        actor: Actor | None,
+        *,
+        dry_run: bool,
+    ) -> Sequence[Decision]:
+        who = actor or current_actor()
+        for _ in range(ATTEMPTS):
+            decided = self._read()
+            stand = standing(decided.entries)
+            seen = self._look(decision_table(stand))
+            wanted = wishes(seen, stand)
+            bodies = Check(seen, decided, stand).all(wanted)
+            if dry_run:
+                return [_planned(wish, body, who, self._now()) for wish, body in bodies]
+            made = self._append(decided, stand, bodies, who)
+            if made is not None:
+                return made
+        raise JournalError(
+            "others are deciding all the time; nothing was journaled", do="run this again"
+        )
+
+    def _append(
+        self,
+        decided: Decided,
+        stand: Standing,
+        bodies: Sequence[tuple[Wish, Body | None]],
+        who: Actor,
+    ) -> Sequence[Decision] | None:
+        """Journal what does not stand already; None where somebody has decided something since."""
+        drafts = [
+            Draft(f"match.{wish.verb}", wish.entry_id, body, who)
+            for wish, body in bodies
+            if body is not None
+        ]
+        added = append_next(self._journal, decided, drafts) if drafts else []
+        if added is None:
+            return None
+        made = iter(added)
+        return [
+            _standing_on(stand, wish) if body is None else _made(wish, next(made))
+            for wish, body in bodies
+        ]
+
+
+def _found(seen: Known, wanted: str | Sequence[str]) -> tuple[str, ...]:
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not names:
+        raise InputError("no expectation is named", do="give its reference or id")
+    found = sorted({seen.find_expectation(name) for name in names})
+    if len(found) != len(names):
+        raise InputError("an expectation is named twice", do="give each of them once")
+    return tuple(found)
+
+
+def _last_on(stand: Standing, line: str, pair: str | None) -> Decision:
+    on_it = [
+        one for one in stand if one.entry_id == line and (pair is None or pair in one.expectations)
+    ]
+    if not on_it:
+        raise ActionRefused(
+            f"nothing is decided on the line {clean(line)[:80]}",
+            do="run `treasury match list` to see what stands",
+        )
+    return on_it[-1]
+
+
+def _standing_on(stand: Standing, wish: Wish) -> Decision:
+    return next(one for one in reversed(stand) if same(one, wish))
+
+
+def _made(wish: Wish, entry: Entry) -> Decision:
+    return Decision(
+        seq=entry.seq,
+        verb=wish.verb,
+        entry_id=wish.entry_id,
+        expectations=wish.expectations,
+        reason=wish.reason,
+        to=wish.to,
+        facts=entry.body["facts"],
+        by=entry.actor.name,
+        at=entry.at,
+    )
+
+
+def _planned(wish: Wish, body: Body | None, who: Actor, now: datetime) -> Decision:
+    return Decision(
+        seq=None,
+        verb=wish.verb,
+        entry_id=wish.entry_id,
+        expectations=wish.expectations,
+        reason=wish.reason,
+        to=wish.to,
+        facts=body["facts"] if body else {},
+        by=who.name,
+        at=now,
+    )

@@ -1,0 +1,143 @@
+"""Everything that matching knew and said, whatever the month: what people's decisions rest on.
+
+A month's reconciliation shows a part of it. Deciding, comparing, previewing a rule and rolling open
+items forward all need the whole, from one run of the same steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.errors import InputError
+from treasury.reconcile.matching import Matches, read_matches
+from treasury.reconcile.monthly import STEPS, Basis, _answered
+from treasury.reconcile.rules import Rules
+from treasury.text import clean
+
+__all__ = ["Known", "known"]
+
+SHORTEST = 6
+"""An id may be written by its first so many characters, where no other begins alike."""
+_FIRST_SEEN = """\
+SELECT entry_id, min(valid_from) AS known_from
+FROM (
+    SELECT entry_id, valid_from FROM statement_entries
+    UNION ALL SELECT entry_id, valid_from FROM statement_entries_history
+) AS versions
+WHERE entry_id IN (SELECT unnest($ids))
+GROUP BY entry_id
+"""
+
+
+class Known:
+    """One run of matching over all that is stored: what went in, and what came out.
+
+    `bank_lines` are the lines with their place in the files, `lines` the same as matching reads
+    them, with their class; `expectations` what they may belong to.
+    """
+
+    def __init__(
+        self,
+        basis: Basis,
+        tables: Mapping[str, pa.Table],
+        matches: Matches,
+    ) -> None:
+        self.snapshot = basis.snapshot
+        self.question = basis.question
+        self.bank_lines = tables["bank_lines"]
+        self.lines = tables["lines"]
+        self.expectations = tables["expectations"]
+        self.returns = tables["returns"]
+        self.matches = matches
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that it ran under."""
+        return self.question.rules
+
+    @cached_property
+    def outcomes(self) -> dict[str, dict[str, Any]]:
+        """What became of each line, by its id."""
+        return {row["entry_id"]: row for row in self.matches.lines.to_pylist()}
+
+    @cached_property
+    def expectation_rows(self) -> dict[str, dict[str, Any]]:
+        """Each expectation with where it stands, by its id."""
+        states = {row["expectation_id"]: row for row in self.matches.expectations.to_pylist()}
+        return {
+            row["expectation_id"]: row | states[row["expectation_id"]]
+            for row in self.expectations.to_pylist()
+        }
+
+    def line_rows(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        """These lines with their class and place; one that is not there is left out."""
+        chosen = pc.is_in(self.bank_lines["entry_id"], pa.array(list(ids), pa.string()))
+        classes = pc.is_in(self.lines["entry_id"], pa.array(list(ids), pa.string()))
+        found = {row["entry_id"]: row for row in self.bank_lines.filter(chosen).to_pylist()}
+        for row in self.lines.filter(classes).select(["entry_id", "line_class"]).to_pylist():
+            found[row["entry_id"]]["line_class"] = row["line_class"]
+        return found
+
+    def known_from(self, ids: Collection[str]) -> dict[str, datetime]:
+        """When each of these lines first came into the lake."""
+        rows = self.snapshot.sql(_FIRST_SEEN, {"ids": list(ids)}).to_pylist()
+        return {row["entry_id"]: row["known_from"] for row in rows}
+
+    def find_line(self, name: str) -> str:
+        """The id of the line that is meant by its id, or by the first characters of it."""
+        return _one(name, self.bank_lines["entry_id"].to_pylist(), "bank line", _LINES)
+
+    def find_expectation(self, name: str) -> str:
+        """The id of the request or virtual account meant by its id, its reference or a part."""
+        plain = _plain(name)
+        coded = [
+            key
+            for key, row in self.expectation_rows.items()
+            if row["code"] and _plain(row["code"]) == plain
+        ]
+        if len(coded) == 1:
+            return coded[0]
+        return _one(name, list(self.expectation_rows), "request or virtual account", _RECORDS)
+
+
+def known(basis: Basis) -> Known:
+    """Run matching over everything in the snapshot; the month of the question does not matter."""
+    with _answered(basis.snapshot, basis.question, basis.decisions) as connection:
+        tables = {
+            name: connection.table(name).order(order).to_arrow_table()
+            for name, order in _KEPT.items()
+        }
+        return Known(basis, tables, read_matches(connection, STEPS, basis.question.rules))
+
+
+_KEPT = {
+    "bank_lines": "entry_id",
+    "lines": "entry_id",
+    "expectations": "expectation_id",
+    "returns": "return_id, original_id",
+}
+_LINES = "run `treasury match open` to see the lines and their ids"
+_RECORDS = "give its reference or its whole id; sync if it is new"
+
+
+def _one(name: str, ids: list[str], what: str, do: str) -> str:
+    if name in ids:
+        return name
+    begin = [one for one in ids if one.startswith(name)] if len(name) >= SHORTEST else []
+    if len(begin) == 1:
+        return begin[0]
+    if begin:
+        raise InputError(
+            f"{len(begin)} ids begin with {clean(name)[:60]!r}", do="give more of the id"
+        )
+    raise InputError(f"there is no {what} {clean(name)[:60]!r}", do=do)
+
+
+def _plain(code: str) -> str:
+    return "".join(letter for letter in code.upper() if letter.isalnum())

@@ -1,0 +1,42 @@
+"""Which month a bank line belongs to once months are closed.
+
+It is the month that the bank booked it in, unless that month was closed before the line was known:
+then it is the next month that was still open. So a closed month never changes, and no line is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+
+from treasury.calendar import Month
+from treasury.errors import ActionRefused
+from treasury.journal.periods import Period
+
+__all__ = ["posted_to", "require_open"]
+
+
+def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Period]) -> Month:
+    """The month that a line posts to; `known_from` is when it first came into the lake."""
+    month = Month.of(booked)
+    while (period := closed.get(str(month))) and _late(known_from, period):
+        month = month.next
+    return month
+
+
+def require_open(
+    booked: date, known_from: datetime | None, closed: Mapping[str, Period], *, what: str
+) -> None:
+    """ActionRefused where the month that a line posts to is closed."""
+    month = posted_to(booked, known_from, closed)
+    period = closed.get(str(month))
+    if period is not None:
+        raise ActionRefused(
+            f"{what} belongs to {month}, which {period.close.prepared_by} closed on"
+            f" {period.closed_at:%Y-%m-%d}: nothing was decided",
+            do=f"reopen it first: treasury periods reopen {month} --reason …",
+        )
+
+
+def _late(known_from: datetime | None, period: Period) -> bool:
+    return known_from is not None and known_from > period.close.known_at

@@ -1,0 +1,234 @@
+"""Open items from one month's end to the next: what came, what was received, what is left.
+
+    opening + new - matched + reopened by returns - cancelled +/- adjusted = closing
+
+per currency and kind of expectation, in exact amounts. Each end is matched by itself from the lines
+booked and the requests made until then, and every movement between them is named from the shares
+that lines have in requests. Virtual accounts expect no amount and stand outside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.errors import TreasuryError
+from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.money import format_amount, total
+from treasury.reconcile.facts import contradicts
+from treasury.reconcile.known import Known
+from treasury.reconcile.matching import match_references
+from treasury.reconcile.rows import shown
+
+if TYPE_CHECKING:
+    from treasury.reconcile.inputs import TableLike
+
+__all__ = ["ITEMS", "ROLL_FORWARD", "MonthEnd", "RollForward", "month_end", "roll_forward"]
+
+ADDS: Final = {
+    "opening": True,
+    "new": True,
+    "matched": False,
+    "reopened": True,
+    "cancelled": False,
+    "adjusted": True,
+    "closing": False,
+}
+"""Which sides of the identity are added, so that all of them together are nothing."""
+_AMOUNTS: Final = tuple(ADDS)
+
+ROLL_FORWARD: Final = pa.schema(
+    [
+        ("kind", TEXT),
+        ("currency", TEXT),
+        ("opening_items", INTEGER),
+        *((name, AMOUNT) for name in _AMOUNTS),
+        ("closing_items", INTEGER),
+    ]
+)
+"""A row for each kind and currency, amounts in `currency`."""
+ITEMS: Final = pa.schema(
+    [
+        ("expectation_id", TEXT),
+        ("code", TEXT),
+        ("kind", TEXT),
+        ("currency", TEXT),
+        ("amount", AMOUNT),
+        *((name, AMOUNT) for name in _AMOUNTS),
+    ]
+)
+"""The request behind each row: its own opening, movements and closing."""
+
+ZERO: Final = Decimal(0)
+
+
+class _Position(msgspec.Struct, frozen=True, kw_only=True):
+    """One expectation at a month's end; `open` is what it still waits for."""
+
+    row: dict[str, Any]
+    amount: Decimal
+    shares: dict[str, Decimal]
+    cancelled: bool
+    open: Decimal
+
+    @property
+    def unpaid(self) -> Decimal:
+        """What its lines leave of its amount, cancelled or not."""
+        return less(self.amount, total(self.shares.values()))
+
+
+class MonthEnd(msgspec.Struct, frozen=True, eq=False):
+    """Every expectation with an amount as it stood at the end of `month`."""
+
+    month: Month
+    positions: dict[str, _Position]
+    returned: frozenset[str]
+
+    def totals(self) -> dict[tuple[str, str], Decimal]:
+        """What is open, by kind and currency."""
+        sums: dict[tuple[str, str], Decimal] = {}
+        for one in self.positions.values():
+            key = (one.row["kind"], one.row["currency"])
+            sums[key] = total((sums.get(key, ZERO), one.open))
+        return sums
+
+
+class RollForward(msgspec.Struct, frozen=True, eq=False):
+    """The month's identity: `totals` as in ROLL_FORWARD, `items` as in ITEMS; both tie exactly."""
+
+    month: Month
+    totals: pa.Table
+    items: pa.Table
+
+    @property
+    def items_hash(self) -> str:
+        """SHA-256 of the items' canonical text."""
+        rows = [[shown(value) for value in row.values()] for row in self.items.to_pylist()]
+        return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()
+
+
+def month_end(known: Known, month: Month, decisions: TableLike | None = None) -> MonthEnd:
+    """Match what was booked and requested until the month's end, and see what was open then."""
+    booked = known.lines.filter(
+        pc.less_equal(known.lines["booking_date"], pa.scalar(month.last, pa.date32()))
+    )
+    made = known.expectations.filter(_made_by(known, month))
+    matches = match_references(booked, made, decisions=decisions, rules=known.rules)
+    shares: dict[str, dict[str, Decimal]] = {}
+    for share in matches.allocations.to_pylist():
+        of = shares.setdefault(share["expectation_id"], {})
+        line = share["entry_id"]
+        of[line] = total((of.get(line, ZERO), share["amount"]))
+    remaining = {
+        row["expectation_id"]: row["remaining"] for row in matches.expectations.to_pylist()
+    }
+    positions = {}
+    for row in made.to_pylist():
+        if row["amount"] is None:
+            continue
+        cancelled = contradicts(row["status"], known.rules)
+        positions[row["expectation_id"]] = _Position(
+            row=row,
+            amount=row["amount"],
+            shares=shares.get(row["expectation_id"], {}),
+            cancelled=cancelled,
+            open=ZERO if cancelled else remaining[row["expectation_id"]],
+        )
+    back = matches.lines.filter(pc.equal(matches.lines["outcome"], "returned"))
+    return MonthEnd(month, positions, frozenset(back["entry_id"].to_pylist()))
+
+
+def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
+    """The movements from one month's end to another; TreasuryError names a request that fails."""
+    names = sorted({*opening.positions, *closing.positions})
+    items = [_item(name, opening, closing) for name in names]
+    for item in items:
+        _require_tied(item)
+    moving = [item for item in items if any(item[name] for name in _AMOUNTS)]
+    return RollForward(
+        closing.month,
+        pa.Table.from_pylist(_totals(items), schema=ROLL_FORWARD),
+        pa.Table.from_pylist(moving, schema=ITEMS),
+    )
+
+
+def _made_by(known: Known, month: Month) -> pa.ChunkedArray:
+    end = pa.scalar(month.end(known.question.zone), pa.timestamp("us", tz="UTC"))
+    opened = known.expectations["opened_at"]
+    return pc.fill_null(pc.less(opened, end), fill_value=True)
+
+
+def _item(name: str, opening: MonthEnd, closing: MonthEnd) -> dict[str, Any]:
+    before, after = opening.positions.get(name), closing.positions.get(name)
+    row = (after or before or _never()).row
+    first, last = _shares(before), _shares(after)
+    came = {line: share for line, share in last.items() if line not in first}
+    gone = {line: less(first[line], last.get(line, ZERO)) for line in first}
+    reopened = total(share for line, share in gone.items() if line in closing.returned)
+    lost = total(share for line, share in gone.items() if line not in closing.returned)
+    was, is_now = (one.amount if one else ZERO for one in (before, after))
+    return {
+        "expectation_id": name,
+        "code": row["code"],
+        "kind": row["kind"],
+        "currency": row["currency"],
+        "amount": row["amount"],
+        "opening": before.open if before else ZERO,
+        "new": ZERO if before else is_now,
+        "matched": total(came.values()),
+        "reopened": reopened,
+        "cancelled": less(_cancelled(after), _cancelled(before)),
+        "adjusted": total((lost, less(is_now, was) if before else ZERO)),
+        "closing": after.open if after else ZERO,
+    }
+
+
+def less(amount: Decimal, other: Decimal) -> Decimal:
+    """The exact difference."""
+    return total((amount, other.copy_negate()))
+
+
+def _shares(one: _Position | None) -> dict[str, Decimal]:
+    return one.shares if one else {}
+
+
+def _cancelled(one: _Position | None) -> Decimal:
+    """What a cancelled request no longer waits for."""
+    return one.unpaid if one and one.cancelled else ZERO
+
+
+def _never() -> _Position:
+    raise AssertionError("a name of neither end")
+
+
+def _require_tied(item: dict[str, Any]) -> None:
+    left = total(item[name] if adds else item[name].copy_negate() for name, adds in ADDS.items())
+    if left:
+        raise TreasuryError(
+            f"the open items do not roll forward: {item['code'] or item['expectation_id']} is off"
+            f" by {format_amount(left, item['currency'])}",
+            do="run `treasury doctor`; the month is not closed on figures that do not tie",
+        )
+
+
+def _totals(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for item in items:
+        groups.setdefault((item["kind"], item["currency"]), []).append(item)
+    return [
+        {
+            "kind": kind,
+            "currency": currency,
+            "opening_items": sum(1 for item in members if item["opening"]),
+            **{name: total(item[name] for item in members) for name in _AMOUNTS},
+            "closing_items": sum(1 for item in members if item["closing"]),
+        }
+        for (kind, currency), members in sorted(groups.items())
+    ]
