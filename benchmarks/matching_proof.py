@@ -47,10 +47,8 @@ def table(rows: list[Figure]) -> str:
     )
 
 
-def main() -> int:
-    """Print the figures."""
-    given = [int(argument) for argument in sys.argv[1:]]
-    seeds, each = given[0] if given else SEEDS, given[1] if len(given) > 1 else EACH
+def publish(seeds: int = SEEDS, each: int = EACH) -> bool:
+    """Print the mix and the figures; whether every promise of the contract is kept."""
     rows, false = measure(seeds, each)
     total = totals(rows, len(false))
     print(table(rows))
@@ -61,8 +59,8 @@ def main() -> int:
     for words in false[:20]:
         print("FALSE", words)
     enough = total.auto_matched >= 0.95 * total.auto and total.first >= 0.99 * total.findable
-    return int(bool(false) or not enough)
+    return enough and not false
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(not publish(*(int(argument) for argument in sys.argv[1:])))

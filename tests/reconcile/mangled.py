@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mangled_scenes import SCENES
+import mangled_near
+import mangled_scenes
 from mangled_texts import TEXTS, Way
-from mangled_world import Builder, Kind, World
+from mangled_world import SCENES, Builder, Kind, World
 
 __all__ = ["KINDS", "draw"]
+
+ENTERED = (mangled_near, mangled_scenes)
+"""The modules whose scenes take part."""
 
 
 def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World:
@@ -43,5 +47,5 @@ def _written(way: Way) -> Callable[[Builder], None]:
 
 KINDS: tuple[Kind, ...] = (
     *(Kind(way.name, _written(way)) for way in TEXTS),
-    *(Kind(name, play) for name, play in SCENES.items()),
+    *SCENES,
 )

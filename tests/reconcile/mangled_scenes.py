@@ -1,33 +1,18 @@
 """Scenes of a company's month: what contradicts, repeats, comes back, or says too little.
 
-A scene adds its own expectations and lines to a world and says of each line how far a matcher may
-go. Names that the contract gives an outcome carry it.
+Where the contract names the outcome of such a line, the scene does too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from mangled_texts import Written, filler
-from mangled_world import OPERATOR, STATUSES, Builder
-
-__all__ = ["SCENES"]
+from mangled_world import OPERATOR, STATUSES, Builder, scene
 
 CENT = Decimal("0.01")
-SCENES: dict[str, Callable[[Builder], None]] = {}
-
-
-def scene(name: str) -> Callable[[Callable[[Builder], None]], Callable[[Builder], None]]:
-    """Enter a scene under its name."""
-
-    def enter(play: Callable[[Builder], None]) -> Callable[[Builder], None]:
-        SCENES[name] = play
-        return play
-
-    return enter
 
 
 def _day(of: int) -> date:
@@ -88,6 +73,29 @@ def _split_known(b: Builder) -> None:
     known = {"counterparty_account": payer}
     b.line("auto", wanted, wanted["code"], booking_date=_day(2), **known)
     b.line("auto", wanted, wanted["code"].replace("-", " "), booking_date=_day(12), **known)
+
+
+@scene("split, payer known elsewhere")
+def _split_known_elsewhere(b: Builder) -> None:
+    other, wanted = b.standing(), b.standing()
+    known = {"counterparty_account": b.payer()}
+    b.line("auto", other, other["code"], booking_date=_day(2), **known)
+    b.line("suggest", wanted, wanted["code"].replace("-", " "), booking_date=_day(12), **known)
+
+
+@scene("split, payer known only later")
+def _split_known_later(b: Builder) -> None:
+    wanted, known = b.standing(), {"counterparty_account": b.payer()}
+    b.line("suggest", wanted, wanted["code"].replace("-", " "), booking_date=_day(5), **known)
+    b.line("auto", wanted, wanted["code"], booking_date=_day(20), **known)
+
+
+@scene("split, payer known by a contradicted line")
+def _split_known_wrongly(b: Builder) -> None:
+    wanted, known = b.standing(), {"counterparty_account": b.payer()}
+    wrong = {"currency": "USD", "booking_date": _day(2), "outcomes": ("conflict",)}
+    b.line("never", wanted, wanted["code"], **wrong, **known)
+    b.line("suggest", wanted, wanted["code"].replace("-", " "), booking_date=_day(12), **known)
 
 
 # What contradicts
@@ -164,6 +172,13 @@ def _two_codes(b: Builder) -> None:
     b.line("never", None, f"{wanted['code']} {other['code']}", outcomes=("conflict",))
 
 
+@scene("two codes, one stopped")
+def _two_one_stopped(b: Builder) -> None:
+    wanted, other = b.expect(), b.expect(status=b.random.choice(STATUSES))
+    text = f"{other['code']} {wanted['code']}"
+    b.line("never", None, text, outcomes=("conflict",), amount=wanted["amount"])
+
+
 @scene("two codes in two fields")
 def _two_fields(b: Builder) -> None:
     wanted, other = b.expect(), b.expect()
@@ -180,109 +195,27 @@ def _two_that_add_up(b: Builder) -> None:
     b.line("never", None, text, outcomes=("conflict",), shares=shares, amount=total)
 
 
-# Codes near other codes
-
-
-def _nested(b: Builder) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A code, and one that begins with it."""
-    while True:
-        long = f"PAY-2025-{b.random.randrange(100_000, 999_999)}"
-        if b.claim(long, long[:-1]):
-            return b.expect(code=long[:-1]), b.expect(code=long)
-
-
-@scene("a code that begins another")
-def _shorter(b: Builder) -> None:
-    short, _ = _nested(b)
-    b.line("auto", short, f"{filler(b.random)}, {short['code']}, thanks")
-
-
-@scene("a code that another begins")
-def _longer(b: Builder) -> None:
-    _, long = _nested(b)
-    b.line("auto", long, f"{filler(b.random)} {long['code']}")
-
-
-@scene("a split code whose first part is another's")
-def _split_after_another(b: Builder) -> None:
-    short, long = _nested(b)
-    b.line("never", long, f"{short['code']} {long['code'][-1]}")
-
-
-@scene("cut off at 140 to another's code")
-def _cut_to_another(b: Builder) -> None:
-    short, long = _nested(b)
-    b.line(
-        "never", long, f"{'payment of invoices':x<{140 - 1 - len(short['code'])}} {short['code']}"
-    )
-
-
-@scene("cut off at 35 to another's code")
-def _cut_to_another_35(b: Builder) -> None:
-    short, long = _nested(b)
-    cut = f"{'ORDER':x<{35 - 1 - len(short['code'])}} {short['code']}"
-    b.line("never", long, Written(None, end_to_end_id=cut))
-
-
-@scene("a mistyped code of nobody's")
-def _nobody(b: Builder) -> None:
-    near = b.expect()["code"]
-    b.line("never", None, b.typo(near))
-
-
-@scene("joined neighbours make a code")
-def _joined(b: Builder) -> None:
-    year, number = b.expect()["code"].split("-")[1:]
-    b.line("never", None, f"to pay {year}-{number} pieces delivered")
-
-
-@scene("joined numbers make a code")
-def _joined_numbers(b: Builder) -> None:
-    code = b.standing()["code"].replace("-", "")
-    b.line("never", None, f"room {code[:4]} {code[4:8]} {code[8:]} floor")
-
-
-@scene("inside an IBAN")
-def _inside_iban(b: Builder) -> None:
-    code = b.standing()["code"].replace("-", "")
-    b.line("never", None, f"to NL91{code}{b.random.randrange(1000, 9999)} thanks")
-
-
-@scene("inside a printed IBAN")
-def _printed_iban(b: Builder) -> None:
-    code = b.standing()["code"].replace("-", "")
-    text = f"NL91{code}{b.random.randrange(100000, 999999)}"
-    b.line("never", None, " ".join(text[at : at + 4] for at in range(0, len(text), 4)))
-
-
-@scene("inside a phone number")
-def _inside_phone(b: Builder) -> None:
-    number = str(b.random.randrange(20_000_000, 99_999_999))
-    if b.claim(number):
-        b.expect(code=number)
-        b.line("never", None, f"call +316{number} or 00316 {number[:4]} {number[4:]}")
-
-
-@scene("a date and an amount")
-def _dates(b: Builder) -> None:
-    b.line("never", None, f"{filler(b.random)} of 2026-10-0{b.random.randrange(1, 9)} 1.204,00")
-
-
-@scene("one code, two expectations")
-def _shared(b: Builder) -> None:
-    wanted = b.expect()
-    b.expect(code=wanted["code"])
-    b.line("suggest", wanted, wanted["code"])
-
-
 # What repeats, and what comes back
 
 
 @scene("paid twice")
 def _twice(b: Builder) -> None:
     wanted = b.any_request()
+    first = ("auto", wanted, wanted["code"])
+    again = ("never", wanted, wanted["code"])
+    if b.random.choice([True, False]):  # the files may come in any order
+        b.line(*first, booking_date=_day(6))
+        b.line(*again, outcomes=("duplicate",), booking_date=_day(19))
+    else:
+        b.line(*again, outcomes=("duplicate",), booking_date=_day(19))
+        b.line(*first, booking_date=_day(6))
+
+
+@scene("paid twice, then split")
+def _twice_split(b: Builder) -> None:
+    wanted = b.any_request()
     b.line("auto", wanted, wanted["code"], booking_date=_day(6))
-    b.line("never", wanted, wanted["code"], outcomes=("duplicate",), booking_date=_day(19))
+    b.line("never", wanted, wanted["code"].replace("-", " "), booking_date=_day(19))
 
 
 @scene("returned")
@@ -408,57 +341,6 @@ def _twins(b: Builder) -> None:
 def _classed(b: Builder) -> None:
     wanted = b.expect()
     b.line("never", wanted, wanted["code"], outcomes=("ignored",), line_class="other_business")
-
-
-# Structured references
-
-
-def _rf(b: Builder) -> str:
-    """A creditor reference with its check digits (ISO 11649)."""
-    while True:
-        body = str(b.random.randrange(10**11, 10**12))
-        check = 98 - int(f"{body}271500") % 97
-        code = f"RF{check:02}{body}"
-        if b.claim(code):
-            return code
-
-
-def _fours(code: str) -> str:
-    return " ".join(code[at : at + 4] for at in range(0, len(code), 4))
-
-
-@scene("RF, whole")
-def _rf_whole(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    b.line("auto", wanted, Written(filler(b.random), creditor_reference=wanted["code"].lower()))
-
-
-@scene("RF, printed in fours")
-def _rf_fours(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    b.line("auto", wanted, Written(None, creditor_reference=_fours(wanted["code"])))
-
-
-@scene("RF, in fours between words")
-def _rf_words(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    b.line("auto", wanted, f"Rechnung {_fours(wanted['code'])} danke")
-
-
-@scene("RF, in fours, paid short")
-def _rf_short(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    amount = wanted["amount"] - b.amount(100, 900)
-    b.line("auto", wanted, Written(None, creditor_reference=_fours(wanted["code"])), amount=amount)
-
-
-@scene("RF, one digit wrong")
-def _rf_wrong(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    at = b.random.randrange(6, 15)
-    digit = str((int(wanted["code"][at]) + 1) % 10)
-    wrong = wanted["code"][:at] + digit + wanted["code"][at + 1 :]
-    b.line("suggest", wanted, Written(None, creditor_reference=wrong))
 
 
 @scene("opened weeks ago")

@@ -20,7 +20,7 @@ from mangled_texts import Ceiling, Way, Written, plain
 
 from treasury.reconcile.inputs import EXPECTATIONS, LINES
 
-__all__ = ["OPERATOR", "OWN", "STATUSES", "Builder", "Kind", "Truth", "World"]
+__all__ = ["OPERATOR", "OWN", "SCENES", "STATUSES", "Builder", "Kind", "Truth", "World", "scene"]
 
 OWN = "NL05TEST0417164300"
 OPERATOR = "LT353250012345678901"
@@ -59,6 +59,19 @@ class Kind(msgspec.Struct, frozen=True):
 
     name: str
     play: Callable[[Builder], None]
+
+
+SCENES: list[Kind] = []
+
+
+def scene(name: str) -> Callable[[Callable[[Builder], None]], Callable[[Builder], None]]:
+    """Enter a scene under its name: what it adds to a world, and how far a matcher may go."""
+
+    def enter(play: Callable[[Builder], None]) -> Callable[[Builder], None]:
+        SCENES.append(Kind(name, play))
+        return play
+
+    return enter
 
 
 class Builder:

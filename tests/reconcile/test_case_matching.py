@@ -93,6 +93,15 @@ def test_case_18_instalments_add_up_to_the_cent() -> None:
         assert set(matches.lines["outcome"].to_pylist()) == {"matched"}
 
 
+@pytest.mark.parametrize("days", [(2, 9), (9, 2)])
+def test_case_18_one_request_paid_in_two_ways_is_received_once(days: tuple[int, int]) -> None:
+    lines = [line("a", "100", CODE, days[0]), line("b", "100", "PAY-2026 004417", days[1])]
+    matches = match(lines, [expectation("r", CODE, "100")])
+    assert sum(matches.allocations["amount"].to_pylist()) == Decimal(100)
+    assert matches.counts()["matched"] == 1
+    assert state(matches)["state"] == "received"
+
+
 def test_case_19_no_tolerance_hides_a_fee_and_six_decimals_stay_exact() -> None:
     """EURC stands one to one; a hundredth of a cent is a difference."""
     wanted = [expectation("r", CODE, "9126.400000", currency="EURC")]

@@ -1,0 +1,158 @@
+"""Scenes of codes that lie in, beside or across other codes and numbers, and codes with a check.
+
+A code that begins another, a code that neighbouring words happen to form, a code inside an IBAN:
+where the text alone cannot tell, no matcher may say that it can.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mangled_texts import Written, filler
+from mangled_world import Builder, scene
+
+
+def _nested(b: Builder) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A code, and one that begins with it."""
+    while True:
+        long = f"PAY-2025-{b.random.randrange(100_000, 999_999)}"
+        if b.claim(long, long[:-1]):
+            return b.expect(code=long[:-1]), b.expect(code=long)
+
+
+@scene("a code that begins another")
+def _shorter(b: Builder) -> None:
+    short, _ = _nested(b)
+    b.line("auto", short, f"{filler(b.random)}, {short['code']}, thanks")
+
+
+@scene("a code that another begins")
+def _longer(b: Builder) -> None:
+    _, long = _nested(b)
+    b.line("auto", long, f"{filler(b.random)} {long['code']}")
+
+
+@scene("a split code whose first part is another's")
+def _split_after_another(b: Builder) -> None:
+    short, long = _nested(b)
+    b.line("never", long, f"{short['code']} {long['code'][-1]}")
+
+
+@scene("cut off at 140 to another's code")
+def _cut_to_another(b: Builder) -> None:
+    short, long = _nested(b)
+    b.line(
+        "never", long, f"{'payment of invoices':x<{140 - 1 - len(short['code'])}} {short['code']}"
+    )
+
+
+@scene("cut off at 35 to another's code")
+def _cut_to_another_35(b: Builder) -> None:
+    short, long = _nested(b)
+    cut = f"{'ORDER':x<{35 - 1 - len(short['code'])}} {short['code']}"
+    b.line("never", long, Written(None, end_to_end_id=cut))
+
+
+@scene("a mistyped code of nobody's")
+def _nobody(b: Builder) -> None:
+    near = b.expect()["code"]
+    b.line("never", None, b.typo(near))
+
+
+@scene("joined neighbours make a code")
+def _joined(b: Builder) -> None:
+    year, number = b.expect()["code"].split("-")[1:]
+    b.line("never", None, f"to pay {year}-{number} pieces delivered")
+
+
+@scene("joined numbers make a code")
+def _joined_numbers(b: Builder) -> None:
+    code = b.standing()["code"].replace("-", "")
+    b.line("never", None, f"room {code[:4]} {code[4:8]} {code[8:]} floor")
+
+
+@scene("inside an IBAN")
+def _inside_iban(b: Builder) -> None:
+    code = b.standing()["code"].replace("-", "")
+    b.line("never", None, f"to NL91{code}{b.random.randrange(1000, 9999)} thanks")
+
+
+@scene("inside a printed IBAN")
+def _printed_iban(b: Builder) -> None:
+    code = b.standing()["code"].replace("-", "")
+    text = f"NL91{code}{b.random.randrange(100000, 999999)}"
+    b.line("never", None, " ".join(text[at : at + 4] for at in range(0, len(text), 4)))
+
+
+@scene("inside a phone number")
+def _inside_phone(b: Builder) -> None:
+    number = str(b.random.randrange(20_000_000, 99_999_999))
+    if b.claim(number):
+        b.expect(code=number)
+        b.line("never", None, f"call +316{number} or 00316 {number[:4]} {number[4:]}")
+
+
+@scene("a date and an amount")
+def _dates(b: Builder) -> None:
+    b.line("never", None, f"{filler(b.random)} of 2026-10-0{b.random.randrange(1, 9)} 1.204,00")
+
+
+@scene("one code, two expectations")
+def _shared(b: Builder) -> None:
+    wanted = b.expect()
+    b.expect(code=wanted["code"])
+    b.line("suggest", wanted, wanted["code"])
+
+
+def _rf(b: Builder) -> str:
+    """A creditor reference with its check digits (ISO 11649)."""
+    while True:
+        body = str(b.random.randrange(10**11, 10**12))
+        check = 98 - int(f"{body}271500") % 97
+        code = f"RF{check:02}{body}"
+        if b.claim(code):
+            return code
+
+
+def _fours(code: str) -> str:
+    return " ".join(code[at : at + 4] for at in range(0, len(code), 4))
+
+
+@scene("RF, whole")
+def _rf_whole(b: Builder) -> None:
+    wanted = b.expect(code=_rf(b))
+    b.line("auto", wanted, Written(filler(b.random), creditor_reference=wanted["code"].lower()))
+
+
+@scene("RF, printed in fours")
+def _rf_fours(b: Builder) -> None:
+    wanted = b.expect(code=_rf(b))
+    b.line("auto", wanted, Written(None, creditor_reference=_fours(wanted["code"])))
+
+
+@scene("RF, in fours between words")
+def _rf_words(b: Builder) -> None:
+    wanted = b.expect(code=_rf(b))
+    b.line("auto", wanted, f"Rechnung {_fours(wanted['code'])} danke")
+
+
+@scene("RF, in fours before a number")
+def _rf_before(b: Builder) -> None:
+    wanted = b.expect(code=_rf(b))
+    b.line("auto", wanted, f"{_fours(wanted['code'])} {b.random.randrange(1000, 9999)}")
+
+
+@scene("RF, in fours, paid short")
+def _rf_short(b: Builder) -> None:
+    wanted = b.expect(code=_rf(b))
+    amount = wanted["amount"] - b.amount(100, 900)
+    b.line("auto", wanted, Written(None, creditor_reference=_fours(wanted["code"])), amount=amount)
+
+
+@scene("RF, one digit wrong")
+def _rf_wrong(b: Builder) -> None:
+    wanted = b.expect(code=_rf(b))
+    at = b.random.randrange(6, 15)
+    digit = str((int(wanted["code"][at]) + 1) % 10)
+    wrong = wanted["code"][:at] + digit + wanted["code"][at + 1 :]
+    b.line("suggest", wanted, Written(None, creditor_reference=wrong))
