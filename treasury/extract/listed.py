@@ -1,72 +1,73 @@
 """Pages of ramp requests, column by column: what makes a list of a million readable in seconds.
 
-Most list items are flat: text, numbers, times. They are decoded into a struct without any code of
-its own and turned into Arrow by column; no row is handled by itself. A page that holds anything
-else (a currency as an object, events, an amount that cannot be stored) goes the way of every other
-record, which says what is wrong or takes it as it is. Both ways give the same rows.
+Most list items are flat: text, numbers, times. Arrow reads such a page into columns by itself, exact
+to the digit, while other threads go on; no row is handled in Python. A page that holds anything else
+(a currency as an object, events, a field twice, a value that is not the contract's) goes the way of
+every other record, which says what is wrong or takes it as it is. Both ways give the same rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
-from decimal import Decimal
-from operator import attrgetter
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.json
 
 from treasury.api import Record
 from treasury.api.models import RampRequest
 from treasury.extract.ramp import RAMP_FINAL, RAMP_REQUESTS, FoundRequest
 from treasury.extract.rows import rows
+from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
-__all__ = ["ListedRequest", "listed_rows", "record_rows"]
+__all__ = ["FLAT", "listed_rows", "record_rows"]
 
+NEVER: Final = pa.null()
+"""The type of what a flat item does not have: where it comes all the same, Arrow refuses it."""
 
-class ListedRequest(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A list item that is flat; `RampRequest` is the contract, this is the quick way to read it.
+NUMBER: Final = pa.decimal256(76, 18)
+"""What an amount is read as. Arrow's reader lets a number of too many digits run over unnoticed; one
+that runs over here is beyond the range of an amount whatever becomes of it, and the cast to an amount
+refuses it."""
 
-    A field that a flat item does not have is of type None: where it comes all the same, the page is
-    not read this way.
-    """
-
-    id: str
-    payment_reference: str | None = None
-    ramp_type: str | None = None
-    status: str | None = None
-    amount: Decimal | None = None
-    fiat_amount: Decimal | None = None
-    fiat_net_amount: Decimal | None = None
-    fiat_fee_amount: Decimal | None = None
-    crypto_amount: Decimal | None = None
-    exchange_rate: Decimal | None = None
-    fee_percentage: Decimal | None = None
-    payment_received: bool | None = None
-    amount_received: Decimal | None = None
-    blockchain_transaction_hash: str | None = None
-    fiat_currency: str | None = None
-    fiat_currency_id: str | None = None
-    crypto_currency: str | None = None
-    crypto_currency_id: str | None = None
-    company_id: str | None = None
-    company_wallet_id: str | None = None
-    company_bank_account_id: str | None = None
-    created_at: datetime | None = None
-    created_by: str | None = None
-    version: int | None = None
-    company_wallet: None = None
-    company_bank_account: None = None
-    deposit_bank_account: None = None
-    deposit_wallet: None = None
-    events: None = None
-
-
-_FLAT: Final = tuple(
-    field.name for field in msgspec.structs.fields(ListedRequest) if field.type is not type(None)
+FLAT: Final = pa.schema(
+    {
+        "id": TEXT,
+        "paymentReference": TEXT,
+        "rampType": TEXT,
+        "status": TEXT,
+        "amount": NUMBER,
+        "fiatAmount": NUMBER,
+        "fiatNetAmount": NUMBER,
+        "fiatFeeAmount": NUMBER,
+        "cryptoAmount": NUMBER,
+        "exchangeRate": NUMBER,
+        "feePercentage": NUMBER,
+        "paymentReceived": BOOL,
+        "amountReceived": NUMBER,
+        "blockchainTransactionHash": TEXT,
+        "fiatCurrency": TEXT,
+        "fiatCurrencyId": TEXT,
+        "cryptoCurrency": TEXT,
+        "cryptoCurrencyId": TEXT,
+        "companyId": TEXT,
+        "companyWalletId": TEXT,
+        "companyBankAccountId": TEXT,
+        "createdAt": TEXT,
+        "createdBy": TEXT,
+        "version": INTEGER,
+        "companyWallet": NEVER,
+        "companyBankAccount": NEVER,
+        "depositBankAccount": NEVER,
+        "depositWallet": NEVER,
+        "events": NEVER,
+    }.items()
 )
+"""A list item that is flat; `RampRequest` is the contract, this is the quick way to read it."""
+
 _IDS: Final = (
     "fiat_currency_id",
     "crypto_currency_id",
@@ -75,8 +76,26 @@ _IDS: Final = (
 )
 """An empty id is none."""
 
-_items: Final = msgspec.json.Decoder(list[ListedRequest])
+_COLUMNS: Final = {
+    field.name: field.encode_name
+    for field in msgspec.structs.fields(RampRequest)
+    if FLAT.field(field.encode_name).type != NEVER
+}
+"""The columns that a flat item fills, and the field of each."""
+
+_TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
+_ZONED: Final = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
+_FIRST: Final = pa.scalar(datetime(1, 1, 2, tzinfo=UTC))
+_LAST: Final = pa.scalar(datetime(9999, 12, 30, tzinfo=UTC))
+
+_flat: Final = pyarrow.json.ParseOptions(explicit_schema=FLAT, unexpected_field_behavior="ignore")
+_ROW: Final = RAMP_REQUESTS.table.row_schema
 _raws: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_final: Final = pa.array(sorted(RAMP_FINAL), TEXT)
+
+
+class _NotFlat(Exception):
+    """The page holds something that only the way of every other record can judge."""
 
 
 Read = Callable[[], Sequence[Record[RampRequest]]]
@@ -86,7 +105,7 @@ def listed_rows(result: bytes, read: Read) -> pa.Table:
     """The rows of a page of the list, `has_detail` false; `read` reads its records one by one."""
     try:
         return _by_column(result)
-    except (msgspec.MsgspecError, UnicodeDecodeError, pa.ArrowException):
+    except (_NotFlat, msgspec.MsgspecError, pa.ArrowException):
         return record_rows(read())
 
 
@@ -97,21 +116,62 @@ def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
 
 
 def _by_column(result: bytes) -> pa.Table:
-    items = _items.decode(result)
-    known = {name: list(map(attrgetter(name), items)) for name in _FLAT}
-    known |= {name: [given or None for given in known[name]] for name in _IDS}
-    status = pa.array(known["status"], pa.string())
-    derived = {
-        "is_open": pc.invert(pc.is_in(status, value_set=pa.array(sorted(RAMP_FINAL)))),
-        "has_detail": pa.array([False] * len(items)),
-    }
+    raw = _raw(result)
+    known = _read(raw)
+    count = len(raw)
+    known["is_open"] = pc.invert(pc.is_in(known["status"], value_set=_final))
+    known["has_detail"] = pa.repeat(pa.scalar(False), count)
+    known["raw"] = raw
     columns = [
-        derived[column.name]
-        if column.name in derived
-        else pa.array(known[column.name], column.type)
-        if column.name in known
-        else pa.nulls(len(items), column.type)
-        for column in RAMP_REQUESTS.table.columns
+        known[field.name] if field.name in known else pa.nulls(count, field.type) for field in _ROW
     ]
-    raw = pa.array([str(item, "utf-8") for item in _raws.decode(result)], pa.string())
-    return pa.Table.from_arrays([*columns, raw], schema=RAMP_REQUESTS.table.row_schema)
+    return pa.Table.from_arrays(columns, schema=_ROW)
+
+
+def _raw(result: bytes) -> pa.Array:
+    """The records as received, side by side in one buffer; all of them are JSON objects."""
+    items = _raws.decode(result)
+    if not items:
+        raise _NotFlat
+    ends = pc.cumulative_sum(pa.array([0, *map(len, items)], pa.int32()))
+    data = pa.py_buffer(b"".join(items))
+    raw = pa.Array.from_buffers(TEXT, len(items), [None, ends.buffers()[1], data])
+    if not pc.all(
+        pc.starts_with(raw, "{")
+    ).as_py():  # for a null Arrow's reader has been seen to crash
+        raise _NotFlat
+    return raw
+
+
+def _read(raw: pa.Array) -> dict[str, pa.Array]:
+    """The fields of the records by the names of their columns."""
+    data = raw.buffers()[2]
+    whole = pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1)
+    table = pyarrow.json.read_json(pa.BufferReader(data), whole, _flat)
+    known = {name: table[field].combine_chunks() for name, field in _COLUMNS.items()}
+    if table.num_rows != len(raw) or known["id"].null_count:
+        raise _NotFlat
+    known["created_at"] = _instants(known["created_at"])
+    for name, column in known.items():
+        if column.type == NUMBER:
+            empty = column.null_count == len(raw)
+            known[name] = pa.nulls(len(raw), AMOUNT) if empty else column.cast(AMOUNT)
+        elif name in _IDS and column.null_count < len(raw):
+            known[name] = pc.if_else(pc.equal(column, ""), pa.scalar(None, TEXT), column)
+    return known
+
+
+def _instants(texts: pa.Array) -> pa.Array:
+    """Times as instants, one without a zone as UTC; no other form than the model reads."""
+    if texts.null_count == len(texts):
+        return pa.nulls(len(texts), INSTANT)
+    if not pc.all(pc.match_substring_regex(texts, _TIME)).as_py():
+        raise _NotFlat
+    zoned = pc.match_substring_regex(texts, _ZONED)
+    if not pc.all(zoned).as_py():
+        texts = pc.if_else(zoned, texts, pc.binary_join_element_wise(texts, "Z", ""))
+    instants = texts.cast(INSTANT)
+    least, most = pc.min_max(instants).values()
+    if pc.less(least, _FIRST).as_py() or pc.greater(most, _LAST).as_py():
+        raise _NotFlat
+    return instants

@@ -29,8 +29,8 @@ from treasury.extract.staging import Spool, Staged
 __all__ = ["sync_requests"]
 
 OVERLAP: Final = timedelta(days=1)
-BATCH: Final = 50_000
-"""Listed rows that are handled at once; some 40 MB, several times over while they are stored."""
+BATCH: Final = 20_000
+"""Listed rows that are handled at once; some 15 MB, several times over while they are stored."""
 
 
 def sync_requests(run: Run, staged: Staged) -> None:

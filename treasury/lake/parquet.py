@@ -86,10 +86,12 @@ class Files:
         if not self._partitioned:
             yield None, rows
             return
-        for is_open in (True, False):
-            part = rows.filter(pc.equal(rows[OPEN], is_open))
-            if part.num_rows:
-                yield is_open, part
+        opens = int(pc.sum(rows[OPEN]).as_py() or 0)
+        for is_open, count in ((True, opens), (False, rows.num_rows - opens)):
+            if count == rows.num_rows:
+                yield is_open, rows
+            elif count:
+                yield is_open, rows.filter(pc.equal(rows[OPEN], is_open))
 
     def _begun(self, is_open: bool | None) -> _File:
         place = "" if is_open is None else f"{OPEN}={str(is_open).lower()}"

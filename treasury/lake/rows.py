@@ -105,7 +105,7 @@ def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
     if volatile:
         place = counted.column_names.index(RAW.name)
         counted = counted.set_column(place, RAW, _without(counted[RAW.name], volatile))
-    batches = counted.combine_chunks().to_batches(max_chunksize=_AT_ONCE)
+    batches = counted.to_batches(max_chunksize=_AT_ONCE)
     hashes = pa.chunked_array([_hashed(batch) for batch in batches], TEXT)
     return rows.append_column(HASH, hashes)
 
@@ -120,33 +120,43 @@ def _hashed(rows: pa.RecordBatch) -> pa.Array:
 
 def _content(rows: pa.RecordBatch) -> pa.Array:
     """The bytes of each row: name, length and value of each column that is not null, by name."""
-    parts = [
-        _part(name, rows.column(name))
-        for name in sorted(rows.schema.names)
-        if rows.column(name).null_count < rows.num_rows
-    ]
+    parts: list[pa.Array | pa.Scalar] = []
+    for name in sorted(rows.schema.names):
+        column = rows.column(name)
+        if column.null_count < rows.num_rows:
+            part = _part(name, column)
+            parts += part if not column.null_count else [_joined(*part)]
     nulls = {"null_handling": "replace", "null_replacement": ""}
-    return pc.binary_join_element_wise(*parts, _NOTHING, _NOTHING, **nulls)
+    return _joined(*parts, _NOTHING, **nulls)
 
 
-def _part(name: str, column: pa.Array) -> pa.Array:
+def _joined(*parts: pa.Array | pa.Scalar, **nulls: str) -> pa.Array:
+    return pc.binary_join_element_wise(*parts, _NOTHING, **nulls)
+
+
+def _part(name: str, column: pa.Array) -> list[pa.Array | pa.Scalar]:
     """A column as name, length and bytes, unambiguous whatever the value is; null stays null."""
-    value = _bytes(column)
-    tag = pa.scalar(sha256(name.encode()).digest()[:4], pa.binary())
-    return pc.binary_join_element_wise(tag, _fixed(pc.binary_length(value), 4), value, _NOTHING)
+    tag = sha256(name.encode()).digest()[:4]
+    width = _width(column.type)
+    if width is None:
+        value = _text(column)
+        return [pa.scalar(tag, pa.binary()), _fixed(pc.binary_length(value), 4), value]
+    flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+    return [pa.scalar(tag + width.to_bytes(4, "little"), pa.binary()), _fixed(flat, width)]
 
 
-def _bytes(column: pa.Array) -> pa.Array:
-    """The values as bytes: of a text its own, of anything else those that Arrow keeps it in."""
-    kind = column.type
-    if kind == TEXT:
+def _width(kind: pa.DataType) -> int | None:
+    """The bytes in which Arrow keeps each value; None where they differ."""
+    if kind in (TEXT, TEXTS):
+        return None
+    return max(kind.bit_width // 8, 1)
+
+
+def _text(column: pa.Array) -> pa.Array:
+    if column.type == TEXT:
         return column.cast(pa.binary())
-    if kind == TEXTS:
-        texts = [None if item is None else msgspec.json.encode(item) for item in column.to_pylist()]
-        return pa.array(texts, pa.binary())
-    if pa.types.is_boolean(kind):
-        return _fixed(column.cast(pa.int8()), 1)
-    return _fixed(column, kind.bit_width // 8)
+    texts = [None if item is None else msgspec.json.encode(item) for item in column.to_pylist()]
+    return pa.array(texts, pa.binary())
 
 
 def _fixed(column: pa.Array, width: int) -> pa.Array:

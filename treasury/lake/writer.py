@@ -112,7 +112,7 @@ class Writer:
         """
         if not table.records:
             raise TableError(f"{table.name} holds observations", do="append them")
-        incoming = with_hash(conform(table, rows), table.volatile)
+        incoming = with_hash(conform(table, rows.combine_chunks()), table.volatile)
         if complete or self._is_adding(table, incoming):
             self._settle(table.name)
         stored = self._stored(table)
