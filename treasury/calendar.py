@@ -19,6 +19,7 @@ from treasury.errors import InputError
 
 __all__ = [
     "Month",
+    "Months",
     "add_target_days",
     "is_target_day",
     "next_target_day",
@@ -141,6 +142,38 @@ class Month(msgspec.Struct, frozen=True, order=True):
     def end(self, zone: ZoneInfo) -> datetime:
         """The instant, in UTC, at which the next one begins in `zone` (exclusive)."""
         return self.next.start(zone)
+
+
+class Months(msgspec.Struct, frozen=True):
+    """One month or several in a row, `first` and `last` included."""
+
+    first: Month
+    last: Month
+
+    @classmethod
+    def parse(cls, text: str) -> Months:
+        """`2026-10` or `2026-07..2026-10`; InputError for anything else."""
+        first, dots, last = text.partition("..")
+        months = cls(Month.parse(first), Month.parse(last if dots else first))
+        if months.last < months.first:
+            raise InputError(f"{text[:40]!r} ends before it begins", do="write the earlier first")
+        return months
+
+    def __iter__(self) -> Iterator[Month]:
+        month = self.first
+        while month <= self.last:
+            yield month
+            month = month.next
+
+    def __str__(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
+
+    @property
+    def title(self) -> str:
+        """`October 2026`, `July 2026 to October 2026`."""
+        if self.first == self.last:
+            return self.first.title
+        return f"{self.first.title} to {self.last.title}"
 
 
 _NAMES = (

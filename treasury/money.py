@@ -23,6 +23,7 @@ __all__ = [
     "fee_of",
     "format_amount",
     "implied_rate",
+    "mean",
     "net_crypto",
     "parse_amount",
     "product",
@@ -84,9 +85,9 @@ def parse_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal
     return amount
 
 
-def quantize(amount: Decimal, currency: str) -> Decimal:
-    """The amount at the decimals of its currency, rounded half up."""
-    return amount.quantize(Decimal(1).scaleb(-exponent(currency)), context=_WIDE)
+def quantize(amount: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP) -> Decimal:
+    """The amount at the decimals of its currency, rounded half up if nothing else is said."""
+    return amount.quantize(Decimal(1).scaleb(-exponent(currency)), rounding, context=_WIDE)
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
@@ -95,6 +96,12 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
     for amount in amounts:
         result = _WIDE.add(result, amount)
     return result
+
+
+def mean(amounts: Iterable[Decimal]) -> Decimal:
+    """The mean; exact for one amount or two."""
+    values = list(amounts)
+    return _WIDE.divide(total(values), Decimal(len(values)))
 
 
 def format_amount(amount: Decimal, currency: str) -> str:
@@ -109,9 +116,12 @@ def format_amount(amount: Decimal, currency: str) -> str:
     return f"{currency} {shown:,f}"
 
 
-def fee_of(gross: Decimal, percentage: Decimal, currency: str) -> Decimal:
-    """`percentage` per cent of `gross`, at the decimals of `currency`."""
-    return quantize(_WIDE.divide(_WIDE.multiply(gross, percentage), Decimal(100)), currency)
+def fee_of(
+    gross: Decimal, percentage: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP
+) -> Decimal:
+    """`percentage` per cent of `gross`, at the decimals of `currency`; half up if not said."""
+    share = _WIDE.divide(_WIDE.multiply(gross, percentage), Decimal(100))
+    return quantize(share, currency, rounding=rounding)
 
 
 def net_crypto(fiat_gross: Decimal, fee: Decimal, rate: Decimal, asset: str) -> Decimal:

@@ -10,11 +10,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treasury.calendar import Month, parse_instant
+from treasury.calendar import Month, Months, parse_instant
 from treasury.errors import InputError, SettingsError
 from treasury.settings import FILE_NAME, Settings, load_settings, pin_environment
 
@@ -28,8 +29,13 @@ if TYPE_CHECKING:
     from treasury.journal import Journal
     from treasury.lake import Lake, Snapshot
     from treasury.panels import Panels
-    from treasury.reconcile import Reconciliation, Rows
-    from treasury.report import ClosePack, Fees
+    from treasury.people import Desk, Periods
+    from treasury.reconcile import Question, Reconciliation, Rows, Rules
+    from treasury.reconcile.changing import Changing
+    from treasury.reconcile.compare import Comparison
+    from treasury.reconcile.deciding import Deciding
+    from treasury.reconcile.marking import Marking
+    from treasury.report import ClosePack, Fees, Tied
     from treasury.statements import AddReport
 
 __all__ = ["Statements", "Workspace", "find_workspace", "open_workspace"]
@@ -64,7 +70,8 @@ class Workspace:
     """A treasury desk on disk.
 
     Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `fees`, `close`, `sql`,
-    `status`, `at`, `panels`. Months are written "2026-10", instants "2026-11-01T09:00Z".
+    `status`, `at`, `compare`, `matches`, `funding`, `rules`, `periods`, `panels`. Months are
+    written "2026-10", instants "2026-11-01T09:00Z".
     """
 
     def __init__(self, folder: Path, *, as_of: datetime | None = None) -> None:
@@ -196,15 +203,19 @@ class Workspace:
 
         return Rows(durations(self.snapshot(), name, LIFECYCLES.get(name)))
 
-    def doctor(self, *, repair: bool = False) -> Examination:
+    def doctor(self, *, repair: bool = False, accept_loss: Iterable[str] = ()) -> Examination:
         """What is there, what is missing or damaged, and the next step of each.
 
         With `repair` damaged tables are put together from what is left, and it says what was lost.
+        `accept_loss` names tables whose lost rows are no longer asked for.
         """
         from treasury.doctor import examine
 
-        if repair:
+        given_up = tuple(accept_loss)
+        if repair or given_up:
             self._require_now("repair")
+        if given_up:
+            self.lake.accept_loss(given_up, self.settings.now())
         return examine(self.folder, self.settings, self.lake, self.settings.now(), mend=repair)
 
     # What it amounts to
@@ -226,11 +237,49 @@ class Workspace:
         month = Month.of(self.now().astimezone(self.settings.zone).date())
         return Rows(awaiting_funds(self.snapshot(), self._question(month), self._decisions()))
 
-    def fees(self, month: str | Month | None = None) -> Fees:
-        """Fees of the requests completed in the month, each in its own currency."""
-        from treasury.report import fees_of
+    def fees(
+        self,
+        months: str | Month | tuple[str | Month, str | Month] | None = None,
+        *,
+        calculate: bool = False,
+    ) -> Fees:
+        """Fees of the requests completed in a month or in several, each in its own currency.
 
-        return fees_of(self.reconcile(month))
+        Several are written "2026-07..2026-10". With `calculate` the service's calculator is asked
+        for each fee, one request at a time, and what it says is marked so.
+        """
+        from treasury.report import calculated_fees, fees_between, fees_of
+
+        asked = self._months(months)
+        r = self.reconcile(asked.last)
+
+        def found(calculated: Mapping[str, Decimal] | None = None) -> Fees:
+            if asked.first == asked.last:
+                return fees_of(r, calculated=calculated)
+            zone = self.settings.zone
+            return fees_between(self.snapshot(), r, asked.first, zone, calculated=calculated)
+
+        if not calculate:
+            return found()
+        self._require_now("ask the calculator")
+        service = self.client(self._first_credential()).ramp.fees
+        return found(
+            calculated_fees(
+                found(),
+                lambda amount, way: service.calculate(amount=amount, ramp_type=way).value.amount,
+            )
+        )
+
+    def tie_invoice(
+        self, file: str | Path, months: str | Month | tuple[str | Month, str | Month] | None = None
+    ) -> Tied:
+        """Hold the provider's invoice, a CSV file, against the fees of a month or several.
+
+        Its columns are reference (or a request's id), fee, currency and, where there is any, vat.
+        """
+        from treasury.report import tie_invoice
+
+        return tie_invoice(self.fees(months), Path(file))
 
     def close(self, month: str | Month, folder: str | Path | None = None) -> ClosePack:
         """Write the month's report and its Excel file; `folder` defaults to `close/<month>`."""
@@ -264,7 +313,40 @@ class Workspace:
         from treasury.actions import Actions
 
         self._require_now("act")
-        return Actions(self.journal, self.client, self.settings, self.settings.now)
+        return Actions(
+            self.journal,
+            self.client,
+            self.settings,
+            self.settings.now,
+            folder=self.folder,
+            snapshot=self.lake.snapshot,
+        )
+
+    @cached_property
+    def matches(self) -> Deciding:
+        """Verdicts on bank lines: `accept`, `reject`, `ignore`, `assign`, `undo`, `list`."""
+        return self._desk().matches
+
+    @cached_property
+    def funding(self) -> Marking:
+        """Remarks on ramp requests: `marked_sent`, `will_not_fund`, `undo`, `list`."""
+        return self._desk().funding
+
+    @cached_property
+    def rules(self) -> Changing:
+        """The rules of matching and ageing: `current`, `preview`, `save`, `history`."""
+        return self._desk().rules
+
+    @cached_property
+    def periods(self) -> Periods:
+        """Months: `close`, `reopen`, `list`, `answer`, `verify`, `roll_forward`, `late`."""
+        return self._desk().periods
+
+    def compare(self, a: Reconciliation, b: Reconciliation) -> Comparison:
+        """What moved from one answer for a month to another, and why; totals by currency."""
+        from treasury.people import compare
+
+        return compare(a, b)
 
     @cached_property
     def panels(self) -> Panels:
@@ -298,30 +380,52 @@ class Workspace:
         """The instant that questions are asked at: this view's, else the present."""
         return self._as_of or self.settings.now()
 
-    def _question(self, month: str | Month) -> Any:
+    def _question(self, month: str | Month, rules: Rules | None = None) -> Question:
         from treasury.reconcile import Question
 
-        desk = self.settings.workspace
+        desk, asked = self.settings.workspace, _month(month)
         return Question(
-            month=_month(month),
+            month=asked,
             as_of=self.now(),
             company=desk.company,
             environment=desk.environment,
             zone=self.settings.zone,
             accounts=self.settings.accounts,
-            rules=self._rules(),
+            rules=rules or self._rules(asked),
         )
 
-    def _rules(self) -> Any:
-        from treasury.reconcile import Rules, load_rules
+    def _rules(self, month: Month) -> Rules:
+        from treasury.people import rules_for
 
-        path = self.folder / RULES_FILE
-        return load_rules(path) if path.is_file() else Rules()
+        return rules_for(self.journal, self.folder / RULES_FILE, month, self._as_of)
 
     def _decisions(self) -> pa.Table:
         from treasury.journal import decisions
 
-        return decisions(self.journal)
+        return decisions(self.journal, until=self._as_of)
+
+    def _desk(self) -> Desk:
+        from treasury.people import Desk
+
+        return Desk(
+            lake=self.lake,
+            journal=self.journal,
+            snapshot=self.snapshot,
+            question=self._question,
+            rules_file=self.folder / RULES_FILE,
+            zone=self.settings.zone,
+            now=self.now,
+            until=self._as_of,
+        )
+
+    def _months(self, months: str | Month | tuple[str | Month, str | Month] | None) -> Months:
+        if months is None:
+            return Months(self._last_month(), self._last_month())
+        if isinstance(months, str):
+            return Months.parse(months)
+        if isinstance(months, Month):
+            return Months(months, months)
+        return Months.parse("..".join(map(str, months)))
 
     def _last_month(self) -> Month:
         return Month.of(self.now().astimezone(self.settings.zone).date()).previous

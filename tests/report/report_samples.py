@@ -68,7 +68,8 @@ SCHEMAS: dict[str, pa.Schema] = {
     "fee_requests": pa.schema(
         [
             *_schema(
-                "request_id reference ramp_type fiat_currency crypto_currency crypto_chain bank_account tier",
+                "request_id reference ramp_type fiat_currency crypto_currency crypto_chain"
+                " bank_account tier",
                 amount="fiat_gross fee fiat_net crypto exchange_rate fee_percentage",
                 day="completed_on",
             ),
@@ -188,6 +189,7 @@ def fee(**changed: Any) -> Row:
         "fiat_currency": "EUR",
         "crypto_currency": "USDC",
         "crypto_chain": "BASE",
+        "bank_account": OWN,
         "fiat_gross": Decimal("25000.00"),
         "fee": Decimal("200.00"),
         "fiat_net": Decimal("24800.00"),

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_samples import SCHEMAS, ZONE, fee, line, reconciliation, waiting
 
+from treasury import workbook
 from treasury.errors import StorageError
 from treasury.report import excel, write_close
 from treasury.report.evidence import table_hash
-from treasury.report.excel import DIGITS, SHEETS, write_workbook
+from treasury.report.excel import SHEETS, write_workbook
+from treasury.workbook import DIGITS
 from treasury.workspace import Workspace
 
 
@@ -61,7 +63,7 @@ def test_an_amount_that_excel_would_round_is_text_with_every_digit(tmp_path: Pat
 
 @given(st.decimals(min_value=0, max_value=10**19, places=18, allow_nan=False))
 def test_digits_are_counted_as_excel_counts_them(amount: Decimal) -> None:
-    digits, decimals = excel._digits(amount)
+    digits, decimals = workbook._digits(amount)
     if digits <= DIGITS:
         assert Decimal(repr(float(amount))) == amount
     assert decimals <= 18
@@ -74,7 +76,7 @@ def test_amounts_show_the_decimals_of_their_currency(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(path)
     cells = [[cell.number_format for cell in row] for row in book["Fees"].iter_rows(min_row=2)]
     book.close()
-    gross, charged, crypto = 5, 6, 12
+    gross, charged, crypto = 6, 7, 15
     assert (cells[0][gross], cells[0][crypto]) == ("#,##0.00", "#,##0.000000")
     assert (cells[1][gross], cells[1][charged]) == ("#,##0", "#,##0.000")
 

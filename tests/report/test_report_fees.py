@@ -2,14 +2,20 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import openpyxl
+import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_samples import HOSTILE, fee, reconciliation
+from report_samples import HOSTILE, OWN, fee, reconciliation
 
-from treasury.report import Fees, fees_of
+from treasury.calendar import Months
+from treasury.errors import InputError
+from treasury.report import Fees, calculated_fees, fees_of
 
 
 def fees(*rows: dict[str, Any]) -> Fees:
@@ -111,3 +117,132 @@ def test_the_totals_tie_to_the_requests(rows: list[tuple[Decimal, Decimal, str]]
     for name in ("fiat_gross", "fee"):
         assert pc.sum(result.totals[name]).as_py() == pc.sum(result.requests[name]).as_py()
     assert sum(total.requests for total in result.by_currency()) == len(rows)
+
+
+def test_a_fee_is_computed_again_from_its_tier() -> None:
+    (row,) = fees(fee()).requests.to_pylist()
+    assert (row["expected_fee"], row["expected_by"]) == (200, "on-ramp tier 1")
+    assert (row["variance"], row["finding"]) == (0, "as expected")
+
+
+def test_a_percentage_of_no_tier_is_named_as_what_was_recorded() -> None:
+    (row,) = fees(fee(tier="tier not determinable")).requests.to_pylist()
+    assert (row["expected_fee"], row["expected_by"]) == (200, "recorded percentage")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "text"),
+    [
+        ("0.13", "as expected"),
+        ("0.12", "EUR 0.01 less: rounded down"),
+        ("0.14", "CHECK: EUR 0.01 more than on-ramp tier 1 gives"),
+        ("3.13", "CHECK: EUR 3.00 more than on-ramp tier 1 gives"),
+    ],
+)
+def test_a_cent_is_explained_by_its_rounding_or_flagged(recorded: str, text: str) -> None:
+    result = fees(fee(fiat_gross=Decimal("15.63"), fee=Decimal(recorded)))
+    (row,) = result.rows
+    assert row["finding"] == text
+    assert result.to_check.num_rows == text.startswith("CHECK")
+
+
+def test_an_off_ramp_fee_taken_in_crypto_explains_its_cent() -> None:
+    odd = fee(
+        ramp_type="OFF_RAMP",
+        crypto=Decimal("108.648649"),
+        exchange_rate=Decimal("0.925"),
+        fee_percentage=Decimal("1.5"),
+        fiat_gross=Decimal("100.02"),
+        fee=Decimal("1.51"),
+    )
+    assert fees(odd).rows[0]["finding"] == "EUR 0.01 more: taken as USDC 1.629730 and converted"
+
+
+def test_the_calculators_word_is_marked_calculated_and_converted_for_an_off_ramp() -> None:
+    result = fees_of(
+        reconciliation(fee_requests=[fee(), {**OFF_RAMP, "exchange_rate": Decimal("0.92")}]),
+        calculated={"r1": Decimal("210.00"), "r2": Decimal("80.000000")},
+    )
+    by_id = {row["request_id"]: row for row in result.rows}
+    assert by_id["r1"]["expected_by"] == "calculated"
+    assert by_id["r1"]["finding"] == "CHECK: EUR 10.00 less than calculated gives"
+    assert (by_id["r2"]["expected_fee"], by_id["r2"]["finding"]) == (
+        Decimal("73.60"),
+        "as expected",
+    )
+
+
+def test_the_calculator_is_asked_once_for_each_amount_and_in_the_unit_of_the_direction() -> None:
+    asked: list[tuple[Decimal, str]] = []
+
+    def ask(amount: Decimal, way: str) -> Decimal | None:
+        asked.append((amount, way))
+        return None if way == "OFF_RAMP" else Decimal(200)
+
+    said = calculated_fees(fees(fee(), fee(request_id="r9"), OFF_RAMP), ask)
+    assert asked == [(25_000, "ON_RAMP"), (10_000, "OFF_RAMP")]
+    assert said == {"r1": 200, "r9": 200}
+
+
+def test_a_rate_is_held_against_the_others_of_its_pair_and_day() -> None:
+    rates = ("0.9", "0.9231", "0.95", "1.8")
+    rows = [fee(request_id=f"r{n}", exchange_rate=Decimal(r)) for n, r in enumerate(rates)]
+    elsewhere = fee(request_id="r7", exchange_rate=Decimal(3), completed_on=date(2026, 10, 14))
+    found = {row["request_id"]: row for row in fees(*rows, elsewhere).rows}
+    assert found["r3"]["rate_of_others"] == Decimal("0.9231")
+    assert found["r3"]["rate_deviation_bp"] == Decimal("9499.51")
+    assert found["r0"]["rate_of_others"] == Decimal("0.95")
+    assert (found["r7"]["others_that_day"], found["r7"]["rate_deviation_bp"]) == (0, None)
+
+
+def test_sums_are_by_any_group_and_always_by_currency() -> None:
+    result = fees(fee(), fee(fiat_currency="GBP"), OFF_RAMP)
+    rows = result.by("bank_account", "chain").to_pylist()
+    assert [(r["fiat_currency"], r["bank_account"], r["requests"]) for r in rows] == [
+        ("EUR", OWN, 2),
+        ("GBP", OWN, 1),
+    ]
+    with pytest.raises(InputError, match="'colour'"):
+        result.by("colour")
+
+
+def test_the_trend_has_every_month_and_its_change() -> None:
+    months = Months.parse("2026-08..2026-10")
+    rows = [
+        {**row, "month": f"2026-{month}", "fee": Decimal(amount)}
+        for row, month, amount in zip(
+            fees(fee(), fee(), fee(fiat_currency="GBP")).rows,
+            ("08", "10", "10"),
+            ("100", "250", "7"),
+            strict=True,
+        )
+    ]
+    some = Fees(
+        months=months,
+        requests=pa.Table.from_pylist(rows, schema=fees().requests.schema),
+        accruals=pa.table({}),
+        sql="",
+    )
+    shown = [
+        (r["fiat_currency"], r["month"], r["fee"], r["fee_change"], r["rate_change_bp"])
+        for r in some.trend.to_pylist()
+    ]
+    assert shown == [
+        ("EUR", "2026-08", 100, None, None),
+        ("EUR", "2026-09", 0, -100, None),
+        ("EUR", "2026-10", 250, 250, None),
+        ("GBP", "2026-08", 0, None, None),
+        ("GBP", "2026-09", 0, 0, None),
+        ("GBP", "2026-10", 7, 7, None),
+    ]
+
+
+def test_the_workbook_has_every_request_and_keeps_text_as_text(tmp_path: Path) -> None:
+    path = fees(fee(tier='=HYPERLINK("http://x")')).to_excel(tmp_path / "fees.xlsx")
+    book = openpyxl.load_workbook(path)
+    assert book.sheetnames == ["Requests", "Sums", "Trend", "Accruals"]
+    cells = {head.value: value for head, value in zip(*book["Requests"].iter_rows(), strict=True)}
+    book.close()
+    assert cells["tier"].value == '=HYPERLINK("http://x")'
+    assert cells["tier"].data_type == "s"
+    assert cells["fee"].value == 200

@@ -144,20 +144,77 @@ def awaiting_funds(context: click.Context, as_of: str | None, form: str) -> None
 
 
 @click.command()
-@month_option
+@click.option(
+    "--month",
+    metavar="YYYY-MM[..YYYY-MM]",
+    help="The month, or the first and the last; the last one that ended if not given.",
+)
 @as_of_option
 @click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
+@click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, chain, …")
+@click.option("--trend", is_flag=True, help="Sums of each month and the change to the one before.")
+@click.option("--calculate", is_flag=True, help="Ask the service's calculator for each fee.")
+@click.option(
+    "--invoice",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The provider's invoice, a CSV file: reference, fee, currency, vat. Exits 1 on a gap.",
+)
 @format_option
 @click.pass_context
 def fees(
-    context: click.Context, month: str | None, as_of: str | None, per_request: bool, form: str
+    context: click.Context,
+    *,
+    month: str | None,
+    as_of: str | None,
+    per_request: bool,
+    by: str | None,
+    trend: bool,
+    calculate: bool,
+    invoice: str | None,
+    form: str,
 ) -> None:
-    """Report the fees of the requests completed in a month."""
-    result = workspace_of(context, as_of).fees(month)
-    table = result.requests if per_request else result.totals
+    """Report the fees of the requests completed in a month or several."""
+    if sum((per_request, by is not None, trend, invoice is not None)) > 1:
+        raise InputError(
+            "--per-request, --by, --trend and --invoice are four answers", do="ask for one"
+        )
+    workspace = workspace_of(context, as_of)
+    if invoice is not None:
+        _tie(workspace, invoice, month, form)
+        return
+    result = workspace.fees(month, calculate=calculate)
+    table = result.totals
+    if per_request:
+        table = result.requests
+    elif trend:
+        table = result.trend
+    elif by is not None:
+        table = result.by(*(name.strip() for name in by.split(",")))
     print_rows(table, form, title=result.title, empty="no request completed")
-    if form == "table" and result.accruals.num_rows:
+    if form != "table":
+        return
+    if result.accruals.num_rows:
         print_rows(result.accruals, form, title="Accruals: funded, not completed at month end")
+    if result.to_check.num_rows and not per_request:
+        print_rows(result.to_check, form, columns=CHECK_COLUMNS, title="Fees to check")
+
+
+CHECK_COLUMNS = (
+    "reference",
+    "completed_on",
+    "fiat_gross",
+    "fee",
+    "expected_fee",
+    "expected_by",
+    "finding",
+)
+
+
+def _tie(workspace: Workspace, invoice: str, month: str | None, form: str) -> None:
+    tied = workspace.tie_invoice(invoice, month)
+    print_rows(tied.lines, form, title=tied.title, empty="nothing on either side")
+    if not tied.agrees:
+        raise SystemExit(1)
 
 
 @click.command()

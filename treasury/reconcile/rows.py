@@ -83,6 +83,9 @@ CURRENCY_OF = {
     "fee": "fiat_currency",
     "fiat_net": "fiat_currency",
     "crypto": "crypto_currency",
+    "expected_fee": "fiat_currency",
+    "variance": "fiat_currency",
+    "fee_change": "fiat_currency",
 }
 """The column that holds the currency of an amount's column."""
 

@@ -1,7 +1,8 @@
 """What a person reads of a reconciliation: the first screen, the fees, the month's close."""
 
 from treasury.report.close import ClosePack, write_close
-from treasury.report.fees import Fees, fees_of
+from treasury.report.fees import Fees, calculated_fees, fees_between, fees_of
+from treasury.report.invoice import Tied, tie_invoice
 from treasury.report.screen import (
     first_screen,
     funding_totals,
@@ -13,11 +14,15 @@ from treasury.report.words import outcome_word
 __all__ = [
     "ClosePack",
     "Fees",
+    "Tied",
+    "calculated_fees",
+    "fees_between",
     "fees_of",
     "first_screen",
     "funding_totals",
     "funding_view",
     "outcome_word",
     "reconciliation_summary",
+    "tie_invoice",
     "write_close",
 ]

@@ -1,30 +1,38 @@
-"""Fees of the requests that completed in a month, each in its own currency, with the rate it means.
+"""Fees of the requests that completed in some months, each in its own currency, and what they mean.
 
 Amounts are as the service recorded them. The effective rate is computed here, from exact decimals:
-the fee over the gross amount of the requests whose fee is recorded.
+the fee over the gross amount of the requests whose fee is recorded. Sums are by fiat currency
+whatever else they are by: no currency is ever added to another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month
-from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
+from treasury.calendar import Month, Months
+from treasury.errors import InputError
+from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import basis_points, total
 from treasury.reconcile.inputs import exact_pandas
-from treasury.reconcile.monthly import Reconciliation
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.reconcile.pipeline import load, load_steps, run
+from treasury.reconcile.rows import CURRENCY_OF
+from treasury.report.fee_checks import Rates, expected_fee, finding
 from treasury.report.words import DIRECTIONS, amount_words, count
 from treasury.text import safe_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FeeTotal", "Fees", "fees_of"]
+__all__ = ["GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_between", "fees_of"]
 
 RATE: Final = pa.decimal128(38, 2)
 """Basis points, two decimals."""
@@ -39,6 +47,7 @@ REQUESTS: Final = pa.schema(
         ("direction", TEXT),
         ("pair", TEXT),
         ("chain", TEXT),
+        ("bank_account", TEXT),
         ("fiat_currency", TEXT),
         ("fiat_gross", AMOUNT),
         ("fee", AMOUNT),
@@ -49,28 +58,48 @@ REQUESTS: Final = pa.schema(
         ("fee_percentage", AMOUNT),
         ("rate_bp", RATE),
         ("tier", TEXT),
+        ("expected_fee", AMOUNT),
+        ("expected_by", TEXT),
+        ("variance", AMOUNT),
+        ("finding", TEXT),
+        ("others_that_day", INTEGER),
+        ("rate_of_others", AMOUNT),
+        ("rate_deviation_bp", RATE),
     ]
 )
-TOTALS: Final = pa.schema(
+GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
+"""What sums may be by, besides the fiat currency."""
+SUMS: Final = pa.schema(
     [
-        ("month", TEXT),
-        ("direction", TEXT),
-        ("pair", TEXT),
-        ("tier", TEXT),
-        ("requests", INTEGER),
         ("fiat_currency", TEXT),
+        ("requests", INTEGER),
         ("fiat_gross", AMOUNT),
         ("fee", AMOUNT),
         ("fiat_net", AMOUNT),
         ("rate_bp", RATE),
         ("without_fee", INTEGER),
+        ("expected_fee", AMOUNT),
+        ("variance", AMOUNT),
+        ("to_check", INTEGER),
     ]
 )
-_GROUP: Final = ("fiat_currency", "direction", "pair", "tier")
+TREND: Final = pa.schema(
+    [
+        ("month", TEXT),
+        *SUMS,
+        ("fee_change", AMOUNT),
+        ("rate_change_bp", RATE),
+    ]
+)
+CHECK: Final = "CHECK"
 
 
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
-    """The sums of some requests in one fiat currency; `rate_bp` covers those with a fee."""
+    """The sums of some requests in one fiat currency; `rate_bp` covers those with a fee.
+
+    `expected` and `variance` cover those whose fee can be computed again; `to_check` counts the
+    fees that no rounding explains.
+    """
 
     currency: str
     requests: int
@@ -79,19 +108,23 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     fee: Decimal
     net: Decimal
     rate_bp: Decimal | None
+    expected: Decimal
+    variance: Decimal
+    to_check: int
 
 
-class Fees(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A month's fees. `requests`: a row each; `totals`: by direction, pair and tier.
+class Fees(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+    """The fees of some months. `requests` has a row each; `by(…)` sums them, `trend` by month.
 
-    Gross, fee and net are in `fiat_currency`, crypto in `crypto_currency`, `rate_bp` in basis
-    points. `accruals`: requests funded by the end of the month that had not completed by then.
+    Gross, fee, net, expected fee and variance (recorded less expected) are in `fiat_currency`,
+    crypto in `crypto_currency`; rates are in basis points. `accruals`: requests funded by the end
+    of the last month that had not completed by then. `sql` is the query behind the requests.
     """
 
-    month: Month
+    months: Months
     requests: pa.Table
-    totals: pa.Table
     accruals: pa.Table
+    sql: str
 
     @property
     def title(self) -> str:
@@ -101,75 +134,195 @@ class Fees(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             + count(sums.requests, "completed request")
             for sums in self.by_currency()
         ]
-        return f"Fees of {self.month.title}: {' · '.join(parts) or 'no request completed'}"
+        return f"Fees of {self.months.title}: {' · '.join(parts) or 'no request completed'}"
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The requests as dictionaries."""
+        return self.requests.to_pylist()
+
+    @cached_property
+    def totals(self) -> pa.Table:
+        """The sums by month, direction, pair and tier."""
+        return self.by("month", "direction", "pair", "tier")
+
+    def by(self, *names: str) -> pa.Table:
+        """The sums by fiat currency and any of `GROUPS`; InputError for another name."""
+        strange = [name for name in names if name not in GROUPS]
+        if strange:
+            raise InputError(
+                f"fees cannot be summed by {strange[0]!r:.40}", do=f"use {', '.join(GROUPS)}"
+            )
+        schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
+        keys = ("fiat_currency", *names)
+        rows = [
+            {**dict(zip(keys, key, strict=True)), **_sums_row(_total(key[0], group))}
+            for key, group in _grouped(self.rows, keys)
+        ]
+        return pa.Table.from_pylist(rows, schema=schema)
 
     def by_currency(self) -> list[FeeTotal]:
-        """The month's sums, a row for each fiat currency."""
-        groups: dict[str, list[dict[str, Any]]] = {}
-        for row in self.requests.to_pylist():
-            groups.setdefault(row["fiat_currency"], []).append(row)
-        return [_total(currency, groups[currency]) for currency in sorted(groups)]
+        """The sums of all months, a row for each fiat currency."""
+        return [_total(key[0], group) for key, group in _grouped(self.rows, ("fiat_currency",))]
+
+    @cached_property
+    def trend(self) -> pa.Table:
+        """The sums of each month, a month without a request too, and the change to the one before.
+
+        `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
+        """
+        groups = dict(_grouped(self.rows, ("fiat_currency", "month")))
+        rows: list[dict[str, Any]] = []
+        for currency in sorted({key[0] for key in groups}):
+            before: FeeTotal | None = None
+            for month in self.months:
+                sums = _total(currency, groups.get((currency, str(month)), ()))
+                rows.append({"month": str(month), **_sums_row(sums), **_change(sums, before)})
+                before = sums
+        return pa.Table.from_pylist(rows, schema=TREND)
+
+    @property
+    def to_check(self) -> pa.Table:
+        """The requests whose recorded fee no rounding explains."""
+        marks = [text.startswith(CHECK) for text in self.requests["finding"].to_pylist()]
+        return self.requests.filter(pa.array(marks, pa.bool_()))
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each request, with exact Decimals."""
         return exact_pandas(self.requests)
 
+    def to_excel(self, path: str | Path) -> Path:
+        """Write the requests, sums, trend and accruals as one workbook; text stays text."""
+        from treasury.workbook import write_tables
+
+        tables = {
+            "Requests": self.requests,
+            "Sums": self.totals,
+            "Trend": self.trend,
+            "Accruals": self.accruals,
+        }
+        return write_tables(Path(path), tables, CURRENCY_OF)
+
     def __repr__(self) -> str:
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        titles = ("Direction", "Pair", "Tier", "Requests", "Gross", "Fee", "Net", "Rate, bp")
-        head = "".join(f"<th scope='col'>{title}</th>" for title in titles)
+        titles = ("Month", "Direction", "Pair", "Tier", "Requests", "Gross", "Fee", "Net")
+        head = "".join(f"<th scope='col'>{title}</th>" for title in (*titles, "Rate, bp", "Check"))
         body = "".join(_html_row(row) for row in self.totals.to_pylist())
         caption = f"<caption>{safe_html(self.title)}</caption>"
         return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
 
 
-def fees_of(r: Reconciliation) -> Fees:
-    """The fees of a reconciled month."""
-    requests = [_request(row, r.month) for row in r.fee_requests.to_pylist()]
+def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = None) -> Fees:
+    """The fees of a reconciled month; `calculated` has the calculator's fees by request id."""
+    rows = _requests(r.fee_requests.to_pylist(), calculated or {})
     return Fees(
-        month=r.month,
-        requests=pa.Table.from_pylist(requests, schema=REQUESTS),
-        totals=pa.Table.from_pylist(_totals(requests, r.month), schema=TOTALS),
+        months=Months(r.month, r.month),
+        requests=pa.Table.from_pylist(rows, schema=REQUESTS),
         accruals=r.fee_accruals,
+        sql=r.sql(STEP),
     )
 
 
-def _request(row: Mapping[str, Any], month: Month) -> dict[str, Any]:
-    fiat, crypto = row["fiat_currency"] or "?", row["crypto_currency"] or "?"
-    on_ramp = row["ramp_type"] == "ON_RAMP"
+def fees_between(
+    snapshot: Snapshot,
+    r: Reconciliation,
+    first: Month,
+    zone: ZoneInfo,
+    *,
+    calculated: Mapping[str, Decimal] | None = None,
+) -> Fees:
+    """The fees from the month `first` to the reconciled month, whose accruals count."""
+    steps = load_steps(MONTH_PACKAGE, (STEP,))
+    asked = pa.table(
+        {
+            "zone": pa.array([zone.key], TEXT),
+            "month_start": pa.array([first.start(zone)], INSTANT),
+            "month_end": pa.array([r.month.end(zone)], INSTANT),
+        }
+    )
+    with snapshot.connection() as connection:
+        load(connection, {"asked": asked})
+        run(connection, steps)
+        found = connection.table(STEP).to_arrow_table().to_pylist()
+    return Fees(
+        months=Months(first, r.month),
+        requests=pa.Table.from_pylist(_requests(found, calculated or {}), schema=REQUESTS),
+        accruals=r.fee_accruals,
+        sql=r.sql(STEP),
+    )
+
+
+def calculated_fees(
+    fees: Fees, ask: Callable[[Decimal, str], Decimal | None]
+) -> dict[str, Decimal]:
+    """What the calculator says of each request, by its id, by today's fee table.
+
+    `ask` takes a gross amount, fiat for ON_RAMP and crypto for OFF_RAMP, and answers in that unit;
+    it is asked once for each amount and direction.
+    """
+    said: dict[tuple[Decimal, str], Decimal | None] = {}
+    answers = {}
+    for row in fees.rows:
+        on_ramp = row["direction"] == DIRECTIONS["ON_RAMP"]
+        gross = row["fiat_gross"] if on_ramp else row["crypto"]
+        if gross is None:
+            continue
+        question = (gross, "ON_RAMP" if on_ramp else "OFF_RAMP")
+        if question not in said:
+            said[question] = ask(*question)
+        answers[row["request_id"]] = said[question]
+    return {request: fee for request, fee in answers.items() if fee is not None}
+
+
+STEP: Final = "fee_requests"
+
+
+def _requests(
+    rows: list[dict[str, Any]], calculated: Mapping[str, Decimal]
+) -> list[dict[str, Any]]:
+    for row in rows:
+        row["fiat_currency"] = row["fiat_currency"] or "?"
+    rates = Rates(rows)
+    return [_request(row, rates, calculated) for row in rows]
+
+
+def _request(
+    row: Mapping[str, Any], rates: Rates, calculated: Mapping[str, Decimal]
+) -> dict[str, Any]:
+    fiat, crypto = row["fiat_currency"], row["crypto_currency"] or "?"
+    expected = expected_fee(row, calculated)
+    known = row["fee"] is not None and expected.amount is not None
+    others, usual, deviation = rates.others(row)
     return {
         **{name: row[name] for name in REQUESTS.names if name in row},
-        "month": str(month),
+        "month": str(Month.of(row["completed_on"])),
         "direction": DIRECTIONS.get(row["ramp_type"], row["ramp_type"]),
-        "pair": f"{fiat} → {crypto}" if on_ramp else f"{crypto} → {fiat}",
+        "pair": f"{fiat} → {crypto}" if row["ramp_type"] == "ON_RAMP" else f"{crypto} → {fiat}",
         "chain": row["crypto_chain"],
-        "fiat_currency": fiat,
         "rate_bp": _rate(row["fee"], row["fiat_gross"]),
+        "expected_fee": expected.amount,
+        "expected_by": expected.by,
+        "variance": total((row["fee"], -(expected.amount or Decimal()))) if known else None,
+        "finding": finding(row, expected),
+        "others_that_day": others,
+        "rate_of_others": None if usual is None else usual.quantize(STORED),
+        "rate_deviation_bp": _bounded(deviation),
     }
 
 
-def _totals(requests: Iterable[Mapping[str, Any]], month: Month) -> list[dict[str, Any]]:
+STORED: Final = Decimal("1e-18")
+
+
+def _grouped(
+    rows: Iterable[Mapping[str, Any]], names: tuple[str, ...]
+) -> list[tuple[tuple[str, ...], list[Mapping[str, Any]]]]:
+    """The rows by the values of `names`, in the order of those values."""
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for row in requests:
-        groups.setdefault(tuple(row[name] or "" for name in _GROUP), []).append(row)
-    rows = []
-    for key in sorted(groups):
-        sums = _total(key[0], groups[key])
-        rows.append(
-            {
-                **dict(zip(_GROUP, key, strict=True)),
-                "month": str(month),
-                "requests": sums.requests,
-                "fiat_gross": sums.gross,
-                "fee": sums.fee,
-                "fiat_net": sums.net,
-                "rate_bp": sums.rate_bp,
-                "without_fee": sums.without_fee,
-            }
-        )
-    return rows
+    for row in rows:
+        groups.setdefault(tuple(row[name] or "" for name in names), []).append(row)
+    return sorted(groups.items())
 
 
 def _total(currency: str, rows: Iterable[Mapping[str, Any]]) -> FeeTotal:
@@ -184,14 +337,47 @@ def _total(currency: str, rows: Iterable[Mapping[str, Any]]) -> FeeTotal:
         fee=fee,
         net=_sum(rows, "fiat_net"),
         rate_bp=_rate(fee, _sum(with_fee, "fiat_gross")),
+        expected=_sum(rows, "expected_fee"),
+        variance=_sum(rows, "variance"),
+        to_check=sum(row["finding"].startswith(CHECK) for row in rows),
     )
+
+
+def _sums_row(sums: FeeTotal) -> dict[str, Any]:
+    return {
+        "fiat_currency": sums.currency,
+        "requests": sums.requests,
+        "fiat_gross": sums.gross,
+        "fee": sums.fee,
+        "fiat_net": sums.net,
+        "rate_bp": sums.rate_bp,
+        "without_fee": sums.without_fee,
+        "expected_fee": sums.expected,
+        "variance": sums.variance,
+        "to_check": sums.to_check,
+    }
+
+
+def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal | None]:
+    if before is None:
+        return {"fee_change": None, "rate_change_bp": None}
+    known = sums.rate_bp is not None and before.rate_bp is not None
+    return {
+        "fee_change": total((sums.fee, -before.fee)),
+        "rate_change_bp": total((sums.rate_bp or Decimal(), -(before.rate_bp or Decimal())))
+        if known
+        else None,
+    }
 
 
 def _rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
     """Basis points; None where they cannot be told, or are beyond what any column holds."""
     if fee is None or gross is None:
         return None
-    rate = basis_points(fee, gross)
+    return _bounded(basis_points(fee, gross))
+
+
+def _bounded(rate: Decimal | None) -> Decimal | None:
     return rate if rate is not None and abs(rate) < BEYOND else None
 
 
@@ -203,5 +389,6 @@ def _html_row(row: Mapping[str, Any]) -> str:
     currency = row["fiat_currency"]
     amounts = (amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net"))
     rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
-    cells = (row["direction"], row["pair"], row["tier"], row["requests"], *amounts, rate)
+    named = (row[name] for name in ("month", "direction", "pair", "tier", "requests"))
+    cells = (*named, *amounts, rate, row["to_check"] or "")
     return "<tr>" + "".join(f"<td>{safe_html(cell)}</td>" for cell in cells) + "</tr>"

@@ -142,7 +142,7 @@ def fees_figure_words(fees: Fees) -> str:
         for sums in fees.by_currency()
     ]
     told = "; ".join(parts) or "no request completed"
-    return f"Fees by day of completion in {fees.month.title}: {told}{spread}."
+    return f"Fees by day of completion in {fees.months.title}: {told}{spread}."
 
 
 def figure_svg(figure: Figure) -> bytes:

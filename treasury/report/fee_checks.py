@@ -1,0 +1,128 @@
+"""A fee computed again, from the tier's percentage or by the service's calculator, and held to it.
+
+A difference of one minor unit is explained by the rounding that gives it, never hidden; a larger
+one is flagged. The conversion rate is held against the pair's other requests of the same day.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_UP, Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.money import (
+    basis_points,
+    convert,
+    exponent,
+    fee_of,
+    format_amount,
+    mean,
+    quantize,
+    total,
+)
+
+__all__ = ["Expected", "Rates", "expected_fee", "finding"]
+
+_ROUNDINGS: Final = ((ROUND_UP, "up"), (ROUND_DOWN, "down"), (ROUND_HALF_EVEN, "half to even"))
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """The fee that should have been taken, in the request's fiat currency, and what says so."""
+
+    amount: Decimal | None
+    by: str
+    """The tier's name, "recorded percentage", "calculated", or nothing where none can be told."""
+
+
+def expected_fee(row: Mapping[str, Any], calculated: Mapping[str, Decimal]) -> Expected:
+    """What the fee of a request should be; `calculated` has the calculator's fees by request id."""
+    asked = calculated.get(row["request_id"])
+    if asked is not None:
+        return Expected(_in_fiat(row, asked), "calculated")
+    gross, percentage = row["fiat_gross"], row["fee_percentage"]
+    if gross is None or percentage is None:
+        return Expected(None, "")
+    named = row["tier"] if row["tier"] != "tier not determinable" else "recorded percentage"
+    return Expected(fee_of(gross, percentage, row["fiat_currency"]), named)
+
+
+def finding(row: Mapping[str, Any], expected: Expected) -> str:
+    """What a person reads of the difference between the recorded and the expected fee."""
+    fee, currency = row["fee"], row["fiat_currency"]
+    if fee is None:
+        return "no fee recorded"
+    if expected.amount is None:
+        return "nothing to compare with"
+    variance = total((fee, -expected.amount))
+    if not variance:
+        return "as expected"
+    size = format_amount(abs(variance), currency)
+    side = "more" if variance > 0 else "less"
+    cause = _rounding(row, fee) if abs(variance) <= _unit(currency) else ""
+    return f"{size} {side}: {cause}" if cause else f"CHECK: {size} {side} than {expected.by} gives"
+
+
+def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
+    """The way of rounding that gives the recorded fee; a minor unit that none gives is checked."""
+    gross, percentage, currency = row["fiat_gross"], row["fee_percentage"], row["fiat_currency"]
+    if gross is None or percentage is None:
+        return ""
+    crypto, rate, asset = row["crypto"], row["exchange_rate"], row["crypto_currency"] or "?"
+    if row["ramp_type"] == "OFF_RAMP" and crypto is not None and rate is not None:
+        coins = fee_of(crypto, percentage, asset)
+        if convert(coins, rate, currency) == fee:
+            return f"taken as {format_amount(coins, asset)} and converted"
+    for rounding, word in _ROUNDINGS:
+        if fee_of(gross, percentage, currency, rounding=rounding) == fee:
+            return f"rounded {word}"
+    return ""
+
+
+def _in_fiat(row: Mapping[str, Any], amount: Decimal) -> Decimal | None:
+    """A calculated fee is in the unit of the amount asked about: crypto for an off-ramp."""
+    if row["ramp_type"] != "OFF_RAMP":
+        return quantize(amount, row["fiat_currency"])
+    rate = row["exchange_rate"]
+    return None if rate is None else convert(amount, rate, row["fiat_currency"])
+
+
+def _unit(currency: str) -> Decimal:
+    return Decimal(1).scaleb(-exponent(currency))
+
+
+class Rates:
+    """The rates of each pair on each day, so that one can be held against the others."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
+        for row in rows:
+            if row["exchange_rate"] is not None:
+                self._days[_pair_day(row)].append(row["exchange_rate"])
+        for rates in self._days.values():
+            rates.sort()
+
+    def others(self, row: Mapping[str, Any]) -> tuple[int, Decimal | None, Decimal | None]:
+        """How many others there are, the middle of their rates, and the distance to it in bp."""
+        rate = row["exchange_rate"]
+        if rate is None:
+            return 0, None, None
+        rates = self._days[_pair_day(row)]
+        if len(rates) < 2:
+            return 0, None, None
+        usual = _middle_of_others(rates, bisect_left(rates, rate))
+        return len(rates) - 1, usual, basis_points(total((rate, -usual)), usual)
+
+
+def _pair_day(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (row["ramp_type"], row["fiat_currency"], row["crypto_currency"], row["completed_on"])
+
+
+def _middle_of_others(rates: Sequence[Decimal], own: int) -> Decimal:
+    """The median of sorted rates without the one at `own`, exact."""
+    half, odd = divmod(len(rates) - 1, 2)
+    places = (half,) if odd else (half - 1, half)
+    return mean(rates[at + (at >= own)] for at in places)
