@@ -1,7 +1,6 @@
-"""What a person saw of a ramp request when deciding, and what has moved since.
+"""What a person saw of a ramp request when deciding, as the facts of a decision.
 
-A decision is about these facts and no others. When the service says that the request has changed,
-the facts are compared one by one and the decision lapses; it is never sent again on its own.
+The amounts are named for what they are; the payee is where the money or the coins go.
 """
 
 from __future__ import annotations
@@ -12,11 +11,13 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.actions.facts import NOT_SHOWN, Fact, Moved, changed
 from treasury.api.models import CryptoCurrency, FiatCurrency, RampRequest
 from treasury.errors import InputError
 from treasury.money import format_amount
+from treasury.text import clean
 
-__all__ = ["Moved", "RampSeen", "moved"]
+__all__ = ["RampSeen", "facts_of", "moved"]
 
 
 class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,17 +98,6 @@ class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f"ramp request {row.get('id')}: {error}", do="sync again") from None
 
 
-class Moved(msgspec.Struct, frozen=True):
-    """One fact that is no longer what the person saw."""
-
-    fact: str
-    was: str
-    now: str
-
-    def __str__(self) -> str:
-        return f"{self.fact} was {self.was}, is {self.now}"
-
-
 _MATERIAL: Final = tuple(
     name for name in RampSeen.__struct_fields__ if name not in {"id", "version", "created_by"}
 )
@@ -119,19 +109,23 @@ _UNITS: Final = {
 }
 
 
+def facts_of(request: RampSeen) -> tuple[Fact, ...]:
+    """The facts; the version and the maker may move, for they only say that something may have."""
+    told = [Fact(name=name.replace("_", " "), value=_shown(request, name)) for name in _MATERIAL]
+    told.append(Fact(name="created by", value=_shown(request, "created_by"), material=False))
+    told.append(Fact(name="version", value=_shown(request, "version"), material=False))
+    return tuple(told)
+
+
 def moved(seen: RampSeen, fresh: RampSeen) -> tuple[Moved, ...]:
     """The facts that differ, except the version, which only says that something may have moved."""
-    return tuple(
-        Moved(name.replace("_", " "), _shown(seen, name), _shown(fresh, name))
-        for name in _MATERIAL
-        if getattr(seen, name) != getattr(fresh, name)
-    )
+    return changed(facts_of(seen), facts_of(fresh))
 
 
 def _shown(request: RampSeen, name: str) -> str:
     value = getattr(request, name)
     if value is None:
-        return "not shown"
+        return NOT_SHOWN
     if name in _UNITS:
         return format_amount(value, getattr(request, _UNITS[name]) or "?")
-    return str(value)
+    return clean(value)

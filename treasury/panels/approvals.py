@@ -137,7 +137,7 @@ class ApprovalsPanel(Panel):
         changed = tuple(Line(f"Since the last sync: {change}", "warn") for change in asked.changed)
         return Step(
             key=asked.nonce,
-            title=f"{KINDS[confirmed.kind].verb} {confirmed.request.name}?",
+            title=f"{KINDS[confirmed.kind].verb} {_name(asked)}?",
             text=confirmed.text,
             facts=facts(confirmed, asked.read_at),
             notes=(*changed, NOT_YET) if approve else changed,
@@ -301,7 +301,8 @@ def _bar(*, idle: bool) -> tuple[Button, ...]:
 
 
 def _name(asked: Asked) -> str:
-    return asked.confirmed.request.name
+    request = asked.confirmed.request
+    return asked.confirmed.target if request is None else request.name
 
 
 def _done(asked: Asked, outcome: Outcome) -> Message:

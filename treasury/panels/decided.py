@@ -18,9 +18,9 @@ from treasury.panels.text import instant
 
 __all__ = ["Told", "read_at_service", "said_in_journal"]
 
-_SENDING: Final = "action.sending"
 _DONE: Final = "action.done"
-_REFUSED: Final = "action.refused"
+_SENT: Final = frozenset({"action.sending", "action.unknown"})
+_NOT_DONE: Final = frozenset({"action.refused", "action.recovered", "action.lapsed"})
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -40,12 +40,13 @@ def said_in_journal(entries: Iterable[Entry]) -> dict[str, Told]:
     """By request: the last thing that was done about it from this workspace."""
     told: dict[str, Told] = {}
     for entry in entries:
+        request_id = entry.body.get("target") or entry.subject
         if entry.kind == _DONE:
-            told[entry.subject] = _done(entry)
-        elif entry.kind == _REFUSED:
-            told.pop(entry.subject, None)
-        else:
-            told[entry.subject] = _uncertain(entry)
+            told[request_id] = _done(entry)
+        elif entry.kind in _SENT:
+            told[request_id] = _uncertain(entry)
+        elif entry.kind in _NOT_DONE:
+            told.pop(request_id, None)
     return told
 
 
@@ -55,8 +56,8 @@ def read_at_service(request: RampRequest) -> Told:
 
 
 def _done(entry: Entry) -> Told:
-    facts = entry.body["facts"]
-    verb = "Approved" if facts["kind"].endswith(".approve") else "Rejected"
+    facts = entry.body if "kind" in entry.body else entry.body["facts"]
+    verb = _VERBS.get(facts["kind"], "Carried out")
     line = f"{verb} by {entry.actor.name} at {instant(entry.at)}: {facts['status']}"
     return Told((Line(line, "good"), _AFTER_SYNC), facts["version"], settled=True)
 
@@ -76,4 +77,5 @@ def _who_and_when(request: RampRequest) -> str:
     return f"Already {request.status}: {last.event_type} by {by} at {instant(last.created_at)}"
 
 
+_VERBS: Final = {"ramp_request.approve": "Approved", "ramp_request.reject": "Rejected"}
 _AFTER_SYNC: Final = Line("Sync to take it off this list", "quiet")

@@ -37,7 +37,6 @@ class Asked(msgspec.Struct, frozen=True):
 
     nonce: str
     confirmed: Confirmation
-    reason: str | None
     read_at: datetime
     changed: tuple[str, ...]
     """What the service says otherwise than the lake did."""
@@ -56,8 +55,7 @@ def ask(
     fresh = RampSeen.of(found)
     return Asked(
         nonce=uuid.uuid4().hex,
-        confirmed=desk.actions.confirmation(kind, fresh, reason=reason),
-        reason=reason,
+        confirmed=desk.actions.draft(kind, reason=reason, live=True, request_id=seen.id),
         read_at=desk.settings.now(),
         changed=tuple(map(str, moved(seen, fresh))),
     )
@@ -66,7 +64,7 @@ def ask(
 def carry_out(desk: Desk, asked: Asked, work: Work) -> Outcome:
     """Send the decision if the request is still what was shown; raises what `execute` raises."""
     confirmed = asked.confirmed
-    seen, verb = confirmed.request, KINDS[confirmed.kind].verb
+    seen, verb = _seen(confirmed), KINDS[confirmed.kind].verb
     work.say(f"Checking that {seen.name} has not moved")
     fresh = RampSeen.of(_read(desk, confirmed.credential, seen.id))
     if fresh != seen:
@@ -76,9 +74,9 @@ def carry_out(desk: Desk, asked: Asked, work: Work) -> Outcome:
             do="look at it as it is now, then decide again",
         )
     work.pass_the_point(f"Sent: {verb.lower()} {seen.name}. Waiting for the answer")
-    return desk.actions.execute(
-        confirmed.kind, seen, nonce=asked.nonce, reason=asked.reason, confirmed=confirmed
-    )
+    outcome = desk.actions.carry_out(confirmed, nonce=asked.nonce).outcome
+    assert outcome is not None  # it raises unless it is done
+    return outcome
 
 
 def what_became(desk: Desk, asked: Asked, error: TreasuryError) -> tuple[bool, str]:
@@ -94,10 +92,11 @@ def what_became(desk: Desk, asked: Asked, error: TreasuryError) -> tuple[bool, s
         case ServiceError() | ActionRefused():
             return True, "Nothing was carried out."
     try:
-        entries = desk.journal.entries("action.sending", asked.confirmed.request.id)
+        proposed = [e for e in desk.journal.entries("action.proposed") if e.nonce == asked.nonce]
+        left = [e for p in proposed for e in desk.journal.entries("action.sending", p.subject)]
     except JournalError:
         return False, "Whether anything was sent cannot be read from the journal."
-    if any(entry.nonce == asked.nonce for entry in entries):
+    if left:
         return False, "It may have been sent."
     return True, "Nothing was sent."
 
@@ -110,6 +109,11 @@ def _reader(desk: Desk) -> str:
     """The checker's credential; the only one there is where there is no checker."""
     names = sorted(desk.settings.credentials)
     return names[0] if len(names) == 1 else _CHECKER
+
+
+def _seen(confirmed: Confirmation) -> RampSeen:
+    assert confirmed.request is not None  # every kind that this panel offers is about a request
+    return confirmed.request
 
 
 def _changes(seen: RampSeen, fresh: RampSeen) -> str:

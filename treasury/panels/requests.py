@@ -66,6 +66,7 @@ def request_row(
 def facts(confirmed: Confirmation, read_at: datetime) -> tuple[Fact, ...]:
     """Who decides what, in which amounts, to whose account, on which version, when."""
     seen = confirmed.request
+    assert seen is not None  # every kind that is shown so is about a request
     gross, fee, net, crypto = _amounts(seen)
     actor = confirmed.actor
     return (

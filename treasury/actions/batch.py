@@ -1,0 +1,67 @@
+"""Several actions confirmed at once: one text, totals by currency, the hash of each as shown."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+
+import msgspec
+
+from treasury.actions.kind import Money
+from treasury.actions.states import Action
+from treasury.money import total
+
+__all__ = ["Batch", "batch_of"]
+
+
+class Total(msgspec.Struct, frozen=True):
+    """How many actions move how much of one currency or asset."""
+
+    count: int
+    money: Money
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person confirms; nothing is summed across currencies."""
+
+    ids: tuple[str, ...]
+    hashes: dict[str, str]
+    lines: tuple[str, ...]
+    masked_lines: tuple[str, ...]
+    totals: tuple[Total, ...]
+    without_amount: int
+
+    @property
+    def hash(self) -> str:
+        """What stands for all of it."""
+        return hashlib.sha256("\n".join(self.hashes.values()).encode()).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """The totals in one sentence."""
+        parts = [f"{one.count} of {one.money}" for one in self.totals]
+        if self.without_amount:
+            parts.append(f"{self.without_amount} without an amount")
+        noun = "action" if len(self.ids) == 1 else "actions"
+        return f"{len(self.ids)} {noun}: {', '.join(parts)}."
+
+
+def batch_of(actions: Sequence[Action]) -> Batch:
+    """The batch of these actions, in their order."""
+    amounts: dict[str, list[Decimal]] = defaultdict(list)
+    for action in actions:
+        if action.money is not None:
+            amounts[action.money.currency].append(action.money.amount)
+    return Batch(
+        ids=tuple(action.id for action in actions),
+        hashes={action.id: action.content_hash for action in actions},
+        lines=tuple(action.text for action in actions),
+        masked_lines=tuple(action.masked for action in actions),
+        totals=tuple(
+            Total(len(several), Money(currency, total(several)))
+            for currency, several in sorted(amounts.items())
+        ),
+        without_amount=sum(action.money is None for action in actions),
+    )

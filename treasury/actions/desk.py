@@ -1,0 +1,352 @@
+"""What an analyst does with actions: propose, approve, reject, withdraw, execute, recover, list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from treasury.actions.batch import Batch, batch_of
+from treasury.actions.book import Book
+from treasury.actions.context import Context, wall_clock
+from treasury.actions.drafting import Confirmation, draft, proposal, refuse_maker
+from treasury.actions.fields import read_fields
+from treasury.actions.kind import Kind, Money
+from treasury.actions.kinds import kind_of
+from treasury.actions.policy import Policy, load_policy, same_person
+from treasury.actions.recovery import Recovery
+from treasury.actions.sending import Lives, Sender
+from treasury.actions.states import OPEN, Action, State
+from treasury.api import Client
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    JournalError,
+    ServiceUnreachable,
+    TreasuryError,
+)
+from treasury.journal import Actor, Draft, Journal, current_actor
+from treasury.lake import Snapshot
+from treasury.settings import Settings
+
+__all__ = ["Actions", "Ran"]
+
+
+Batched = list["Ran"]
+Drafts = list[Draft]
+Spent = list[tuple[Kind, Money]]
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one action of a batch: the action as it stands, and what was in its way."""
+
+    action: Action
+    error: TreasuryError | None = None
+
+
+class Actions:
+    """The actions of one workspace; `connect` gives the client of a named credential.
+
+    What is proposed is checked against `snapshot`, the last sync, and against the services where
+    there is none. `now` is the desk's clock, `wall` the machine's, `who` the person at it.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        connect: Callable[[str], Client],
+        settings: Settings,
+        now: Callable[[], datetime],
+        *,
+        folder: Path | None = None,
+        snapshot: Callable[[], Snapshot] | None = None,
+        wall: Callable[[], datetime] = wall_clock,
+        who: Callable[[], Actor] = current_actor,
+    ) -> None:
+        self._context = Context(
+            book=Book(journal),
+            connect=connect,
+            settings=settings,
+            load_policy=lambda: load_policy(folder) if folder is not None else Policy(),
+            snapshot=snapshot,
+            now=now,
+            wall=wall,
+            who=who,
+        )
+        self._book = self._context.book
+        self._sender = Sender(self._context)
+        self._recovery = Recovery(self._context, self._sender)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as its file says now; SettingsError names the key that does not read."""
+        return self._context.load_policy()
+
+    # What there is
+
+    def list(self, *, state: State | None = None, kind: str | None = None) -> tuple[Action, ...]:
+        """Every action, oldest first; those in a state or of a kind where named."""
+        self._book.refresh()
+        return tuple(
+            action
+            for action in self._book.all()
+            if state in {None, action.state} and kind in {None, action.kind}
+        )
+
+    def get(self, action_id: str) -> Action:
+        """An action as it stands; InputError where there is none."""
+        self._book.refresh()
+        return self._book.get(action_id)
+
+    def unsettled(self) -> tuple[Action, ...]:
+        """What may have been carried out and is not known to have been."""
+        return tuple(self._recovery.unsettled())
+
+    # What is wanted
+
+    def draft(
+        self, kind: str, *, reason: str | None = None, live: bool = False, **fields: object
+    ) -> Confirmation:
+        """What `propose` would propose: to be shown, and journaled nowhere.
+
+        With `live` everything is read from the service, for a decision that is taken at once.
+        Raises InputError, whose text begins with the field's name, for a field that cannot be;
+        ActionRefused for what the world or the policy does not allow; ServiceError.
+        """
+        return draft(self._context, kind, fields, reason=reason, live=live)
+
+    def propose(
+        self, kind: str, *, reason: str | None = None, live: bool = False, **fields: object
+    ) -> Action:
+        """Propose an action; it is ready at once where one person is enough. Sends nothing."""
+        return self.propose_drafts(self.draft(kind, reason=reason, live=live, **fields))[0]
+
+    def propose_drafts(self, *drafts: Confirmation, nonce: str | None = None) -> tuple[Action, ...]:
+        """Propose what was shown, all of it or nothing; a nonce is good for one proposal."""
+        policy, actor = self.policy, self._context.who()
+
+        def entries() -> Drafts:
+            made = [
+                proposal(one, self._book.next_id(place), nonce if place == 0 else None)
+                for place, one in enumerate(drafts)
+            ]
+            return [*self._context.policy_drafts(policy, actor), *made]
+
+        added = self._book.decide(entries)
+        return tuple(self._book.get(e.subject) for e in added if e.kind == "action.proposed")
+
+    def again(self, action_id: str, *, reason: str | None = None) -> Action:
+        """Propose the same once more, on what is so now: what lapsed, was refused or rejected."""
+        action = self.get(action_id)
+        return self.propose(action.kind, reason=reason or action.reason, live=True, **action.fields)
+
+    # What is decided
+
+    def batch(self, *action_ids: str) -> Batch:
+        """What a person confirms for several at once: each sentence, and totals by currency."""
+        self._book.refresh()
+        return batch_of([self._book.get(action_id) for action_id in _each(action_ids)])
+
+    def approve(
+        self, *action_ids: str, shown: Batch | None = None, reason: str | None = None
+    ) -> tuple[Action, ...]:
+        """Approve actions, all of them or none; the hash of what was shown is journaled.
+
+        `shown` is the batch that was confirmed: what differs from it is refused. Raises
+        ActionRefused where this person made one of them, has approved it before, or may not.
+        """
+        ids, policy, actor = _each(action_ids), self.policy, self._context.who()
+
+        def entries() -> Drafts:
+            made: Drafts = []
+            spent: Spent = []
+            for action_id in ids:
+                action = self._book.get(action_id)
+                self._check_approval(action, policy, actor, shown, spent)
+                needed = max(action.needed, policy.people(kind_of(action.kind), action.money))
+                body = {
+                    "kind": action.kind,
+                    "target": action.target,
+                    "content_hash": action.content_hash,
+                    "facts": action.facts,
+                    "text": action.text,
+                    "needed": needed,
+                    "policy": policy.hash,
+                    "reason": reason,
+                }
+                made.append(Draft("action.approved", action_id, body, actor))
+            return [*self._context.policy_drafts(policy, actor), *made]
+
+        self._book.decide(entries)
+        return tuple(self._book.get(action_id) for action_id in ids)
+
+    def reject(self, action_id: str, reason: str) -> Action:
+        """Turn an action down; whoever may approve it may."""
+        actor, policy = self._context.who(), self.policy
+
+        def check(action: Action) -> None:
+            policy.check("approve", kind_of(action.kind), None, actor, ())
+
+        return self._end("action.rejected", action_id, reason, actor, check)
+
+    def withdraw(self, action_id: str, reason: str = "") -> Action:
+        """Take back an action that one proposed oneself."""
+        actor = self._context.who()
+
+        def check(action: Action) -> None:
+            if not same_person(action.proposed_by.name, actor.name):
+                raise ActionRefused(
+                    f"{action.proposed_by.name} proposed {action_id}, not {actor.name}",
+                    do="reject it, with the reason",
+                )
+
+        return self._end("action.withdrawn", action_id, reason, actor, check)
+
+    # What is done
+
+    def execute(self, action_id: str) -> Action:
+        """Carry out an action that is ready, once.
+
+        Raises ActionRefused where nothing was carried out (it is not ready, what was approved has
+        moved), OutcomeUnknown where nobody can tell yet, and the service's own error where it
+        refused. Each of them is in the journal, except what never left this machine.
+        """
+        return self._sender.execute(action_id, Lives(self._context.connect))
+
+    def execute_all(
+        self, action_ids: Iterable[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[Ran, ...]:
+        """Carry out several, each as `execute` does; what is wrong with one stops no other.
+
+        Stops where the service or the journal is out of reach, or `progress` raises: what was not
+        tried stays ready.
+        """
+        ids, lives = tuple(action_ids), Lives(self._context.connect)
+        ran: Batched = []
+        for place, action_id in enumerate(ids):
+            if progress is not None:
+                progress(place, len(ids))
+            try:
+                ran.append(Ran(action=self._sender.execute(action_id, lives)))
+            except (JournalError, ServiceUnreachable) as error:
+                ran.append(Ran(action=self._book.get(action_id), error=error))
+                break
+            except TreasuryError as error:
+                ran.append(Ran(action=self._book.get(action_id), error=error))
+        return tuple(ran)
+
+    def carry_out(self, confirmed: Confirmation, *, nonce: str | None = None) -> Action:
+        """Propose and execute in one step what a single person may decide; as `execute` raises."""
+        return self._sender.carry_out(confirmed, Lives(self._context.connect), nonce)
+
+    def recover(self, *action_ids: str) -> tuple[Action, ...]:
+        """Settle what is unsettled, or the ones named, as far as that is possible now.
+
+        Nothing is sent that could take effect twice. What stays open says why; ServiceError where
+        the service is out of reach.
+        """
+        ids = action_ids or tuple(action.id for action in self.unsettled())
+        return tuple(self._recovery.recover(action_id) for action_id in ids)
+
+    def settling_until(self, action_id: str) -> datetime:
+        """By the machine's clock: until when a look-up of it may come too early."""
+        return self._recovery.settling_until(self.get(action_id))
+
+    def settle(
+        self, action_id: str, *, carried_out: bool, reason: str, record: str | None = None
+    ) -> Action:
+        """Say what became of an action whose outcome is unknown, and how one knows."""
+        self._book.refresh()
+        return self._recovery.settle(
+            action_id, carried_out=carried_out, reason=reason, record=record
+        )
+
+    def _check_approval(
+        self,
+        action: Action,
+        policy: Policy,
+        actor: Actor,
+        shown: Batch | None,
+        spent: Spent,
+    ) -> None:
+        if action.state != "proposed":
+            raise ActionRefused(
+                f"{action.id} is {action.state}, not waiting for approval; nothing was approved",
+                do="look at the list again",
+            )
+        if shown is not None and shown.hashes.get(action.id) != action.content_hash:
+            raise ActionRefused(
+                f"{action.id} is not what was confirmed; nothing was approved",
+                do="show it again and confirm what is shown",
+            )
+        if any(same_person(name, actor.name) for name in action.people):
+            raise ActionRefused(
+                f"{actor.name} has agreed to {action.id} already, and the maker is never the"
+                " checker; nothing was approved",
+                do="ask a colleague",
+            )
+        kind = kind_of(action.kind)
+        if kind.decides_on_maker:
+            refuse_maker(self._context, policy, read_fields(kind.fields, action.fields), actor)
+        policy.check("approve", kind, action.money, actor, self._today(kind, policy, actor, spent))
+        if action.money is not None:
+            spent.append((kind, action.money))
+
+    def _today(
+        self, kind: Kind, policy: Policy, actor: Actor, spent: Sequence[tuple[Kind, Money]]
+    ) -> Sequence[Money]:
+        """What this person approved today of the kinds of the same rule."""
+        rule = policy.rule(kind)
+        if rule.per_day is None:
+            return []
+        zone = self._context.settings.zone
+        today = self._context.now().astimezone(zone).date()
+        before = [
+            (kind_of(action.kind), action.money)
+            for action in self._book.all()
+            for approval in action.approvals
+            if same_person(approval.actor.name, actor.name)
+            and approval.at.astimezone(zone).date() == today
+            and action.money is not None
+        ]
+        return [money for one, money in (*before, *spent) if policy.rule(one) == rule]
+
+    def _end(
+        self,
+        entry: str,
+        action_id: str,
+        reason: str,
+        actor: Actor,
+        check: Callable[[Action], None],
+    ) -> Action:
+        if entry == "action.rejected" and not reason.strip():
+            raise InputError("reason: is missing", do="say why it is turned down")
+
+        def entries() -> Drafts:
+            action = self._book.get(action_id)
+            if action.state not in OPEN:
+                raise ActionRefused(
+                    f"{action_id} is {action.state}; nothing was changed",
+                    do="look at the list again",
+                )
+            check(action)
+            body = {
+                "kind": action.kind,
+                "target": action.target,
+                "content_hash": action.content_hash,
+                "reason": reason,
+                "policy": self.policy.hash,
+            }
+            return [Draft(entry, action_id, body, actor)]
+
+        self._book.decide(entries)
+        return self._book.get(action_id)
+
+
+def _each(action_ids: Iterable[str]) -> list[str]:
+    ids = list(dict.fromkeys(action_ids))
+    if not ids:
+        raise InputError("no action is named", do="name at least one, such as A-1")
+    return ids

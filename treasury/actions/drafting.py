@@ -1,0 +1,210 @@
+"""From what a person wants to what a person confirms: checked, worded, hashed, not yet journaled.
+
+A draft is checked against the last sync, and against the service where that does not hold enough or
+speaks against it. What is wrong is said before anything is written or sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from treasury.actions.context import Context
+from treasury.actions.facts import Fact
+from treasury.actions.fields import read_fields
+from treasury.actions.kind import Found, Kind, Money, Safety
+from treasury.actions.kinds import kind_of, sentence
+from treasury.actions.policy import Policy, same_person
+from treasury.actions.records import Live, Records, Stored
+from treasury.actions.seen import RampSeen
+from treasury.api.bodies import Body, new_key
+from treasury.errors import ActionRefused, InputError, ServiceError
+from treasury.journal import Actor, Draft
+from treasury.journal.chain import canonical
+
+__all__ = ["Confirmation", "body_of", "draft", "fingerprint_of", "proposal", "refuse_maker"]
+
+
+class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is asked to confirm, and what the journal then holds word for word.
+
+    `content_hash` covers the exact content and the material facts; `needed` is how many people have
+    to agree, its maker included.
+    """
+
+    kind: str
+    operation: str
+    safety: Safety
+    fields: dict[str, Any]
+    facts: tuple[Fact, ...]
+    text: str
+    masked: str
+    notes: tuple[str, ...]
+    money: Money | None
+    target: str
+    key: str
+    content_hash: str
+    fingerprint: str
+    needed: int
+    policy: str
+    credential: str
+    client_id: str
+    reason: str | None
+    actor: Actor
+    at: datetime
+    request: RampSeen | None = None
+
+
+def draft(
+    context: Context,
+    name: str,
+    given: Mapping[str, object],
+    *,
+    reason: str | None = None,
+    live: bool = False,
+) -> Confirmation:
+    """The action to confirm; InputError for a field, ActionRefused where it may not be taken."""
+    kind = kind_of(name)
+    fields = read_fields(kind.fields, given)
+    actor, at, policy = context.who(), context.now().astimezone(UTC), context.load_policy()
+    credential = context.credential_for(kind)
+    client_id = context.settings.credential(credential).client_id
+    found = _look(context, kind, fields, credential, live=live)
+    policy.check("propose", kind, found.money, actor, ())
+    if kind.decides_on_maker:
+        refuse_maker(context, policy, fields, actor)
+    key = new_key() if kind.safety == "keyed" else ""
+    body_of(kind, fields, found, key)
+    content = {name: value for name, value in _plain(fields).items() if value is not None}
+    fingerprint = fingerprint_of(kind, content)
+    _refuse_blocked(context, fingerprint)
+    needed = policy.people(kind, found.money)
+    notes = _notes(context, policy, fingerprint)
+
+    def say(*, masked: bool) -> str:
+        return sentence(
+            kind,
+            found,
+            actor=actor.name,
+            client_id=client_id,
+            at=at,
+            verb="Decided" if needed <= 1 else "Proposed",
+            reason=reason,
+            notes=notes,
+            masked=masked,
+        )
+
+    return Confirmation(
+        kind=kind.name,
+        operation=kind.operation,
+        safety=kind.safety,
+        fields=content,
+        facts=found.facts,
+        text=say(masked=False),
+        masked=say(masked=True),
+        notes=notes,
+        money=found.money,
+        target=next(iter(kind.ids(fields)), ""),
+        key=key,
+        content_hash=_content_hash(kind, content, found, (key, credential, client_id)),
+        fingerprint=fingerprint,
+        needed=needed,
+        policy=policy.hash,
+        credential=credential,
+        client_id=client_id,
+        reason=reason,
+        actor=actor,
+        at=at,
+        request=found.request,
+    )
+
+
+def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) -> Draft:
+    """The entry that holds what was confirmed."""
+    body = msgspec.structs.asdict(confirmed)
+    for name in ("actor", "at"):
+        del body[name]
+    return Draft("action.proposed", action_id, body, confirmed.actor, nonce)
+
+
+def body_of(kind: Kind, fields: Any, found: Found, key: str) -> Body | None:
+    """The body as it is to be sent; InputError where the contract does not allow it."""
+    try:
+        return kind.body(fields, found, key)
+    except InputError as error:
+        what = error.what.partition(": ")[2] or error.what
+        raise InputError(f"{kind.name}: {what}", do=error.do) from None
+
+
+def fingerprint_of(kind: Kind, content: Mapping[str, Any]) -> str:
+    """What two actions have in common when they would do the same."""
+    return hashlib.sha256(canonical([kind.name, content]).encode()).hexdigest()
+
+
+def refuse_maker(context: Context, policy: Policy, fields: Any, actor: Actor) -> None:
+    """ActionRefused where this person made what is to be approved."""
+    made = context.book.makers(fields.request_id)
+    if policy.one_person or not any(same_person(one.name, actor.name) for one in made):
+        return
+    raise ActionRefused(
+        f"{actor.name} made this request, and the maker is never the checker: nothing was decided",
+        do="ask a colleague to approve it",
+    )
+
+
+def _look(context: Context, kind: Kind, fields: Any, credential: str, *, live: bool) -> Found:
+    service = Live(lambda: context.connect(credential))
+    if not live and context.snapshot is not None:
+        stored = kind.read(fields, Records(Stored(context.snapshot()), service))
+        if not stored.problem:
+            return stored
+        try:
+            found = kind.read(fields, Records(service))
+        except ServiceError:
+            found = stored
+    else:
+        found = kind.read(fields, Records(service))
+    if found.problem:
+        raise ActionRefused(
+            f"{found.problem}; nothing was proposed and nothing was sent",
+            do="correct it, or sync and look at it again",
+        )
+    return found
+
+
+def _refuse_blocked(context: Context, fingerprint: str) -> None:
+    context.book.refresh()
+    twin = context.book.blocking(fingerprint)
+    if twin is not None:
+        raise ActionRefused(
+            f"{twin.id} is the same, and whether it was carried out is not known: {twin.masked}"
+            " Nothing was proposed",
+            do=f"run `treasury actions recover {twin.id}`, or settle it, before doing it again",
+        )
+
+
+def _notes(context: Context, policy: Policy, fingerprint: str) -> tuple[str, ...]:
+    same = context.book.look_alikes(fingerprint)
+    notes = [f"LOOK: the same as {twin.id}, which is {twin.state}" for twin in same[-1:]]
+    if policy.one_person:
+        notes.append("This workspace has one person: nobody else approves it")
+    return tuple(notes)
+
+
+def _content_hash(kind: Kind, content: dict[str, Any], found: Found, sent: tuple[str, ...]) -> str:
+    facts = [(one.name, one.value) for one in found.facts if one.material]
+    whole = [kind.name, kind.operation, content, facts, sent]
+    return hashlib.sha256(canonical(whole).encode()).hexdigest()
+
+
+def _plain(fields: Any) -> dict[str, Any]:
+    """The fields by their own names, amounts as text."""
+    told = msgspec.structs.asdict(fields)
+    return {
+        name: value if value is None or isinstance(value, str) else f"{value:f}"
+        for name, value in told.items()
+    }

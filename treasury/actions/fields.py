@@ -1,0 +1,92 @@
+"""Reads the fields of an action as a person or a program gives them, into their typed struct.
+
+Names are the services' own in snake_case. An amount is exact and has no float behind it; a text is
+one line in which every character shows, so that what a person reads is what is sent. An error
+begins with the field's name and a colon, so that a form can put it beside the field.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import cache
+from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.identifiers import plain_account
+from treasury.money import parse_amount
+from treasury.text import visible
+
+__all__ = ["field_names", "read_fields"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+LONGEST: Final = 500
+
+_NORMAL: Final[dict[str, Callable[[str], str]]] = {
+    # How an identifier is written, so that the same one is the same text.
+    "iban": plain_account,
+    "bic": plain_account,
+    "intermediary_bic": plain_account,
+    "chain": str.upper,
+    "ramp_type": str.upper,
+    "bank_account_type": str.upper,
+    "asset": str.upper,
+    "currency": str.upper,
+    "in_currency": str.upper,
+    "out_cryptocurrency": str.upper,
+    "target_cryptocurrency": str.upper,
+    "cryptocurrency": str.upper,
+    "fiat_currency": str.upper,
+    "crypto_currency": str.upper,
+}
+
+
+def field_names(kind: type[msgspec.Struct]) -> dict[str, bool]:
+    """The fields of a struct in their order, and whether each must be given."""
+    return {field.name: field.required for field in msgspec.structs.fields(kind)}
+
+
+def read_fields(kind: type[T], given: Mapping[str, object]) -> T:
+    """The struct of these fields; InputError names the first that cannot be taken."""
+    known = field_names(kind)
+    for name in given:
+        if name not in known:
+            raise InputError(f"{name}: there is no such field", do=f"give: {', '.join(known)}")
+    read = {
+        name: _value(name, given[name], is_amount=_is_amount(kind, name))
+        for name in known
+        if given.get(name) not in {None, ""}
+    }
+    missing = [name for name, required in known.items() if required and name not in read]
+    if missing:
+        raise InputError(f"{missing[0]}: is missing", do=f"give {', '.join(missing)}")
+    return kind(**read)
+
+
+def _value(name: str, value: object, *, is_amount: bool) -> Any:
+    if is_amount:
+        amount = parse_amount(cast("str", value), what=name)  # it refuses whatever is none
+        if amount <= 0:
+            raise InputError(f"{name}: {amount} is not positive", do="give a positive amount")
+        return amount
+    if not isinstance(value, str):
+        raise InputError(f"{name}: {type(value).__name__} is not text", do="give it as text")
+    text = value.strip()
+    if visible(text) != text:
+        raise InputError(
+            f"{name}: holds a line break or a character that does not show: {visible(text)[:60]}",
+            do="type it again, on one line",
+        )
+    if len(text) > LONGEST:
+        raise InputError(f"{name}: is longer than {LONGEST} characters", do="shorten it")
+    return _NORMAL.get(name, str)(text)
+
+
+@cache
+def _is_amount(kind: type[msgspec.Struct], name: str) -> bool:
+    hint = get_type_hints(kind)[name]
+    parts = get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
+    return Decimal in parts

@@ -1,0 +1,188 @@
+"""Who may propose and approve what, up to which amount, and when it takes several people.
+
+The file is `policy.toml` in the workspace. The first rule that names a kind holds for it; a kind
+that no rule names, and a workspace without the file, follow the default: everything that moves
+money, or decides where it can go, needs a second person. The maker is never the checker. Where a
+workspace has one person the file has to say so, and every decision then says it too.
+
+    one_person = false
+    identified_by = ["hub", "environment", "system"]
+
+    [[rules]]
+    kinds = ["crypto_transfer.*", "payment_request.create"]
+    propose = ["ines"]
+    approve = ["jonas", "nora"]
+    two_people_from = { EUR = 0, USDC = "1000.00" }
+    at_most = { USDC = 50000 }
+    per_day = { USDC = 100000 }
+
+    [recovery]
+    key_retention_hours = 24
+    settling_seconds = 120
+
+A currency that a limit does not name is not allowed under it; one that `two_people_from` does not
+name always takes two. `per_day` is what one person may approve (or propose, where nobody approves)
+in a day of the reporting time zone under all rules that name the kind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions.kind import Kind, Money
+from treasury.errors import ActionRefused, InputError, SettingsError
+from treasury.journal import Actor
+from treasury.money import format_amount, parse_amount, total
+
+__all__ = ["POLICY_FILE", "Policy", "Recovery", "Rule", "load_policy", "same_person"]
+
+POLICY_FILE: Final = "policy.toml"
+EVERYBODY: Final = "*"
+
+Limits = Mapping[str, Decimal]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule; `people` is how many have to agree, its maker included."""
+
+    kinds: tuple[str, ...]
+    propose: tuple[str, ...] = (EVERYBODY,)
+    approve: tuple[str, ...] = (EVERYBODY,)
+    people: int | None = None
+    two_people_from: dict[str, Decimal] | None = None
+    at_most: dict[str, Decimal] | None = None
+    per_day: dict[str, Decimal] | None = None
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long the provider remembers a key, and how long its lists may lag behind."""
+
+    key_retention_hours: int = 24
+    settling_seconds: int = 120
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the file says; `text` is the file and `hash` stands for it in every decision."""
+
+    one_person: bool = False
+    identified_by: tuple[str, ...] = ("hub", "environment", "system")
+    rules: tuple[Rule, ...] = ()
+    recovery: Recovery = Recovery()
+    text: str = ""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the file's text; of nothing where there is no file."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def rule(self, kind: Kind) -> Rule:
+        """The first rule that names the kind, else the default for it."""
+        named = (r for r in self.rules if any(fnmatchcase(kind.name, k) for k in r.kinds))
+        return next(named, Rule(kinds=(kind.name,)))
+
+    def people(self, kind: Kind, money: Money | None) -> int:
+        """How many people have to agree, the maker included."""
+        if self.one_person:
+            return 1
+        rule, usual = self.rule(kind), 2 if kind.second_person else 1
+        if rule.two_people_from is not None and money is not None:
+            limit = rule.two_people_from.get(money.currency)
+            usual = 2 if limit is None or money.amount >= limit else 1
+        return usual if rule.people is None else max(rule.people, 1)
+
+    def check_identity(self, actor: Actor) -> None:
+        """ActionRefused where the policy does not trust how this person is known."""
+        if actor.source not in self.identified_by:
+            known = " or ".join(self.identified_by)
+            raise ActionRefused(
+                f"{actor.name} is known from the {actor.source} only, and {POLICY_FILE} wants the"
+                f" {known}: nothing was decided",
+                do="decide where you are logged in so",
+            )
+
+    def check(
+        self, verb: str, kind: Kind, money: Money | None, actor: Actor, today: Iterable[Money]
+    ) -> None:
+        """ActionRefused where this person may not `propose` or `approve` this, or not so much.
+
+        `today` is what the same person decided today about kinds of the same rule.
+        """
+        self.check_identity(actor)
+        rule = self.rule(kind)
+        allowed: tuple[str, ...] = getattr(rule, verb)
+        if not any(one == EVERYBODY or same_person(one, actor.name) for one in allowed):
+            raise ActionRefused(
+                f"{actor.name} may not {verb} {kind.name}: nothing was decided",
+                do=f"ask {' or '.join(allowed) or 'nobody: the policy names no one'}",
+            )
+        if money is None:
+            return
+        self._hold(rule.at_most, money.currency, money.amount, f"may {verb} {kind.name}")
+        same = [one.amount for one in today if one.currency == money.currency]
+        whole = total([*same, money.amount])
+        self._hold(rule.per_day, money.currency, whole, f"may {verb} in a day")
+
+    def _hold(self, limits: Limits | None, currency: str, amount: Decimal, what: str) -> None:
+        if limits is None:
+            return
+        limit = limits.get(currency, Decimal(0))
+        if amount > limit:
+            raise ActionRefused(
+                f"{format_amount(amount, currency)} is more than one {what}:"
+                f" {format_amount(limit, currency)}; nothing was decided",
+                do=f"ask somebody whom {POLICY_FILE} allows it, or change the policy",
+            )
+
+
+def same_person(one: str, other: str) -> bool:
+    """Whether two names are of one person: case, width and blanks tell nobody apart."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def load_policy(folder: Path) -> Policy:
+    """The policy of a workspace, the default where it has no file; SettingsError names the key."""
+    path = folder / POLICY_FILE
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return Policy()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}", do="mend the file") from None
+    try:
+        given = tomllib.loads(text, parse_float=Decimal)
+        policy = msgspec.convert(_amounts(given), Policy)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, InputError) as error:
+        raise SettingsError(f"{path}: {error}", do="correct that key") from None
+    return msgspec.structs.replace(policy, text=text)
+
+
+_LIMITS: Final = ("two_people_from", "at_most", "per_day")
+
+
+def _amounts(given: dict[str, Any]) -> dict[str, Any]:
+    """The same with exact amounts in the limits; `text` is no key of the file."""
+    if "text" in given:
+        raise InputError("there is no key text", do="remove it")
+    rules = given.get("rules", [])
+    for rule in rules if isinstance(rules, list) else []:
+        for name in _LIMITS:
+            limits = rule.get(name) if isinstance(rule, dict) else None
+            if isinstance(limits, dict):
+                rule[name] = {
+                    currency: parse_amount(amount, what=f"{name}.{currency}")
+                    for currency, amount in limits.items()
+                }
+    return given

@@ -1,0 +1,319 @@
+"""What the kinds of action ask about the world: of the lake first, or of the service alone.
+
+A proposal is checked against what the last sync stored, and asks the service for what that does not
+hold. An execution asks the service. Both give the same typed records, so a fact is worked out in
+one way; within a batch of executions an answer serves for a few seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from treasury.api import Client
+from treasury.api.models import (
+    Account,
+    Balance,
+    Company,
+    CompanyBankAccount,
+    CompanyWallet,
+    CryptoCurrency,
+    FiatCurrency,
+    Holding,
+    Party,
+    RampRequest,
+    Wallet,
+)
+from treasury.errors import Forbidden, InputError, NotFound, NotOffered
+from treasury.lake import Snapshot
+from treasury.money import total
+
+__all__ = ["Live", "Records", "Source", "Stored"]
+
+T = TypeVar("T")
+FRESH_SECONDS: Final = 5.0
+"""For how long an answer of the service serves within a batch."""
+
+
+class Source(Protocol):
+    """Gives a record by what it is and its id; None where it does not hold it."""
+
+    def read(self, what: str, record_id: str) -> Any:
+        """The record, or for a list (`wallets`, `holders`, …) the records."""
+
+
+class Records:
+    """What is asked, of one source after the other until one holds it."""
+
+    def __init__(self, *sources: Source) -> None:
+        self._sources = sources
+
+    def account(self, account_id: str, field: str) -> Account:
+        """An account of the finance service; InputError names `field` where there is none."""
+        found: Account = self._known("account", account_id, field)
+        return found
+
+    def account_named(self, external_id: str, field: str) -> Account:
+        """The account with our own id."""
+        found: Account = self._known("account_named", external_id, field)
+        return found
+
+    def holders(self, account_id: str) -> Sequence[Party]:
+        """The parties that hold an account."""
+        found: Sequence[Party] = self._ask("holders", account_id) or ()
+        return found
+
+    def wallets(self, account_id: str) -> Sequence[Wallet]:
+        """The wallets of an account with what they hold."""
+        found: Sequence[Wallet] = self._ask("wallets", account_id) or ()
+        return found
+
+    def holdings(self, account_id: str) -> list[tuple[str | None, Holding]]:
+        """What an account holds, each with the chain of its wallet."""
+        return [
+            (wallet.chain, balance.holding())
+            for wallet in self.wallets(account_id)
+            for balance in wallet.balances
+        ]
+
+    def ramp_request(self, request_id: str, field: str) -> RampRequest:
+        """A ramp request with its details."""
+        found: RampRequest = self._known("ramp_request", request_id, field)
+        return found
+
+    def company(self) -> Company | None:
+        """The company of the credential."""
+        found: Company | None = self._ask("company", "")
+        return found
+
+    def company_wallet(self, wallet_id: str, field: str) -> CompanyWallet:
+        """A wallet that the company registered."""
+        found: CompanyWallet = self._known("company_wallet", wallet_id, field)
+        return found
+
+    def company_bank_account(self, account_id: str, field: str) -> CompanyBankAccount:
+        """A bank account that the company registered."""
+        found: CompanyBankAccount = self._known("company_bank_account", account_id, field)
+        return found
+
+    def company_wallets(self) -> Sequence[CompanyWallet]:
+        """Every wallet that the company registered."""
+        found: Sequence[CompanyWallet] = self._ask("company_wallets", "") or ()
+        return found
+
+    def company_bank_accounts(self) -> Sequence[CompanyBankAccount]:
+        """Every bank account that the company registered."""
+        found: Sequence[CompanyBankAccount] = self._ask("company_bank_accounts", "") or ()
+        return found
+
+    def fiat_currency(self, code: str, field: str) -> FiatCurrency:
+        """A fiat currency of the ramp service by its code."""
+        every: Sequence[FiatCurrency] = self._ask("fiat_currencies", "") or ()
+        found = [one for one in every if code in {one.currency, one.id}]
+        return _only(found, [one.currency for one in every], code, field)
+
+    def crypto_currency(self, code: str, chain: str | None, field: str) -> CryptoCurrency:
+        """A cryptocurrency of the ramp service by its code, on a chain where it is on several."""
+        every: Sequence[CryptoCurrency] = self._ask("crypto_currencies", "") or ()
+        found = [
+            one for one in every if code in {one.currency, one.id} and chain in {one.chain, None}
+        ]
+        names = [f"{one.currency} on {one.chain}" for one in every]
+        return _only(found, names, f"{code} on {chain}" if chain else code, field)
+
+    def _known(self, what: str, record_id: str, field: str) -> Any:
+        found = self._ask(what, record_id)
+        if found is None:
+            raise InputError(
+                f"{field}: there is no {what.replace('_', ' ')} {record_id}",
+                do="check the id, and that the credential belongs to the same company",
+            )
+        return found
+
+    def _ask(self, what: str, record_id: str) -> Any:
+        for source in self._sources:
+            found = source.read(what, record_id)
+            if found is not None:
+                return found
+        return None
+
+
+def _only(found: Sequence[T], known: Sequence[str | None], wanted: str, field: str) -> T:
+    if len(found) == 1:
+        return found[0]
+    said = "is on several networks" if found else "is not offered by the ramp service"
+    raise InputError(
+        f"{field}: {wanted} {said}", do=f"use one of: {', '.join(sorted(filter(None, known)))}"
+    )
+
+
+class Stored:
+    """The last commit of the lake; it says nothing of what it has not seen whole."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def read(self, what: str, record_id: str) -> Any:
+        """The record as it was last synced."""
+        if self._snapshot.commit is None:
+            return None
+        model, table, column, several = _STORED[what]
+        query = f"SELECT raw FROM {table} WHERE vanished_at IS NULL"  # noqa: S608 - names of our own
+        params = {}
+        if column:
+            query += f" AND {column} = $wanted"
+            params["wanted"] = record_id
+        rows = self._snapshot.sql(query, params or None).column("raw").to_pylist()
+        records = [msgspec.json.decode(raw, type=model) for raw in rows]
+        if what == "holders":
+            return [role.party for role in records if role.party is not None] or None
+        if what == "wallets":  # what they hold is observed anew by every sync
+            return self._with_balances(records)
+        if several:
+            return records or None
+        whole = records[:1] if what != "ramp_request" else [r for r in records if r.version]
+        return whole[0] if whole else None
+
+    def _with_balances(self, wallets: list[Wallet]) -> list[Wallet] | None:
+        query = (
+            "SELECT wallet_id, raw FROM wallet_balances WHERE wallet_id = ANY($ids)"
+            " QUALIFY row_number() OVER ("
+            "PARTITION BY wallet_id, asset, contract_address ORDER BY observed_at DESC) = 1"
+        )
+        ids = [wallet.id for wallet in wallets]
+        if not wallets or None in ids:
+            return None
+        rows = self._snapshot.sql(query, {"ids": ids}).to_pylist()
+        return [
+            msgspec.structs.replace(
+                wallet,
+                balances=tuple(
+                    msgspec.json.decode(row["raw"], type=Balance)
+                    for row in rows
+                    if row["wallet_id"] == wallet.id
+                ),
+            )
+            for wallet in wallets
+        ]
+
+
+class _RoleHeld(msgspec.Struct, frozen=True):
+    party: Party | None = None
+
+
+_STORED: Final[dict[str, tuple[Any, str, str, bool]]] = {
+    # what is asked: its model, its table, the column that names it, whether there are several
+    "account": (Account, "accounts", "id", False),
+    "account_named": (Account, "accounts", "external_id", False),
+    "holders": (_RoleHeld, "party_roles", "account_id", True),
+    "wallets": (Wallet, "wallets", "account_id", True),
+    "ramp_request": (RampRequest, "ramp_requests", "id", False),
+    "company": (Company, "company", "", False),
+    "company_wallet": (CompanyWallet, "company_wallets", "id", False),
+    "company_wallets": (CompanyWallet, "company_wallets", "", True),
+    "company_bank_account": (CompanyBankAccount, "company_bank_accounts", "id", False),
+    "company_bank_accounts": (CompanyBankAccount, "company_bank_accounts", "", True),
+    "fiat_currencies": (FiatCurrency, "fiat_currencies", "", True),
+    "crypto_currencies": (CryptoCurrency, "crypto_currencies", "", True),
+}
+
+
+class Live:
+    """The service as it is now; an answer serves for `seconds`, for those that come in a batch."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Client],
+        *,
+        seconds: float = FRESH_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connect = connect
+        self._seconds = seconds
+        self._clock = clock
+        self._known: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    def read(self, what: str, record_id: str) -> Any:
+        """The record as the service tells it; None where it has none or does not say."""
+        asked = (what, record_id)
+        now = self._clock()
+        held = self._known.get(asked)
+        if held is not None and what not in _ALWAYS_ASKED and now - held[0] < self._seconds:
+            return held[1]
+        try:
+            found = _LIVE[what](self._connect(), record_id)
+        except NotFound:
+            return None
+        except (Forbidden, NotOffered):
+            if what in _MAY_BE_CLOSED:
+                return None
+            raise
+        self._known[asked] = (now, found)
+        return found
+
+    def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
+        """Count an amount that was just sent against the balance that was read before it."""
+        asked = ("wallets", account_id)
+        if asked in self._known:
+            at, wallets = self._known[asked]
+            has = next((w for w in wallets if any(_holds(b, asset) for b in w.balances)), None)
+            if has is None:
+                return
+            left = [_drawn(has, asset, amount) if one is has else one for one in wallets]
+            self._known[asked] = (at, left)
+
+
+def _drawn(wallet: Wallet, asset: str, amount: Decimal) -> Wallet:
+    held = [balance.holding() for balance in wallet.balances]
+    return msgspec.structs.replace(
+        wallet,
+        balances=tuple(
+            Balance(
+                asset=one.asset,
+                contract_address=one.contract_address,
+                total=one.total,
+                available=_less(one, amount) if one.asset == asset else one.available,
+                reserved=one.reserved,
+            )
+            for one in held
+        ),
+    )
+
+
+def _less(held: Holding, amount: Decimal) -> Decimal | None:
+    left = held.available if held.available is not None else held.total
+    return None if left is None else total((left, amount.copy_negate()))
+
+
+def _holds(balance: Balance, asset: str) -> bool:
+    return asset in {balance.asset, balance.token}
+
+
+_ALWAYS_ASKED: Final = frozenset({"ramp_request"})
+"""Whose version is sent along: asked for every time."""
+_MAY_BE_CLOSED: Final = frozenset({"holders", "wallets", "company"})
+"""What some credentials and generations of the service do not give: the service then decides."""
+
+_LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
+    "account": lambda c, i: c.finance.accounts.get(i).value,
+    "account_named": lambda c, i: next(
+        (r.value for r in c.finance.accounts.iterate(external_id=i) if r.value.external_id == i),
+        None,
+    ),
+    "holders": lambda c, i: [
+        role.value.party for role in c.finance.party_roles.all(i) if role.value.party is not None
+    ],
+    "wallets": lambda c, i: [wallet.value for wallet in c.finance.wallets.iterate(i)],
+    "ramp_request": lambda c, i: c.ramp.requests.get(i).value,
+    "company": lambda c, _: c.ramp.company.get().value,
+    "company_wallet": lambda c, i: c.ramp.wallets.get(i).value,
+    "company_wallets": lambda c, _: [r.value for r in c.ramp.wallets.iterate()],
+    "company_bank_account": lambda c, i: c.ramp.bank_accounts.get(i).value,
+    "company_bank_accounts": lambda c, _: [r.value for r in c.ramp.bank_accounts.iterate()],
+    "fiat_currencies": lambda c, _: [r.value for r in c.ramp.fiat_currencies.known()],
+    "crypto_currencies": lambda c, _: [r.value for r in c.ramp.crypto_currencies.known()],
+}

@@ -1,0 +1,225 @@
+"""Settles what a crash, a timeout or a dropped connection left open, by what its operation allows.
+
+Keyed: the identical request again, as long as the provider remembers the key; after that its record
+is looked up by the key. Versioned: the effect is read back; where it does not show and the version
+is still the one that was sent, the same again is safe, for only one of the two can take effect.
+Neither: never again. After a settling time one record that can only be ours settles it; otherwise
+the outcome is unknown and a person says what became of it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from treasury.actions.context import Context
+from treasury.actions.kind import Kind
+from treasury.actions.kinds import kind_of
+from treasury.actions.policy import same_person
+from treasury.actions.sending import Sender, post, sent_of
+from treasury.actions.states import UNSETTLED, Action
+from treasury.api import Client, Record
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    KeySpent,
+    NotFound,
+    ServiceError,
+    VersionConflict,
+)
+from treasury.journal import Draft
+
+__all__ = ["Recovery"]
+
+
+class Recovery:
+    """Settles actions one by one; what stays open says why in its entry."""
+
+    def __init__(self, context: Context, sender: Sender) -> None:
+        self._context = context
+        self._book = context.book
+        self._sender = sender
+
+    def unsettled(self) -> list[Action]:
+        """What may have been carried out and is not known to have been."""
+        self._book.refresh()
+        return [action for action in self._book.all() if action.state in UNSETTLED]
+
+    def recover(self, action_id: str) -> Action:
+        """Settle one action as far as that is possible now; ServiceError where nobody answers."""
+        self._book.refresh()
+        action = self._book.get(action_id)
+        if action.state not in UNSETTLED:
+            return action
+        kind = kind_of(action.kind)
+        client = self._context.connect(action.credential)
+        match kind.safety:
+            case "keyed":
+                return self._keyed(action, kind, client)
+            case "versioned":
+                return self._versioned(action, kind, client)
+            case _:
+                return self._neither(action, kind, client)
+
+    def settling_until(self, action: Action) -> datetime:
+        """Until when an effect may be on its way, or not listed yet."""
+        assert action.sending is not None
+        seconds = self._context.load_policy().recovery.settling_seconds
+        return action.sending.left_at + timedelta(seconds=seconds)
+
+    def _settles(self, action: Action) -> bool:
+        return self._context.wall() < self.settling_until(action)
+
+    def _keyed(self, action: Action, kind: Kind, client: Client) -> Action:
+        assert action.sending is not None
+        hours = self._context.load_policy().recovery.key_retention_hours
+        if self._context.wall() >= action.sending.first_left_at + timedelta(hours=hours):
+            return self._looked_up(action, kind, client, f"its key is older than {hours} hours")
+        action = self._leave_again(action)
+        assert action.sending is not None
+        try:
+            record = post(client, kind, action.sending, action.key)
+        except KeySpent as error:
+            return self._looked_up(action, kind, client, error.what)
+        except ServiceError as error:
+            return self._refused_again(action, error)
+        return self._sender.done(action, record, "sent again")
+
+    def _versioned(self, action: Action, kind: Kind, client: Client) -> Action:
+        record = client.ramp.requests.get(action.target)
+        if self._shows(kind, action, record):
+            return self._sender.done(action, record, "read back")
+        assert action.sending is not None
+        if record.value.version != action.sending.version:
+            return self._not_carried_out(action, record)
+        client.require_writes(kind.operation)
+        action = self._leave_again(action)
+        assert action.sending is not None
+        try:
+            record = post(client, kind, action.sending, action.key)
+        except VersionConflict:
+            record = client.ramp.requests.get(action.target)
+            if not self._shows(kind, action, record):
+                return self._not_carried_out(action, record)
+            return self._sender.done(action, record, "read back")
+        except ServiceError as error:
+            return self._refused_again(action, error)
+        return self._sender.done(action, record, "sent again")
+
+    def _neither(self, action: Action, kind: Kind, client: Client) -> Action:
+        if self._settles(action):
+            return action
+        return self._looked_up(action, kind, client, "it is not sent a second time")
+
+    def _shows(self, kind: Kind, action: Action, record: Record[Any]) -> bool:
+        return kind.shows is not None and kind.shows(record.value, sent_of(kind, action))
+
+    def _leave_again(self, action: Action) -> Action:
+        """Journal that the same bytes leave once more."""
+        actor = self._context.who()
+
+        def entries() -> list[Draft]:
+            now = self._book.get(action.id)
+            if now.state not in UNSETTLED or now.attempts != action.attempts:
+                raise ActionRefused(
+                    f"{action.id} is being settled by somebody else; nothing was sent",
+                    do="look at it again in a moment",
+                )
+            sent = now.sending
+            assert sent is not None
+            return [
+                self._sender.sending_draft(
+                    now, actor, ids=sent.ids, body=sent.body, version=sent.version, known=sent.known
+                )
+            ]
+
+        self._book.decide(entries)
+        return self._book.get(action.id)
+
+    def _refused_again(self, action: Action, error: ServiceError) -> Action:
+        """A refusal of the second sending speaks for the first only once that has arrived."""
+        asked = error.status is not None and not error.may_have_executed
+        assert action.sending is not None
+        first = action.sending.first_left_at
+        seconds = self._context.load_policy().recovery.settling_seconds
+        late = self._context.wall() >= first + timedelta(seconds=seconds)
+        if asked and late and error.status not in {401, 403, 404, 405, 429}:
+            self._sender.refused(action, error)
+        else:
+            self._sender.unknown(action, error.what, error)
+        return self._book.get(action.id)
+
+    def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
+        """Its version has passed without the effect: what was sent can never take effect now."""
+        assert action.sending is not None
+        why = (
+            f"not carried out: it was sent on version {action.sending.version}, the record is at"
+            f" {record.value.version} ({record.value.status}) without it"
+        )
+        return self._recovered(action, why, again=True)
+
+    def _looked_up(self, action: Action, kind: Kind, client: Client, why: str) -> Action:
+        record = None
+        try:
+            record = self._sender.look_up(action, kind, client)
+        except NotFound as error:
+            why = f"{why}; {error.what}"
+        if record is not None:
+            return self._sender.done(action, record, "adopted")
+        shown = "no record shows it" if kind.look_up is not None else "the service lists none"
+        what = f"OUTCOME UNKNOWN: {why}; {shown}"
+        if (action.state, action.why) != ("unknown", what):
+            self._sender.unknown(action, what, None)
+        return self._book.get(action.id)
+
+    def _recovered(self, action: Action, why: str, *, again: bool) -> Action:
+        body = {
+            "kind": action.kind,
+            "target": action.target,
+            "content_hash": action.content_hash,
+            "carried_out": False,
+            "why": why,
+            "again": again,
+        }
+        self._book.note([Draft("action.recovered", action.id, body, self._context.who())])
+        return self._book.get(action.id)
+
+    def settle(
+        self, action_id: str, *, carried_out: bool, reason: str, record: str | None
+    ) -> Action:
+        """A person says what became of it, who is not the one who made it."""
+        if not reason.strip():
+            raise InputError("reason: is missing", do="say how you know")
+        actor, policy = self._context.who(), self._context.load_policy()
+
+        def entries() -> list[Draft]:
+            action = self._book.get(action_id)
+            if action.state != "unknown":
+                raise ActionRefused(
+                    f"{action_id} is {action.state}, not unknown; nothing was settled",
+                    do=f"run `treasury actions recover {action_id}` first",
+                )
+            kind = kind_of(action.kind)
+            policy.check("approve", kind, None, actor, ())
+            alone = policy.people(kind, action.money) <= 1
+            if not alone and same_person(action.proposed_by.name, actor.name):
+                raise ActionRefused(
+                    f"{actor.name} made {action_id}: somebody else has to say what became of it",
+                    do="ask a colleague to settle it",
+                )
+            body: dict[str, Any] = {
+                "kind": action.kind,
+                "operation": action.operation,
+                "target": action.target,
+                "content_hash": action.content_hash,
+                "reason": reason,
+                "policy": policy.hash,
+                "carried_out": carried_out,
+            }
+            if carried_out:
+                body |= {"how": "said by a person", "record": record, "response": None}
+                return [Draft("action.done", action_id, body, actor)]
+            return [Draft("action.recovered", action_id, {**body, "why": reason}, actor)]
+
+        self._book.decide(entries)
+        return self._book.get(action_id)
