@@ -1,6 +1,6 @@
-"""The lake as it grows: a sum over many rows, and a year of hourly commits.
+"""The lake as it grows: a sum over many rows, a year of hourly commits, a look for damage.
 
-    python -m benchmarks.lake [ROWS] [COMMITS]
+    python -m benchmarks.lake [ROWS] [COMMITS] [CHECKED]
 
 The sum is run over the stored table and over one Parquet file that DuckDB wrote from the same rows,
 alternately, each in a connection of its own kind; the ratio is of the medians. The year is so many
@@ -9,6 +9,7 @@ commits of a few changes each: what a commit and an opening cost at its beginnin
 
 from __future__ import annotations
 
+import multiprocessing
 import shutil
 import statistics
 import sys
@@ -17,15 +18,18 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from treasury.extract import TABLES
-from treasury.lake import Lake, Table, lake_status
+from treasury.lake import Lake, Table, damages, lake_status, repair
+from treasury.lake.digests import FILE_NAME
 
 ROWS = 10_000_000
 COMMITS = 8_760
+CHECKED = 1_000_000
 BATCH = 1_000_000
 ROUNDS = 7
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -152,8 +156,51 @@ def shown(folder: Path, number: int, wall: list[float], spent: list[float]) -> N
     )
 
 
-def main(rows: int, commits: int) -> None:
-    for measure, count in ((summing, rows), (hourly, commits)):
+def health(folder: Path, rows: int) -> None:
+    """What looking for damage and repairing it take, each in a process of its own."""
+    lake = Lake(folder, TABLES)
+    for first in range(0, rows, BATCH):
+        with lake.writer("sync", START) as writer:
+            writer.upsert(table("ramp_requests"), requests(first, min(first + BATCH, rows)))
+    alone(look, folder, f"doctor, {rows:,} rows")
+    (folder / "lake" / FILE_NAME).rename(folder / "lake" / "aside")
+    alone(look, folder, "doctor where no hash of a file was noted")
+    (folder / "lake" / "aside").rename(folder / "lake" / FILE_NAME)
+    file = min(lake.snapshot().files("ramp_requests"), key=lambda path: Path(path).stat().st_size)
+    Path(file).unlink()
+    alone(mend, folder, "doctor --repair, one file lost")
+
+
+def look(folder: Path) -> str:
+    return f"{len(damages(Lake(folder, TABLES)))} damages"
+
+
+def mend(folder: Path) -> str:
+    return str(repair(Lake(folder, TABLES), START).tables[0])
+
+
+def alone(run: Callable[[Path], str], folder: Path, about: str) -> None:
+    """Run it in a new process; say how long it took and what memory it reached."""
+    context = multiprocessing.get_context("spawn")
+    answers = context.Queue()
+    process = context.Process(target=measured, args=(run, folder, answers))
+    process.start()
+    seconds, spent, memory, told = answers.get()
+    process.join()
+    print(f"{about}: {seconds:.1f} s, {spent:.1f} s of processor, {memory:,.0f} MB; {told}")
+
+
+def measured(run: Callable[[Path], str], folder: Path, answers: Any) -> None:
+    began = time.perf_counter()
+    told = run(folder)
+    seconds = time.perf_counter() - began
+    status = Path("/proc/self/status").read_text("ascii")
+    memory = int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    answers.put((seconds, time.process_time(), memory, told))
+
+
+def main(rows: int, commits: int, checked: int) -> None:
+    for measure, count in ((summing, rows), (hourly, commits), (health, checked)):
         folder = Path(tempfile.mkdtemp(prefix="treasury-lake-"))
         try:
             if count:
@@ -163,5 +210,5 @@ def main(rows: int, commits: int) -> None:
 
 
 if __name__ == "__main__":
-    given = [int(text) for text in sys.argv[1:3]]
-    main(*(given + [ROWS, COMMITS][len(given) :]))
+    given = [int(text) for text in sys.argv[1:4]]
+    main(*(given + [ROWS, COMMITS, CHECKED][len(given) :]))

@@ -7,7 +7,7 @@ there is one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
@@ -18,11 +18,17 @@ import pyarrow as pa
 
 from treasury.calendar import target_holidays
 from treasury.errors import SettingsError, TreasuryError
-from treasury.lake import Lake, damages, repair
+from treasury.identifiers import plain_account
+from treasury.lake import Lake, damages, repair, tables_of
+from treasury.lost import Gap, lost_looks, missing_statements, narrow_marks
 from treasury.settings import FILE_NAME, Settings
 from treasury.statements import coverage
+from treasury.text import clean
 
 __all__ = ["FINDINGS", "Examination", "Finding", "examine"]
+
+LISTED: Final = 10
+"""So many files are named; of more it is said how many."""
 
 OLD: Final = timedelta(days=1)
 """A workspace whose last sync is older is told to sync."""
@@ -139,6 +145,7 @@ def _stored(lake: Lake, now: datetime, mend: bool) -> tuple[list[Finding], bool]
         done = repair(lake, now)
         findings += [Finding("stored files", "repaired", str(table)) for table in done.tables]
         findings += [Finding("stored files", "repaired", sentence) for sentence in done.said]
+        narrow_marks(lake, now, {table.table: table.lost for table in done.tables})
     found = damages(lake)
     findings += [
         Finding(
@@ -158,16 +165,49 @@ def _stored(lake: Lake, now: datetime, mend: bool) -> tuple[list[Finding], bool]
 
 
 def _to_fetch(lake: Lake) -> Iterator[Finding]:
-    last = lake.last_commit()
-    for name in () if last is None else last.refetch:
+    """What a repair could not find again, and what brings it back."""
+    snapshot = lake.snapshot()
+    statements, files = missing_statements(snapshot)
+    if statements:
+        yield Finding(
+            "stored files",
+            "missing",
+            f"rows of {statements:,} bank statements, read from {_listed(files)}",
+            "add these files again: `treasury statements add FILE…`",
+        )
+    marks = () if snapshot.commit is None else snapshot.commit.refetch
+    for name in tables_of(mark for mark in marks if "/" not in mark):
+        of_banks = name.startswith("statement")
         yield Finding(
             "stored files",
             "missing",
             f"{name}: what a repair could not find again",
-            "add the bank files again: `treasury statements add FILE…`"
-            if name.startswith("statement")
+            f"add the bank files again; when that is done, `treasury doctor --accept-loss {name}`"
+            if of_banks
             else "run `treasury sync --full`",
         )
+    for table in lake.catalogue.values():
+        if not table.records:
+            yield from map(_lost, lost_looks(snapshot, table.name))
+
+
+def _listed(files: Sequence[str]) -> str:
+    shown = ", ".join(map(clean, files[:LISTED]))
+    more = len(files) - LISTED
+    return f"{shown} and {more:,} more" if more > 0 else shown or "files that nothing names"
+
+
+def _lost(gap: Gap) -> Finding:
+    """Nothing can be done: what was seen then cannot be looked at again."""
+    after = "the beginning" if gap.after is None else f"{gap.after:%F %T}Z"
+    before = "now" if gap.before is None else f"{gap.before:%F %T}Z"
+    looks = "what one sync saw" if gap.looks == 1 else f"what {gap.looks:,} syncs saw"
+    return Finding(
+        "stored files",
+        "missing",
+        f"{gap.table}: {looks} between {after} and {before} is lost for good; the next look that is"
+        " stored counts",
+    )
 
 
 def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
@@ -201,9 +241,9 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[Finding]:
         "SELECT iban, name FROM company_bank_accounts"
         " WHERE iban IS NOT NULL AND vanished_at IS NULL ORDER BY iban"
     )
-    ours = {_plain(account) for account in declared}
+    ours = {plain_account(account) for account in declared}
     for row in snapshot.sql(query).to_pylist():
-        if _plain(row["iban"]) not in ours:
+        if plain_account(row["iban"]) not in ours:
             yield Finding(
                 "statements",
                 "missing",
@@ -228,10 +268,6 @@ def _covered(account: str, source: str | None, to: date | None) -> Finding:
         do = "run `treasury statements add FILE…`"
         return Finding("statements", "missing", f"{account} ({source}) has no proved one", do)
     return Finding("statements", "ok", f"{account} ({source}) is covered to {to}")
-
-
-def _plain(account: str) -> str:
-    return "".join(account.split()).upper()
 
 
 def _wallets(lake: Lake) -> Iterator[Finding]:

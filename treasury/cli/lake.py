@@ -56,11 +56,17 @@ def durations(
 
 @click.command()
 @click.option("--repair", is_flag=True, help="Put together what is damaged from what is left.")
+@click.option(
+    "--accept-loss",
+    multiple=True,
+    metavar="TABLE",
+    help="Ask no more for what a repair could not find again of TABLE.",
+)
 @format_option
 @click.pass_context
-def doctor(context: click.Context, repair: bool, form: str) -> None:
+def doctor(context: click.Context, repair: bool, accept_loss: tuple[str, ...], form: str) -> None:
     """Say what is there, what is missing or damaged, and the next step of each."""
-    found = workspace_of(context).doctor(repair=repair)
+    found = workspace_of(context).doctor(repair=repair, accept_loss=accept_loss)
     if form == "table":
         click.echo(str(found))
     else:

@@ -19,6 +19,7 @@ from treasury.lake.declare import (
 )
 from treasury.lake.durations import DURATION, Events, durations
 from treasury.lake.lake import Lake
+from treasury.lake.marks import mark_of, marked, tables_of
 from treasury.lake.pins import Pin
 from treasury.lake.repair import Repair, repair
 from treasury.lake.snapshot import Snapshot
@@ -53,5 +54,8 @@ __all__ = [
     "damages",
     "durations",
     "lake_status",
+    "mark_of",
+    "marked",
     "repair",
+    "tables_of",
 ]

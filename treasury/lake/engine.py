@@ -72,6 +72,7 @@ def connect() -> duckdb.DuckDBPyConnection:
         }
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")  # ours are drawn by who asked
     return connection
 
 

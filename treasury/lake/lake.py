@@ -29,8 +29,9 @@ from treasury.lake.declare import Table
 from treasury.lake.digests import Digests
 from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
+from treasury.lake.marks import marked, tables_of
 from treasury.lake.pins import Pin, add_pin, all_pins, remove_pin
-from treasury.lake.publish import FILE_NAME, publish
+from treasury.lake.publish import FILE_NAME, committed, publish
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Writer
 
@@ -113,10 +114,23 @@ class Lake:
                 commit = Commit(number, instant, kind, writer.versions, note, left)
                 self.note(commit.versions, {} if last is None else last.versions)
                 self._add(commit)
-            self.digests.note(file.path for file in delta.load(self.folder / COMMITS).files)
             self.refresh(commit)
             if number % self._kept == 0:
                 self._sweep()
+
+    def accept_loss(self, tables: Iterable[str], now: datetime) -> tuple[str, ...]:
+        """Take away, in a commit, the marks of these tables: nothing will bring it back.
+
+        Returns the tables that were marked; where none was, nothing is committed.
+        """
+        wanted = {self.snapshot().declared(name).name for name in tables}
+        last = self.last_commit()
+        if last is None or not wanted & set(tables_of(last.refetch)):
+            return ()
+        with self.writer("loss accepted", now, note=", ".join(sorted(wanted))) as writer:
+            gone = {mark for mark in writer.refetch if marked(mark)[0] in wanted}
+            writer.refetch -= gone
+        return tuple(tables_of(gone))
 
     # What stays
 
@@ -226,8 +240,10 @@ class Lake:
         add_commit(self.folder, commit)
 
     def refresh(self, commit: Commit) -> None:
-        """Let `treasury.duckdb` show this commit."""
+        """What follows a commit: its own hash is noted, and `treasury.duckdb` shows it."""
         files = delta.load(self.folder / COMMITS).files
+        with committed():
+            self.digests.note(file.path for file in files)
         paths = ", ".join(engine.literal(file.path) for file in files)
         listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
         views = {**self._snapshot(commit).views(), COMMITS: listed}

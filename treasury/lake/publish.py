@@ -8,7 +8,8 @@ was open.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ import duckdb
 from treasury.errors import StorageError
 from treasury.lake import disk, engine
 
-__all__ = ["FILE_NAME", "publish"]
+__all__ = ["FILE_NAME", "committed", "publish"]
 
 FILE_NAME: Final = "treasury.duckdb"
 
@@ -29,18 +30,24 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
     """Write `treasury.duckdb` in `folder` anew, with these views; `about` is its comment."""
     path = folder / FILE_NAME
     draft = folder / f".{FILE_NAME}.{os.getpid()}"
+    with committed(), disk.writing(path):
+        for leftover in folder.glob(f".{FILE_NAME}.*"):
+            leftover.unlink()
+        _write(draft, views, about)
+        os.replace(draft, path)
+    return path
+
+
+@contextmanager
+def committed() -> Iterator[None]:
+    """Say of what fails after a commit that the commit stands."""
     try:
-        with disk.writing(path):
-            for leftover in folder.glob(f".{FILE_NAME}.*"):
-                leftover.unlink()
-            _write(draft, views, about)
-            os.replace(draft, path)
+        yield
     except (StorageError, duckdb.Error) as error:
         raise StorageError(
-            f"{path} could not be refreshed ({getattr(error, 'what', error)})",
+            f"{FILE_NAME} could not be refreshed ({getattr(error, 'what', error)})",
             do="what was to be stored is stored; free disk space, and the next commit refreshes it",
         ) from error
-    return path
 
 
 def _write(draft: Path, views: Mapping[str, str], about: str) -> None:

@@ -27,6 +27,7 @@ from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.declare import BOOL, VALID_FROM, VALID_TO, Table
 from treasury.lake.lake import REPAIRED, Lake
 from treasury.lake.lock import command_line, workspace_lock
+from treasury.lake.marks import marked
 from treasury.lake.pins import read_pins
 from treasury.lake.verify import Damage, damages, shaped, whole_rows
 
@@ -103,7 +104,11 @@ def _rebuilt(
     versions = dict(last.versions)
     for one in rebuilt:
         versions |= one.versions
-    refetch = {*last.refetch, *(one.table for one in done if one.lost != 0)}
+    # An observation cannot be made again, so there is nothing to ask for.
+    records = {table.name for table in lake.catalogue.values() if table.records}
+    refetch = {*last.refetch, *(one.table for one in done if one.lost != 0)} & {
+        mark for mark in (*last.refetch, *records) if marked(mark)[0] in records
+    }
     if COMMITS in broken:
         refetch |= {t.name for t in lake.catalogue.values() if t.records}
     instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
@@ -126,7 +131,6 @@ def _commit(lake: Lake, commit: Commit, surviving: pa.Table | None, stamp: str) 
         delta.append(folder, pa.concat_tables([surviving, last]))
     else:
         add_commit(lake.folder, commit)
-    lake.digests.note(file.path for file in delta.load(folder).files)
     lake.refresh(commit)
 
 
@@ -201,21 +205,13 @@ class _Rebuilding:
 
     def run(self) -> Repaired:
         table = self._table
-        with engine.connect() as connection:
-            found = [self._readable(name) for name in self._names]
-            connection.register("found", pa.concat_tables(found))
-            connection.register("commits", self._commits)
-            current = engine.rows(connection, self._query("valid_to IS NULL"))
-            current = current.select(table.schema.names).cast(table.schema)
-            self._write(table.name, current, table.settles)
-            earlier = 0
-            if table.records:
-                past = engine.rows(connection, self._query("valid_to IS NOT NULL"))
-                past = past.select(table.history_schema.names).cast(table.history_schema)
-                if past.num_rows or table.history in self._last.versions:
-                    self._write(table.history, past, partitioned=False)
-                earlier = past.num_rows
-        rows = int(current.num_rows)
+        found = pa.concat_tables([self._readable(name) for name in self._names])
+        current, past = self._versions_of(found) if table.records else (self._seen(found), None)
+        del found
+        self._write(table.name, current.select(table.schema.names), table.settles)
+        if past is not None and (past.num_rows or table.history in self._last.versions):
+            self._write(table.history, past, partitioned=False)
+        rows, earlier = int(current.num_rows), 0 if past is None else int(past.num_rows)
         expected = self._expected
         lost = None if expected is None else max(expected - rows - earlier, 0)
         return Repaired(table.name, rows, earlier, lost)
@@ -254,31 +250,64 @@ class _Rebuilding:
                 parts.append(shaped(marked, wanted))
         return pa.concat_tables(parts)
 
-    def _query(self, which: str) -> str:
-        """The latest version of each record, or all before it."""
-        known = f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
+    @property
+    def _known(self) -> str:
+        """SQL for whether a row is of a commit that was made."""
         if self._last.kind == "adopted" or not self._named:
-            known = "true"  # which commits there were is not known
-        if not self._table.records:
-            return f"""
-WITH told AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {known})
-SELECT * FROM found WHERE committed
-UNION ALL BY NAME
-SELECT *, false AS committed FROM told
-WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE committed)"""
+            return "true"  # which commits there were is not known
+        return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
+
+    def _versions_of(self, found: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """The latest version of each record, and all before it with when they ended.
+
+        Only what orders the versions passes through SQL: the rows themselves are large.
+        """
         key = ", ".join(map(engine.quoted, self._table.key))
-        return f"""
+        slim = found.select([*self._table.key, VALID_FROM.name, VALID_TO.name, "committed"])
+        slim = slim.append_column("place", pa.array(range(found.num_rows), pa.int64()))
+        ordered = self._sql(
+            slim,
+            f"""
 WITH told AS (
-    SELECT * FROM found WHERE {known}
+    SELECT * FROM found WHERE {self._known}
     QUALIFY row_number() OVER (
         PARTITION BY {key}, {VALID_FROM.name} ORDER BY committed DESC, {VALID_TO.name} NULLS LAST
     ) = 1
 ), versions AS (
-    SELECT * REPLACE (lead({VALID_FROM.name}) OVER (
+    SELECT place, lead({VALID_FROM.name}) OVER (
         PARTITION BY {key} ORDER BY {VALID_FROM.name}
-    ) AS {VALID_TO.name}) FROM told
+    ) AS ended FROM told
 )
-FROM versions WHERE {which}"""
+SELECT v.place IS NOT NULL AND ended IS NULL AS is_current,
+    v.place IS NOT NULL AND ended IS NOT NULL AS is_past, ended
+FROM found LEFT JOIN versions v USING (place) ORDER BY found.place""",
+        )
+        current = found.filter(ordered["is_current"]).select(self._table.schema.names)
+        past = found.filter(ordered["is_past"]).select(self._table.history_schema.names)
+        ended = ordered["ended"].filter(ordered["is_past"]).cast(VALID_TO.type)
+        return current, past.set_column(past.num_columns - 1, VALID_TO, ended)
+
+    def _seen(self, found: pa.Table) -> pa.Table:
+        """The observations of the last commit, and those of other files that no row of it holds."""
+        return (
+            self._sql(
+                found,
+                f"""
+WITH told AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._known})
+SELECT * FROM found WHERE committed
+UNION ALL BY NAME
+SELECT *, false AS committed FROM told
+WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE committed)""",
+            )
+            .select(self._table.schema.names)
+            .cast(self._table.schema)
+        )
+
+    def _sql(self, found: pa.Table, query: str) -> pa.Table:
+        with engine.connect() as connection:
+            connection.register("found", found)
+            connection.register("commits", self._commits)
+            return engine.rows(connection, query)
 
     def _write(self, name: str, rows: pa.Table, partitioned: bool) -> None:
         folder = self._lake.folder / name

@@ -13,6 +13,7 @@ from treasury.lake.commits import Commit
 from treasury.lake.declare import INTEGER, TEXT
 from treasury.lake.lake import Lake
 from treasury.lake.leases import leased
+from treasury.lake.marks import tables_of
 
 __all__ = ["STATUS", "LakeStatus", "lake_status"]
 
@@ -49,7 +50,7 @@ class LakeStatus(msgspec.Struct, frozen=True):
             f"kept     pinned {self._pins}; read now by {self.readers}",
         ]
         if self.refetch:
-            lines.append(f"missing  {', '.join(self.refetch)}: run `treasury doctor`")
+            lines.append(f"missing  {', '.join(tables_of(self.refetch))}: run `treasury doctor`")
         return "\n".join(lines)
 
 

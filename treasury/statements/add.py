@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import StatementError
-from treasury.lake import BOOL, INSTANT, TEXT, Lake, Writer
+from treasury.lake import BOOL, INSTANT, TEXT, Lake, Writer, mark_of
 from treasury.statements.csv_file import GUESSED
 from treasury.statements.movements import Facts, Movements, Version, facts_of
 from treasury.statements.profiles import FOLDER, load_profiles
 from treasury.statements.read import Reading, read_statements
 from treasury.statements.rows import Problem
-from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS, TABLES
 from treasury.statements.values import account_number
 
 __all__ = ["AddReport", "AddedStatement", "add_statements"]
@@ -103,6 +103,8 @@ def add_statements(
         known = _known_statements(writer)
         states = _upsert_statements(writer, reading.statements, known)
         new, changed = _upsert_entries(writer, reading, known, states)
+        # What a repair could not find again of these statements has now been read again.
+        writer.refetch -= {mark_of(t.name, one) for t in TABLES for one in states}
     sources = {account_number(number): source for number, source in declared.items()}
     listed = tuple(_added(row, states, sources) for row in _head(reading.statements).to_pylist())
     return AddReport(

@@ -1,0 +1,107 @@
+"""What a repair could not find again: which bank files bring it back, and what nothing brings back.
+
+A repair marks a table whose rows it could not all find. For bank statements the marks are then
+narrowed to the statements that lack something, and adding a file takes its own away. Observations
+cannot be made again: which looks are lost follows from the commits alone.
+"""
+
+# ruff: noqa: S608 - every name in these queries is declared snake_case
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from treasury.lake import Lake, Snapshot, mark_of, marked
+from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
+
+__all__ = ["Gap", "lost_looks", "missing_statements", "narrow_marks"]
+
+_HEADS: Final = STATEMENTS.name
+_ROWS: Final = STATEMENT_ENTRIES.name
+
+_SHORT: Final = f"""
+SELECT statement_id FROM {_HEADS}
+LEFT JOIN (SELECT statement_id, count(*) AS stored FROM {_ROWS} GROUP BY ALL) USING (statement_id)
+WHERE coalesce(stored, 0) < entry_count
+"""
+"""Statements with fewer movements than were read; of two that hold the same ones, one is too."""
+
+_HEADLESS: Final = (
+    f"SELECT DISTINCT statement_id FROM {_ROWS} ANTI JOIN {_HEADS} USING (statement_id)"
+)
+
+_FILES: Final = f"""
+SELECT DISTINCT file_name FROM (FROM {_HEADS} SELECT statement_id, file_name
+    UNION ALL FROM {_ROWS} SELECT statement_id, file_name)
+WHERE statement_id IN (SELECT unnest($ids)) AND file_name IS NOT NULL ORDER BY ALL
+"""
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """So many looks at something that moves, of which nothing is left.
+
+    They were made after the last look before them that is there, and before the next.
+    """
+
+    table: str
+    looks: int
+    after: datetime | None
+    before: datetime | None
+
+
+def narrow_marks(lake: Lake, now: datetime, lost: Mapping[str, int | None]) -> None:
+    """Say of which statements rows are missing, in a commit, where a repair marked them all.
+
+    `lost` is how many rows of each table the repair could not find; None where that is not known.
+    The mark of all statements stays while more are lost than anything stored still names.
+    """
+    last = lake.last_commit()
+    if last is None or not {_HEADS, _ROWS} & set(last.refetch):
+        return
+    snapshot = lake.snapshot()
+    short, headless = (_ids(snapshot, query) for query in (_SHORT, _HEADLESS))
+    with lake.writer("repair", now, note="which statements lack something") as writer:
+        writer.refetch -= {_ROWS}
+        writer.refetch |= {mark_of(_ROWS, one) for one in short}
+        writer.refetch |= {mark_of(_HEADS, one) for one in headless}
+        counted = lost.get(_HEADS, 0 if _HEADS not in last.refetch else None)
+        if counted is not None and counted <= len(headless):
+            writer.refetch -= {_HEADS}
+
+
+def missing_statements(snapshot: Snapshot) -> tuple[int, list[str]]:
+    """How many statements are marked as lacking something, and the files they were read from."""
+    marks = () if snapshot.commit is None else snapshot.commit.refetch
+    ids = sorted({key for table, key in map(marked, marks) if key and table in {_HEADS, _ROWS}})
+    if not ids:
+        return 0, []
+    return len(ids), snapshot.sql(_FILES, {"ids": ids})["file_name"].to_pylist()
+
+
+def lost_looks(snapshot: Snapshot, table: str) -> Iterator[Gap]:
+    """The looks at a table of observations that some commit made and of which no row is left."""
+    seen = f"SELECT DISTINCT valid_from FROM {table}"
+    there = set(snapshot.sql(seen)["valid_from"].to_pylist())
+    query = 'SELECT "at", kind, versions FROM commits ORDER BY number'
+    before: int | None = None
+    after: datetime | None = None
+    looks = 0
+    for row in snapshot.sql(query).to_pylist():
+        version = msgspec.json.decode(row["versions"], type=dict[str, int]).get(table)
+        if row["at"] in there:
+            if looks:
+                yield Gap(table, looks, after, row["at"])
+            after, looks = row["at"], 0
+        elif row["kind"] == "sync" and version is not None and version != before:
+            looks += 1
+        before = version
+    if looks:
+        yield Gap(table, looks, after, None)
+
+
+def _ids(snapshot: Snapshot, query: str) -> list[str]:
+    return snapshot.sql(query)["statement_id"].to_pylist()
