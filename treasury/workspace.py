@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from treasury.reconcile.compare import Comparison
     from treasury.reconcile.deciding import Deciding
     from treasury.reconcile.marking import Marking
+    from treasury.reconcile.trace import Trace
     from treasury.report import ClosePack, Fees, Tied
     from treasury.statements import AddReport
 
@@ -69,7 +70,7 @@ def open_workspace(folder: str | Path | None = None) -> Workspace:
 class Workspace:
     """A treasury desk on disk.
 
-    Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `fees`, `close`, `sql`,
+    Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `close`, `sql`,
     `status`, `at`, `compare`, `matches`, `funding`, `rules`, `periods`, `panels`. Months are
     written "2026-10", instants "2026-11-01T09:00Z".
     """
@@ -228,14 +229,25 @@ class Workspace:
         from treasury.reconcile import reconcile_month
 
         question = self._question(self._last_month() if month is None else month)
-        return reconcile_month(self.snapshot(), question, self._decisions())
+        return reconcile_month(self.snapshot(), question, self._decisions(), self._marks())
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""
         from treasury.reconcile import Rows, awaiting_funds
 
-        month = Month.of(self.now().astimezone(self.settings.zone).date())
-        return Rows(awaiting_funds(self.snapshot(), self._question(month), self._decisions()))
+        question = self._question(self._this_month())
+        return Rows(awaiting_funds(self.snapshot(), question, self._decisions(), self._marks()))
+
+    def trace(self, what: str) -> Trace:
+        """Follow one payment from end to end, with the evidence of each hop or what is missing.
+
+        `what` is a reference, an IBAN, an amount, a transaction hash, or an id or its beginning;
+        where it stands for several payments, the answer lists them. Raises NothingStored.
+        """
+        from treasury.reconcile.tracing import trace
+
+        question = self._question(self._this_month())
+        return trace(self.snapshot(), question, what, self._decisions(), self._marks())
 
     def fees(
         self,
@@ -404,6 +416,11 @@ class Workspace:
 
         return decisions(self.journal, until=self._as_of)
 
+    def _marks(self) -> pa.Table:
+        from treasury.journal.decisions import request_marks
+
+        return request_marks(self.journal, until=self._as_of)
+
     def _desk(self) -> Desk:
         from treasury.people import Desk
 
@@ -426,6 +443,9 @@ class Workspace:
         if isinstance(months, Month):
             return Months(months, months)
         return Months.parse("..".join(map(str, months)))
+
+    def _this_month(self) -> Month:
+        return Month.of(self.now().astimezone(self.settings.zone).date())
 
     def _last_month(self) -> Month:
         return Month.of(self.now().astimezone(self.settings.zone).date()).previous

@@ -22,6 +22,7 @@ __all__ = [
     "reconcile",
     "sql",
     "status",
+    "trace",
 ]
 
 month_option = click.option(
@@ -252,3 +253,25 @@ def sql(context: click.Context, query: str, as_of: str | None, form: str) -> Non
     """Run QUERY, one SELECT, over the tables of the lake."""
     rows: Any = workspace_of(context, as_of).sql(query)
     print_rows(rows.arrow, form, empty="no rows")
+
+
+@click.command()
+@click.argument("what")
+@as_of_option
+@click.option("--provider", is_flag=True, help="Print a message to send to the provider instead.")
+@format_option
+@click.pass_context
+def trace(context: click.Context, what: str, as_of: str | None, provider: bool, form: str) -> None:
+    """Follow one payment from end to end: each hop with its evidence, or what is missing.
+
+    WHAT is a reference, an IBAN, an amount, a transaction hash, or an id or its beginning.
+    """
+    found = workspace_of(context, as_of).trace(what)
+    if provider and not found.hops:
+        raise InputError(f"{found.asked!r} stands for several payments", do="name one by its id")
+    if provider:
+        click.echo(found.provider_text(), nl=False)
+    elif form == "table":
+        click.echo(str(found))
+    else:
+        print_rows(found.to_arrow(), form)

@@ -53,8 +53,8 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """What became of euros between two observations of a balance.
 
     `converted` and the balances are in `asset`, `fiat` in `currency`; `credits` counts the bank
-    lines that may be in it, of which `edge_credits` may as well lie beyond its end. The implied
-    rate is fiat per coin, from the fewest credits to the most.
+    lines that may be in it, of which `edge_credits` may as well lie beyond its ends; `fiat` is the
+    sum of them all. The implied rate is fiat per coin, from the fewest credits to the most.
     """
 
     state: str
@@ -80,6 +80,9 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     next_step: str
     entry_ids: list[str]
+    """The bank lines that are surely in it, as far as it is proved."""
+    edge_ids: list[str]
+    """Those that may be in it as well."""
 
 
 CONVERSIONS: Final = pa.schema(
@@ -107,6 +110,7 @@ CONVERSIONS: Final = pa.schema(
         ("reason", TEXT),
         ("next_step", TEXT),
         ("entry_ids", TEXTS),
+        ("edge_ids", TEXTS),
     ]
 )
 
@@ -242,6 +246,8 @@ class _Walk:
         self._zone = zone
         self._edge: list[Pending] = []
         self._waiting = queue
+        self._alike: set[str] = set()
+        """Credits that one movement fitted as well as another."""
 
     def unreported(self, intervals: Sequence[Row]) -> list[Conversion]:
         """Without a report of the provider's account: what moved, and that nothing proves it."""
@@ -342,25 +348,30 @@ class _Walk:
     ) -> Conversion:
         coins = known["converted"]
         inside = pool[fit.first : fit.last_to]
-        alike = [c for c in pool[fit.first :] if window[0] <= c.amount <= window[1]]
-        is_one = len(inside) == 1 and len(alike) == 1
+        sure = pool[fit.first_to : fit.last]
         said = [note] if note else []
-        if len(inside) == 1 and not is_one:
-            said.append(f"one of {len(alike)} credits of about this amount; which cannot be told")
-        edge = len(inside) - (fit.last - fit.first_to)
-        if edge:
-            said.append(f"{_credits(edge)} may lie beyond either end")
+        if len(inside) == 1:
+            alike = [c for c in pool[fit.first :] if window[0] <= c.amount <= window[1]]
+            if len(alike) > 1:
+                self._alike.update(c.entry_id for c in alike)
+            if inside[0].entry_id in self._alike:
+                said.append("another credit of about this amount may be meant; the sum is proved")
+                sure = []
+        edge = [c for c in inside if c not in sure]
+        if edge and len(inside) > 1:
+            said.append(f"{_credits(len(edge))} may lie beyond either end")
         self._settle(pool, fit.last, fit.last_to)
         return self._row(
-            "proved" if is_one else "proved_as_group",
+            "proved" if len(inside) == len(sure) == 1 else "proved_as_group",
             "; ".join(said),
             "",
             credits=len(inside),
-            edge_credits=edge,
+            edge_credits=len(edge),
             fiat=fit.most,
             implied_rate=implied_rate(fit.least, coins),
             implied_rate_to=implied_rate(fit.most, coins),
-            entry_ids=[c.entry_id for c in (alike if len(inside) == 1 else inside)],
+            entry_ids=[c.entry_id for c in sure],
+            edge_ids=[c.entry_id for c in edge],
             **known,
         )
 
@@ -463,7 +474,7 @@ class _Walk:
 
     def _row(self, state: str, reason: str, next_step: str, **known: Any) -> Conversion:
         values: dict[str, Any] = dict.fromkeys(CONVERSIONS.names)
-        values |= {"credits": 0, "edge_credits": 0, "entry_ids": []}
+        values |= {"credits": 0, "edge_credits": 0, "entry_ids": [], "edge_ids": []}
         values |= {
             "state": state,
             "reason": reason,

@@ -20,7 +20,7 @@ from treasury.money import format_amount
 from treasury.reconcile.clocks import days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
-__all__ = ["FUNDING", "FundingRow", "funding_rows", "short_account"]
+__all__ = ["FUNDING", "FundingRow", "funding_rows", "marks_of", "short_account"]
 
 
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +87,11 @@ def funding_rows(
     )
 
 
+def marks_of(marks: pa.Table | None) -> dict[str, dict[str, Any]]:
+    """People's remarks by request, from the table of the journal."""
+    return {row["request_id"]: row for row in marks.to_pylist()} if marks is not None else {}
+
+
 def short_account(account: str | None) -> str:
     """`…8901`: enough of an account to recognise it by."""
     return f"…{account[-4:]}" if account else ""
@@ -109,7 +114,7 @@ def _row(
         if on_ramp
         else (request["deposit_wallet_chain"], request["deposit_wallet_address"])
     )
-    step = _next_step(request | {"state": state}, due, silent_since, rules, today)
+    step = _next_step({**request, "state": state}, due, silent_since, rules, today)
     return FundingRow(
         state=state,
         due=due,

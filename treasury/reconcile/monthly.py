@@ -23,7 +23,7 @@ from treasury.identifiers import plain_account
 from treasury.lake import INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
-from treasury.reconcile.funding import FUNDING, funding_rows
+from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
 from treasury.reconcile.inputs import Field, exact_pandas, read_table
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.reconcile.matching import (
@@ -78,7 +78,7 @@ STEPS: tuple[Step, ...] = (
             "request_lines",
             "held_requests",
             "missing_lines",
-            "refunds",
+            "money_back",
             "misdirected_lines",
             "changed_requests",
             "hash_uses",
@@ -293,8 +293,7 @@ def _funding_table(
     connection: duckdb.DuckDBPyConnection, question: Question, marks: pa.Table | None
 ) -> pa.Table:
     requests = connection.table("funding").to_arrow_table().to_pylist()
-    known = {row["request_id"]: row for row in marks.to_pylist()} if marks is not None else {}
-    rows = funding_rows(requests, question.rules, question.today, known)
+    rows = funding_rows(requests, question.rules, question.today, marks_of(marks))
     return pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
 
 

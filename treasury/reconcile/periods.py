@@ -227,7 +227,7 @@ def verify_period(journal: Journal, lake: Lake, period: Period) -> Reconciliatio
 
 def reconcile(basis: Basis) -> Reconciliation:
     """The answer that these give."""
-    return reconcile_month(basis.snapshot, basis.question, basis.decisions)
+    return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.marks)
 
 
 def outcomes_hash(answer: Reconciliation) -> str:

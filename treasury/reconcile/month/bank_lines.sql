@@ -16,10 +16,7 @@ SELECT
     e.value_date,
     e.end_to_end_id,
     array_to_string(e.structured_references, chr(10)) AS creditor_reference,
-    CASE
-        WHEN coalesce(len(e.remittance), 0) > 0 THEN array_to_string(e.remittance, chr(10))
-        ELSE e.additional_information
-    END AS remittance,
+    coalesce(nullif(array_to_string(e.remittance, chr(10)), ''), e.additional_information) AS remittance,
     e.counterparty_name,
     upper(replace(e.counterparty_account, ' ', '')) AS counterparty_account,
     coalesce(e.is_reversal, FALSE) AS is_reversal,

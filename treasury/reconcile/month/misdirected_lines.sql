@@ -13,7 +13,7 @@ SELECT
     h.changed_on
 FROM every_line AS l
 JOIN ramp_requests AS r ON r.id = l.expectation_id
-LEFT JOIN refunds AS f ON f.entry_id = l.entry_id
+LEFT JOIN money_back AS f ON f.entry_id = l.entry_id
 LEFT JOIN (
     SELECT
         p.id, upper(replace(p.deposit_iban, ' ', '')) AS account,

@@ -1,0 +1,17 @@
+-- What to choose from of the things `wanted`: of a virtual account its lines, of a request not its lines as well.
+SELECT c.kind, c.id, c.happened_on, c.amount, c.currency, c.says
+FROM choices AS c
+LEFT JOIN every_line AS l ON c.kind = 'line' AND l.entry_id = c.id
+WHERE (
+        EXISTS (SELECT 1 FROM wanted AS w WHERE w.kind = c.kind AND w.id = c.id)
+        OR EXISTS (
+            SELECT 1 FROM wanted AS w JOIN virtual_bank_accounts AS v ON v.id = w.id
+            WHERE w.kind = 'virtual account' AND l.expectation_id = v.id
+        )
+        OR EXISTS (
+            SELECT 1 FROM wanted AS w JOIN virtual_bank_accounts AS v ON v.id = w.id
+            WHERE w.kind = 'virtual account' AND l.account = upper(replace(v.iban, ' ', ''))
+        )
+    )
+    AND NOT EXISTS (SELECT 1 FROM wanted AS w WHERE w.kind = 'request' AND w.id = l.expectation_id)
+ORDER BY c.happened_on DESC, c.kind, c.id
