@@ -2,22 +2,35 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
+import pandas as pd
+import pyarrow as pa
+import pytest
 from lxml import etree
 from matplotlib.figure import Figure
 from report_samples import HOSTILE, account, fee, line, reconciliation
 
+from treasury.calendar import Month
+from treasury.errors import InputError
+from treasury.reconcile import Reconciliation
+from treasury.report import figures
+from treasury.report.drawing import Drawing, figure_png, figure_svg
 from treasury.report.fees import fees_of
-from treasury.report.figures import (
-    Drawing,
-    cash_by_day,
-    cash_words,
-    fees_and_rate,
-    fees_figure_words,
-    figure_svg,
-)
+
+OCTOBER = Month(2026, 10)
+
+
+def cash_by_day(r: Reconciliation) -> Figure:
+    return figures.cash_by_day(r.lines, OCTOBER)
+
+
+def fees_and_rate(r: Reconciliation) -> Figure:
+    return figures.fees_and_rate(fees_of(r).requests, OCTOBER)
+
 
 MONTH = reconciliation(
     statements=[account()],
@@ -93,17 +106,20 @@ def test_a_month_without_anything_to_draw_says_so() -> None:
     empty = reconciliation()
     assert b"No booked line" in figure_svg(cash_by_day(empty))
     assert b"No request completed" in figure_svg(fees_and_rate(empty))
-    assert cash_words(empty) == "No booked line on our own bank accounts in October 2026."
+    assert (
+        figures.cash_words(empty.lines, OCTOBER)
+        == "No booked line on our own bank accounts in October 2026."
+    )
 
 
 def test_the_words_tell_what_the_figures_show() -> None:
-    assert cash_words(MONTH) == (
+    assert figures.cash_words(MONTH.lines, OCTOBER) == (
         "Cash by booking day in October 2026 on our own bank accounts: EUR 500.00 came in and"
         " EUR 200.00 went out, over 2 days. Transfers between our own accounts are left out."
     )
-    assert fees_figure_words(fees_of(MONTH)) == (
-        "Fees by day of completion in October 2026: EUR 250.00 on 2 requests, 50.00 basis points of"
-        " the gross amount; single rates lie between 20.00 and 80.00."
+    assert figures.fees_words(fees_of(MONTH).requests, OCTOBER) == (
+        "Fees by day of completion in October 2026: EUR 250.00 on 2 requests;"
+        " single rates lie between 20.00 and 80.00 basis points."
     )
 
 
@@ -116,3 +132,102 @@ def test_a_figure_shows_itself_in_a_notebook() -> None:
 def test_drawing_needs_no_global_state_of_pyplot() -> None:
     code = "import sys, treasury.report.figures; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+TREND = [
+    {
+        "month": "2026-08",
+        "fiat_currency": "EUR",
+        "requests": 2,
+        "fee": Decimal("9.5"),
+        "rate_bp": Decimal("80.00"),
+    },
+    {"month": "2026-09", "fiat_currency": "EUR", "requests": 0, "fee": Decimal(0), "rate_bp": None},
+    {
+        "month": "2026-10",
+        "fiat_currency": "GBP",
+        "requests": 1,
+        "fee": Decimal(3),
+        "rate_bp": Decimal("60.00"),
+    },
+]
+ITEMS = [
+    {"currency": "EUR", "amount": Decimal("100.10"), "age_days": 0},
+    {"currency": "EUR", "amount": Decimal("50.00"), "age_days": 1},
+    {"currency": "EUR", "amount": Decimal("7.00"), "age_days": 31},
+    {"currency": "USDC", "amount": Decimal("5.000001"), "age_days": 6},
+]
+TIMES = [
+    {"direction": "on-ramp", "seconds": 4 * 3600 - 1},
+    {"direction": "on-ramp", "seconds": 4 * 3600},
+    {"direction": "off-ramp", "seconds": 900_000},
+]
+DRAWN = (
+    (figures.fees_by_month, TREND),
+    (figures.open_items_by_age, ITEMS),
+    (figures.funding_times, TIMES),
+)
+
+
+@pytest.mark.parametrize(("draw", "rows"), DRAWN)
+def test_a_figure_draws_a_dataframe_as_it_draws_rows_or_arrow(
+    draw: Callable[[Any], Figure], rows: list[dict[str, Any]]
+) -> None:
+    svg = figure_svg(draw(rows))
+    assert figure_svg(draw(pd.DataFrame(rows))) == svg
+    assert figure_svg(draw(pa.Table.from_pylist(rows))) == svg
+    assert figure_png(draw(rows)) == figure_png(draw(rows))
+    assert figure_png(draw(rows)).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("draw", "rows"), DRAWN)
+def test_a_figure_of_nothing_says_so_and_one_without_its_column_is_refused(
+    draw: Callable[[Any], Figure], rows: list[dict[str, Any]]
+) -> None:
+    assert b"No" in figure_svg(draw([]))
+    with pytest.raises(InputError, match="needs a column"):
+        draw(pd.DataFrame(rows).drop(columns=list(rows[0])[-1]))
+
+
+def test_fees_of_each_month_stand_in_a_panel_of_their_currency() -> None:
+    figure = figures.fees_by_month(TREND)
+    assert bars(figure) == [(0, 9.5), (1, 0.0)]
+    assert bars(figure, 1) == [(0, 3.0)]
+    assert figures.fees_by_month_words(TREND) == (
+        "Fees and effective rate by month: 2026-08 EUR 9.50 on 2 requests at 80.00 basis points;"
+        " 2026-09 EUR 0.00 on 0 requests; 2026-10 GBP 3.00 on 1 request at 60.00 basis points."
+    )
+
+
+def test_open_items_are_summed_by_age_in_their_own_currency() -> None:
+    widths = [
+        bar.get_width()
+        for group in figures.open_items_by_age(ITEMS).axes[0].containers
+        for bar in group
+    ]
+    assert widths == [150.1, 0.0, 0.0, 0.0, 7.0]
+    assert figures.open_items_words(ITEMS) == (
+        "Open items by age: today or yesterday EUR 150.10 in 2 items;"
+        " 6 to 10 days USDC 5.000001 in 1 item; older EUR 7.00 in 1 item."
+    )
+
+
+def test_waiting_times_are_counted_and_stacked_by_direction() -> None:
+    assert figures.funding_times_words(TIMES) == (
+        "How long 3 requests awaited funds: under 4 h: 1 on-ramp; 4 h to 1 day: 1 on-ramp;"
+        " longer: 1 off-ramp."
+    )
+    assert [height for _, height in bars(figures.funding_times(TIMES))] == [
+        1,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+    ]

@@ -1,194 +1,248 @@
-"""Two figures of a month: cash in and out by day, fees and the rate they mean.
+"""The figures of a month and of several, each from a table of rows, each with its words.
 
-Each function returns a matplotlib `Figure` of its own, made without pyplot's global state, a panel
-for each currency, drawn from zero. Amounts become floats here, as places on a scale and nowhere
-else; what is written beside them is formatted from the exact decimals.
+A function takes a DataFrame, an Arrow table or a list of rows and returns a `Figure`: a panel for
+each currency, drawn from zero. Beside each stands the function that says what it shows to a person
+who cannot see it.
 """
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from treasury.calendar import Month, is_target_day
+from treasury.calendar import Month
 from treasury.money import total
-from treasury.reconcile.monthly import Reconciliation
-from treasury.report.fees import Fees, fees_of
-from treasury.report.words import amount_words, amounts_words, count, day
+from treasury.report.drawing import (
+    INK,
+    amount_text,
+    days,
+    label,
+    legend,
+    nothing,
+    panels,
+    records,
+    scale,
+    settled,
+    style,
+)
+from treasury.report.words import amount_words, amounts_words, count
+
+if TYPE_CHECKING:
+    from treasury.report.drawing import Frame
 
 __all__ = [
-    "INK",
     "cash_by_day",
     "cash_words",
     "fees_and_rate",
-    "fees_figure_words",
-    "figure_svg",
+    "fees_by_month",
+    "fees_by_month_words",
+    "fees_words",
+    "funding_times",
+    "funding_times_words",
+    "open_items_by_age",
+    "open_items_words",
 ]
 
-INK: Final = {
-    "text": "#1c2733",
-    "muted": "#5b6875",
-    "grid": "#dde3e8",
-    "closed": "#f2f5f7",
-    "first": "#0072b2",
-    "second": "#d55e00",
-}
-"""The colours of every figure: Okabe and Ito's blue and vermilion, told apart by any eye."""
+_LINES: Final = ("source", "line_class", "booking_date", "currency", "direction", "amount")
+_REQUESTS: Final = ("direction", "completed_on", "fiat_currency", "fiat_gross", "fee", "rate_bp")
+_TREND: Final = ("month", "fiat_currency", "requests", "fee", "rate_bp")
+_ITEMS: Final = ("currency", "amount", "age_days")
+_TIMES: Final = ("direction", "seconds")
 
-_STYLE: Final[Any] = {
-    "axes.edgecolor": INK["muted"],
-    "axes.labelcolor": INK["muted"],
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.spines.left": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlepad": 22,
-    "axes.titlecolor": INK["text"],
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "font.family": ["DejaVu Sans"],
-    "font.size": 9,
-    "grid.color": INK["grid"],
-    "grid.linewidth": 0.8,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "treasury",
-    "text.color": INK["text"],
-    "text.parse_math": False,
-    "xtick.color": INK["muted"],
-    "xtick.major.size": 3,
-    "ytick.color": INK["muted"],
-    "ytick.major.size": 0,
-}
-_WIDTH: Final = 9.2
-_STRANGE: Final = re.compile(r"[^A-Za-z0-9.,+\- ]")
-_NO_METADATA: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_AGES: Final = (
+    (1, "today or yesterday"),
+    (5, "2 to 5 days"),
+    (10, "6 to 10 days"),
+    (30, "11 to 30 days"),
+    (None, "older"),
+)
+_WAITS: Final = (
+    (4, "under 4 h"),
+    (24, "4 h to 1 day"),
+    (48, "1 to 2 days"),
+    (72, "2 to 3 days"),
+    (120, "3 to 5 days"),
+    (None, "longer"),
+)
+_WAYS: Final = (("on-ramp", INK["first"]), ("off-ramp", INK["second"]))
 
 
-class Drawing(Figure):
-    """A figure that a notebook shows by itself, as SVG."""
-
-    def _repr_svg_(self) -> str:
-        return figure_svg(self).decode()
-
-
-def cash_by_day(r: Reconciliation) -> Figure:
+def cash_by_day(lines: Frame, month: Month) -> Figure:
     """Money in above the line and money out below it, by booking day, on our own bank accounts.
 
-    Transfers between two of our own accounts are neither and are left out.
+    `lines` as in `Reconciliation.lines`. Transfers between two of our own accounts are neither and
+    are left out.
     """
-    sums = _cash(r)
+    sums = _cash(_own_lines(lines))
     currencies = sorted({currency for currency, _, _ in sums})
-    with mpl.rc_context(_STYLE):
-        figure, panels = _panels(len(currencies), height=2.9)
-        for axes, currency in zip(panels, currencies, strict=False):
-            _cash_panel(axes, r.month, currency, sums)
+    with style():
+        figure, axes = panels(len(currencies), height=2.9)
+        for panel, currency in zip(axes, currencies, strict=False):
+            _cash_panel(panel, month, currency, sums)
         if not currencies:
-            _nothing(panels[0], "No booked line on our own bank accounts")
-        return _settled(figure)
+            nothing(axes[0], "No booked line on our own bank accounts")
+        return settled(figure)
 
 
-def fees_and_rate(r: Reconciliation) -> Figure:
-    """Fees by the day of completion, and under them each request's effective rate."""
-    fees = fees_of(r)
-    currencies = [sums.currency for sums in fees.by_currency()]
-    with mpl.rc_context(_STYLE):
-        figure, panels = _panels(2 * len(currencies), height=2.2)
-        for at, currency in enumerate(currencies):
-            rows = [row for row in fees.requests.to_pylist() if row["fiat_currency"] == currency]
-            _fee_panel(panels[2 * at], r.month, currency, rows)
-            _rate_panel(panels[2 * at + 1], r.month, currency, rows)
-        if not currencies:
-            _nothing(panels[0], "No request completed in the month")
-        return _settled(figure)
-
-
-def cash_words(r: Reconciliation) -> str:
-    """What `cash_by_day` shows, for a person who cannot see it."""
-    rows = _own_lines(r)
+def cash_words(lines: Frame, month: Month) -> str:
+    """What `cash_by_day` shows."""
+    rows = _own_lines(lines)
     if not rows:
-        return f"No booked line on our own bank accounts in {r.month.title}."
+        return f"No booked line on our own bank accounts in {month.title}."
     money_in, money_out = (
         amounts_words((row["amount"], row["currency"]) for row in rows if row["direction"] == side)
         for side in ("CRDT", "DBIT")
     )
     return (
-        f"Cash by booking day in {r.month.title} on our own bank accounts:"
+        f"Cash by booking day in {month.title} on our own bank accounts:"
         f" {money_in or 'nothing'} came in and {money_out or 'nothing'} went out,"
         f" over {count(len({row['booking_date'] for row in rows}), 'day')}."
         " Transfers between our own accounts are left out."
     )
 
 
-def fees_figure_words(fees: Fees) -> str:
-    """What `fees_and_rate` shows, for a person who cannot see it."""
-    rates = [row for row in fees.requests["rate_bp"].to_pylist() if row is not None]
-    spread = f"; single rates lie between {min(rates)} and {max(rates)}" if rates else ""
+def fees_and_rate(requests: Frame, month: Month) -> Figure:
+    """Fees by the day of completion, and under them each request's effective rate.
+
+    `requests` as in `Fees.requests`.
+    """
+    rows = records(requests, _REQUESTS)
+    currencies = sorted({row["fiat_currency"] for row in rows})
+    with style():
+        figure, axes = panels(2 * len(currencies), height=2.2)
+        for at, currency in enumerate(currencies):
+            own = [row for row in rows if row["fiat_currency"] == currency]
+            _fee_panel(axes[2 * at], month, currency, own)
+            _rate_panel(axes[2 * at + 1], month, currency, own)
+        if not currencies:
+            nothing(axes[0], "No request completed in the month")
+        return settled(figure)
+
+
+def fees_words(requests: Frame, month: Month) -> str:
+    """What `fees_and_rate` shows."""
+    rows = records(requests, _REQUESTS)
+    rates = [row["rate_bp"] for row in rows if row["rate_bp"] is not None]
+    spread = (
+        f"; single rates lie between {min(rates)} and {max(rates)} basis points" if rates else ""
+    )
+    fees = amounts_words((row["fee"], row["fiat_currency"]) for row in rows)
+    told = f"{fees} on {count(len(rows), 'request')}" if rows else "no request completed"
+    return f"Fees by day of completion in {month.title}: {told}{spread}."
+
+
+def fees_by_month(trend: Frame) -> Figure:
+    """Fees of each month as bars, and over each the effective rate; `trend` as in `Fees.trend`."""
+    rows = records(trend, _TREND)
+    currencies = sorted({row["fiat_currency"] for row in rows})
+    with style():
+        figure, axes = panels(len(currencies), height=2.9)
+        for panel, currency in zip(axes, currencies, strict=False):
+            _trend_panel(panel, currency, [r for r in rows if r["fiat_currency"] == currency])
+        if not currencies:
+            nothing(axes[0], "No request completed in these months")
+        return settled(figure)
+
+
+def fees_by_month_words(trend: Frame) -> str:
+    """What `fees_by_month` shows."""
+    rows = records(trend, _TREND)
+    if not rows:
+        return "No request completed in these months."
+    parts = (
+        f"{row['month']} {amount_words(row['fee'], row['fiat_currency'])}"
+        f" on {count(row['requests'], 'request')}"
+        + ("" if row["rate_bp"] is None else f" at {row['rate_bp']} basis points")
+        for row in rows
+    )
+    return f"Fees and effective rate by month: {'; '.join(parts)}."
+
+
+def open_items_by_age(items: Frame) -> Figure:
+    """Open amounts by how long they have been open, with the number of items beside each bar.
+
+    `items`: a row an item with `currency`, `amount` and `age_days`.
+    """
+    rows = records(items, _ITEMS)
+    currencies = sorted({row["currency"] for row in rows})
+    with style():
+        figure, axes = panels(len(currencies), height=2.4)
+        for panel, currency in zip(axes, currencies, strict=False):
+            _age_panel(panel, currency, [row for row in rows if row["currency"] == currency])
+        if not currencies:
+            nothing(axes[0], "Nothing is open")
+        return settled(figure)
+
+
+def open_items_words(items: Frame) -> str:
+    """What `open_items_by_age` shows."""
+    rows = records(items, _ITEMS)
+    if not rows:
+        return "Nothing is open."
+    parts = []
+    for bucket, (_, words) in enumerate(_AGES):
+        own = [row for row in rows if _bucket(_AGES, row["age_days"]) == bucket]
+        if own:
+            sums = amounts_words((row["amount"], row["currency"]) for row in own)
+            parts.append(f"{words} {sums} in {count(len(own), 'item')}")
+    return f"Open items by age: {'; '.join(parts)}."
+
+
+def funding_times(times: Frame) -> Figure:
+    """How long requests waited for their funds: the number of requests by waiting time.
+
+    `times`: a row a request with its `direction` and the `seconds` it awaited funds.
+    """
+    rows = records(times, _TIMES)
+    with style():
+        figure, axes = panels(1, height=2.9)
+        if rows:
+            _wait_panel(axes[0], rows)
+        else:
+            nothing(axes[0], "No request was funded")
+        return settled(figure)
+
+
+def funding_times_words(times: Frame) -> str:
+    """What `funding_times` shows."""
+    rows = records(times, _TIMES)
+    if not rows:
+        return "No request was funded."
+    counts = _counted(rows)
     parts = [
-        f"{amount_words(sums.fee, sums.currency)} on {count(sums.requests, 'request')},"
-        f" {sums.rate_bp if sums.rate_bp is not None else 'no'} basis points of the gross amount"
-        for sums in fees.by_currency()
+        f"{words}: " + ", ".join(f"{counts[way][at]} {way}" for way in counts if counts[way][at])
+        for at, (_, words) in enumerate(_WAITS)
+        if any(counts[way][at] for way in counts)
     ]
-    told = "; ".join(parts) or "no request completed"
-    return f"Fees by day of completion in {fees.months.title}: {told}{spread}."
+    return f"How long {count(len(rows), 'request')} awaited funds: {'; '.join(parts)}."
 
 
-def figure_svg(figure: Figure) -> bytes:
-    """The figure as SVG; the same figure gives the same bytes."""
-    out = io.BytesIO()
-    with mpl.rc_context(_STYLE):
-        figure.savefig(out, format="svg", metadata=_NO_METADATA)
-    return out.getvalue()
-
-
-def _own_lines(r: Reconciliation) -> list[dict[str, Any]]:
-    columns = ["source", "line_class", "booking_date", "currency", "direction", "amount"]
+def _own_lines(lines: Frame) -> list[dict[str, Any]]:
     return [
         row
-        for row in r.lines.select(columns).to_pylist()
+        for row in records(lines, _LINES)
         if row["source"] == "own_bank" and row["line_class"] != "own_transfer"
     ]
 
 
-def _cash(r: Reconciliation) -> dict[tuple[str, str, date], Decimal]:
+def _cash(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, date], Decimal]:
     groups: dict[tuple[str, str, date], list[Decimal]] = {}
-    for row in _own_lines(r):
+    for row in rows:
         key = (row["currency"], row["direction"], row["booking_date"])
         groups.setdefault(key, []).append(row["amount"])
     return {key: total(amounts) for key, amounts in groups.items()}
 
 
-def _panels(number: int, *, height: float) -> tuple[Figure, Sequence[Axes]]:
-    number = max(number, 1)
-    layout = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.06)
-    figure = Drawing(figsize=(_WIDTH, height * number), layout=layout)
-    grid = figure.subplots(number, 1, squeeze=False)
-    return figure, list(grid[:, 0])
-
-
-def _settled(figure: Figure) -> Figure:
-    """The figure with its places fixed: each drawing would move them a little further."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return figure
-
-
 def _cash_panel(
     axes: Axes, month: Month, currency: str, sums: Mapping[tuple[str, str, date], Decimal]
 ) -> None:
-    _days(axes, month)
+    days(axes, month)
     parts = []
     for direction, word, colour, sign in (
         ("CRDT", "in", INK["first"], 1),
@@ -202,15 +256,15 @@ def _cash_panel(
         places = [at.day for at in own]
         heights = [sign * float(amount) for amount in own.values()]
         axes.bar(places, heights, width=0.72, color=colour, zorder=2)
-        parts.append((f"{word} {_amount(total(own.values()), currency)}", colour))
+        parts.append((f"{word} {amount_text(total(own.values()), currency)}", colour))
     axes.axhline(0, color=INK["muted"], linewidth=0.9, zorder=3)
-    axes.set_title(f"Cash in and out by day, {_label(currency)}")
-    _legend(axes, parts)
-    _scale(axes, currency)
+    axes.set_title(f"Cash in and out by day, {label(currency)}")
+    legend(axes, parts)
+    scale(axes, currency)
 
 
 def _fee_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    _days(axes, month)
+    days(axes, month)
     base: dict[int, float] = {}
     parts = []
     for direction, colour in (("on-ramp", INK["first"]), ("off-ramp", INK["second"])):
@@ -227,15 +281,15 @@ def _fee_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[s
         for at, height in zip(own, heights, strict=True):
             base[at] = base.get(at, 0.0) + height
         everything = total(amount for amounts in own.values() for amount in amounts)
-        parts.append((f"{direction} {_amount(everything, currency)}", colour))
-    axes.set_title(f"Fees by day of completion, {_label(currency)}")
-    _legend(axes, parts)
-    _scale(axes, currency)
+        parts.append((f"{direction} {amount_text(everything, currency)}", colour))
+    axes.set_title(f"Fees by day of completion, {label(currency)}")
+    legend(axes, parts)
+    scale(axes, currency)
     axes.set_ylim(bottom=0)
 
 
 def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    _days(axes, month)
+    days(axes, month)
     parts = []
     for direction, word, colour, marker in (
         ("on-ramp", "● on-ramp", INK["first"], "o"),
@@ -256,59 +310,86 @@ def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[
             s=30, marker=marker, color=colour, edgecolors="white", linewidths=0.6, zorder=3,
         )  # fmt: skip
         parts.append((word, colour))
-    axes.set_title(f"Effective rate of each request, {_label(currency)}: basis points of gross")
-    _legend(axes, parts)
+    axes.set_title(f"Effective rate of each request, {label(currency)}: basis points of gross")
+    legend(axes, parts)
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.set_ylim(0, 1.25 * max((float(row["rate_bp"] or 0) for row in rows), default=0) or 100)
 
 
-def _days(axes: Axes, month: Month) -> None:
-    """The days of a month from left to right; those on which TARGET is closed are shaded."""
-    for at in month.days():
-        if not is_target_day(at):
-            axes.axvspan(at.day - 0.5, at.day + 0.5, color=INK["closed"], linewidth=0, zorder=0)
-    last = month.last.day
-    places = [1, *range(5, last - 1, 5), last]
-    axes.set_xlim(0.4, last + 0.6)
-    axes.set_xticks(places, [day(month.first), *map(str, places[1:-1]), day(month.last)])
+def _trend_panel(axes: Axes, currency: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    places = range(len(rows))
+    axes.bar(places, [float(row["fee"]) for row in rows], width=0.6, color=INK["first"], zorder=2)
+    axes.margins(y=0.2)
+    for at, row in zip(places, rows, strict=True):
+        words = "–" if row["rate_bp"] is None else f"{row['rate_bp']} bp"
+        axes.annotate(
+            words, (at, float(row["fee"])), xytext=(0, 4), textcoords="offset points",
+            ha="center", color=INK["text"], fontsize=8,
+        )  # fmt: skip
+    axes.set_xlim(-0.6, max(len(rows), 4) - 0.4)
+    axes.set_xticks(places, [row["month"] for row in rows])
+    axes.set_ylim(bottom=0)
     axes.grid(axis="y", zorder=1)
     axes.set_axisbelow(True)
+    axes.set_title(f"Fees by month of completion, {label(currency)}")
+    everything = amount_text(total(row["fee"] for row in rows), currency)
+    legend(axes, [(f"{everything}; over each bar the effective rate", INK["muted"])])
+    scale(axes, currency)
 
 
-def _legend(axes: Axes, parts: Iterable[tuple[str, str]]) -> None:
-    """Names in their colours under the title, so that no key has to be looked up."""
-    at = 0.0
-    for words, colour in parts:
-        axes.annotate(
-            words, (0, 1), xytext=(at, 8), xycoords="axes fraction", textcoords="offset points",
-            color=colour, fontweight="bold", annotation_clip=False,
+def _age_panel(axes: Axes, currency: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    for at, (_, _words) in enumerate(_AGES):
+        own = [row for row in rows if _bucket(_AGES, row["age_days"]) == at]
+        amount = total(row["amount"] for row in own)
+        axes.barh(at, float(amount), height=0.62, color=INK["first"], zorder=2)
+        if own:
+            axes.annotate(
+                f"{amount_text(amount, currency)} · {count(len(own), 'item')}", (float(amount), at),
+                xytext=(6, 0), textcoords="offset points", va="center", fontsize=8,
+                annotation_clip=False,
+            )  # fmt: skip
+    axes.set_yticks(range(len(_AGES)), [words for _, words in _AGES])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.35 * max(axes.get_xlim()[1], 1e-9))
+    axes.set_xticks([])
+    axes.spines["bottom"].set_visible(False)
+    axes.set_title(f"Open items by age, {label(currency)}")
+    everything = amount_text(total(row["amount"] for row in rows), currency)
+    legend(axes, [(f"{everything} in {count(len(rows), 'item')}", INK["muted"])])
+
+
+def _wait_panel(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+    base = [0] * len(_WAITS)
+    parts = []
+    counts = _counted(rows)
+    for way, colour in _WAYS:
+        own = counts.get(way)
+        if own is None:
+            continue
+        axes.bar(
+            range(len(_WAITS)), own, bottom=base, width=0.7,
+            color=colour, edgecolor="white", linewidth=0.6, zorder=2,
         )  # fmt: skip
-        at += 6.4 * len(words) + 14
+        base = [below + number for below, number in zip(base, own, strict=True)]
+        parts.append((f"{way} {sum(own):,}", colour))
+    axes.set_xticks(range(len(_WAITS)), [words for _, words in _WAITS])
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y", zorder=1)
+    axes.set_axisbelow(True)
+    axes.set_title("Time awaiting funds: number of requests")
+    legend(axes, parts)
 
 
-def _scale(axes: Axes, currency: str) -> None:
-    axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_formatter(FuncFormatter(_tick(_label(currency))))
+def _counted(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        own = counts.setdefault(row["direction"], [0] * len(_WAITS))
+        own[_bucket(_WAITS, row["seconds"] // 3600)] += 1
+    return dict(sorted(counts.items(), reverse=True))
 
 
-def _tick(currency: str) -> Callable[[float, int], str]:
-    def words(place: float, _: int) -> str:
-        return (
-            f"{currency} {abs(place):,.0f}" if place == int(place) else f"{currency} {place:,.2f}"
-        )
-
-    return words
-
-
-def _amount(amount: Decimal, currency: str) -> str:
-    return amount_words(amount, _label(currency))
-
-
-def _label(currency: str) -> str:
-    """A currency code that any font can draw; it comes from outside."""
-    return _STRANGE.sub("?", currency)[:12]
-
-
-def _nothing(axes: Axes, words: str) -> None:
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, words, ha="center", va="center", color=INK["muted"])
+def _bucket(edges: Sequence[tuple[int | None, str]], value: int) -> int:
+    """Ages count up to their edge, waits stay under theirs."""
+    below = value if edges is _AGES else value + 1
+    return next(at for at, (edge, _) in enumerate(edges) if edge is None or below <= edge)

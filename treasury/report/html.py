@@ -17,15 +17,9 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from treasury.reconcile.monthly import Reconciliation
+from treasury.report.drawing import INK, figure_svg
 from treasury.report.fees import fees_of
-from treasury.report.figures import (
-    INK,
-    cash_by_day,
-    cash_words,
-    fees_and_rate,
-    fees_figure_words,
-    figure_svg,
-)
+from treasury.report.figures import cash_by_day, cash_words, fees_and_rate, fees_words
 from treasury.report.grids import SHOWN
 from treasury.report.sections import sections, tally
 from treasury.report.verdict import verdict
@@ -90,9 +84,14 @@ def _headline(blocking: int) -> str:
 
 
 def _pictures(r: Reconciliation) -> dict[str, Picture]:
+    requests = fees_of(r).requests
     return {
-        "cash": Picture(inline_svg(cash_by_day(r), "cash"), cash_words(r)),
-        "fees": Picture(inline_svg(fees_and_rate(r), "fees"), fees_figure_words(fees_of(r))),
+        "cash": Picture(
+            inline_svg(cash_by_day(r.lines, r.month), "cash"), cash_words(r.lines, r.month)
+        ),
+        "fees": Picture(
+            inline_svg(fees_and_rate(requests, r.month), "fees"), fees_words(requests, r.month)
+        ),
     }
 
 

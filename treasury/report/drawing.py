@@ -1,0 +1,211 @@
+"""What every figure is made of: one style, panels over each other, honest axes, exact words.
+
+A figure is a matplotlib `Figure` of its own, made without pyplot's global state. Amounts become
+floats as places on a scale and nowhere else; what is written is formatted from exact decimals.
+Outside text is never markup, mathematics or a glyph that the font lacks.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import matplotlib as mpl
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from treasury.calendar import Month, is_target_day
+from treasury.errors import InputError
+from treasury.report.words import amount_words, day
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Frame: TypeAlias = pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
+
+__all__ = [
+    "INK",
+    "Drawing",
+    "amount_text",
+    "days",
+    "figure_png",
+    "figure_svg",
+    "label",
+    "legend",
+    "nothing",
+    "panels",
+    "records",
+    "scale",
+    "settled",
+    "style",
+]
+
+INK: Final = {
+    "text": "#1c2733",
+    "muted": "#5b6875",
+    "grid": "#dde3e8",
+    "closed": "#f2f5f7",
+    "first": "#0072b2",
+    "second": "#d55e00",
+}
+"""The colours of every figure: Okabe and Ito's blue and vermilion, told apart by any eye."""
+
+STYLE: Final[Any] = {
+    "axes.edgecolor": INK["muted"],
+    "axes.labelcolor": INK["muted"],
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.spines.left": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlepad": 22,
+    "axes.titlecolor": INK["text"],
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9,
+    "grid.color": INK["grid"],
+    "grid.linewidth": 0.8,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "treasury",
+    "text.color": INK["text"],
+    "text.parse_math": False,
+    "xtick.color": INK["muted"],
+    "xtick.major.size": 3,
+    "ytick.color": INK["muted"],
+    "ytick.major.size": 0,
+}
+WIDTH: Final = 9.2
+_STRANGE: Final = re.compile(r"[^A-Za-z0-9.,+\- ]")
+_NO_METADATA: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+
+
+class Drawing(Figure):
+    """A figure that a notebook shows by itself, as SVG."""
+
+    def _repr_svg_(self) -> str:
+        return figure_svg(self).decode()
+
+
+def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a DataFrame, an Arrow table or a list, with `columns` at least.
+
+    A missing column is an InputError that names it; what pandas calls missing is None.
+    """
+    rows, names = _rows(frame)
+    missing = [name for name in columns if name not in names]
+    if missing and names:
+        raise InputError(
+            f"the figure needs a column {missing[0]!r}", do=f"give it {', '.join(columns)}"
+        )
+    return rows
+
+
+def _rows(frame: Frame) -> tuple[list[dict[str, Any]], list[str]]:
+    if isinstance(frame, pa.Table):
+        return frame.to_pylist(), frame.column_names
+    if isinstance(frame, Sequence):
+        rows = [dict(row) for row in frame]
+        return rows, list(rows[0]) if rows else []
+    plain = frame.astype(object).where(frame.notna(), None)
+    return [{str(k): v for k, v in row.items()} for row in plain.to_dict("records")], list(plain)
+
+
+def figure_svg(figure: Figure) -> bytes:
+    """The figure as SVG; the same figure gives the same bytes."""
+    out = io.BytesIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(out, format="svg", metadata=_NO_METADATA)
+    return out.getvalue()
+
+
+def figure_png(figure: Figure) -> bytes:
+    """The figure as PNG on white; the same figure gives the same bytes."""
+    out = io.BytesIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(out, format="png", dpi=144, facecolor="white", metadata={"Software": None})
+    return out.getvalue()
+
+
+def style() -> Any:
+    """The context to draw in."""
+    return mpl.rc_context(STYLE)
+
+
+def panels(number: int, *, height: float) -> tuple[Figure, Sequence[Axes]]:
+    """A figure of `number` panels under each other, each `height` inches."""
+    number = max(number, 1)
+    layout = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.06)
+    figure = Drawing(figsize=(WIDTH, height * number), layout=layout)
+    grid = figure.subplots(number, 1, squeeze=False)
+    return figure, list(grid[:, 0])
+
+
+def settled(figure: Figure) -> Figure:
+    """The figure with its places fixed: each drawing would move them a little further."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
+
+
+def days(axes: Axes, month: Month) -> None:
+    """The days of a month from left to right; those on which TARGET is closed are shaded."""
+    for at in month.days():
+        if not is_target_day(at):
+            axes.axvspan(at.day - 0.5, at.day + 0.5, color=INK["closed"], linewidth=0, zorder=0)
+    last = month.last.day
+    places = [1, *range(5, last - 1, 5), last]
+    axes.set_xlim(0.4, last + 0.6)
+    axes.set_xticks(places, [day(month.first), *map(str, places[1:-1]), day(month.last)])
+    axes.grid(axis="y", zorder=1)
+    axes.set_axisbelow(True)
+
+
+def legend(axes: Axes, parts: Iterable[tuple[str, str]]) -> None:
+    """Names in their colours under the title, so that no key has to be looked up."""
+    at = 0.0
+    for words, colour in parts:
+        axes.annotate(
+            words, (0, 1), xytext=(at, 8), xycoords="axes fraction", textcoords="offset points",
+            color=colour, fontweight="bold", annotation_clip=False,
+        )  # fmt: skip
+        at += 6.4 * len(words) + 14
+
+
+def scale(axes: Axes, currency: str) -> None:
+    """Amounts of a currency up the side."""
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(FuncFormatter(_tick(label(currency))))
+
+
+def _tick(currency: str) -> Callable[[float, int], str]:
+    def words(place: float, _: int) -> str:
+        return (
+            f"{currency} {abs(place):,.0f}" if place == int(place) else f"{currency} {place:,.2f}"
+        )
+
+    return words
+
+
+def amount_text(amount: Decimal, currency: str) -> str:
+    """The exact amount with its currency."""
+    return amount_words(amount, label(currency))
+
+
+def label(currency: str) -> str:
+    """A currency code that any font can draw; it comes from outside."""
+    return _STRANGE.sub("?", currency)[:12]
+
+
+def nothing(axes: Axes, words: str) -> None:
+    """A panel that says why it is empty."""
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, words, ha="center", va="center", color=INK["muted"])
