@@ -55,7 +55,13 @@ class Answered(Found, frozen=True, kw_only=True):
     request_id: str | None = None
 
 
-_ID = Field("id", TEXT, "id", "the service's id")
+def _id(found: Found) -> str | None:
+    """The id that was answered; else the one that somebody looked up or was told."""
+    assert isinstance(found, Answered)
+    return getattr(found.value, "id", None) or found.entry.body.get("record")
+
+
+_ID = Field("id", TEXT, _id, "the service's id", "id")
 _STATUS = Field("status", TEXT, "status", "as it was answered; nothing tells what became of it")
 _TIMES = (
     Field("created_at", INSTANT, "created_at", "when the service created it"),
@@ -64,6 +70,12 @@ _TIMES = (
 _JOURNALED = (
     Field("journaled_at", INSTANT, lambda found: found.entry.at, "when the answer was journaled"),
     Field("decided_by", TEXT, lambda found: found.entry.actor.name, "our person who had it sent"),
+    Field(
+        "known_from",
+        TEXT,
+        lambda found: found.entry.body.get("how"),
+        "how we know that it was done: answered, read back, said by a person",
+    ),
     Field("action_id", TEXT, lambda found: found.entry.subject, "the action in the journal"),
     Field("entry", INTEGER, lambda found: found.entry.seq, "the journal's entry with the answer"),
 )
@@ -179,7 +191,7 @@ def _executions(found: Answered) -> Iterator[Answered]:
     for part in getattr(found.value, "executions", None) or ():
         raw = bytes(part)
         yield Answered(
-            value=_read(raw, Execution), raw=raw, entry=found.entry, request_id=found.value.id
+            value=_read(raw, Execution), raw=raw, entry=found.entry, request_id=_id(found)
         )
 
 
@@ -230,7 +242,7 @@ def _last_of_each(found: Iterable[Answered]) -> list[Answered]:
     """One answer for each id, the last; all of those that have none."""
     last: dict[object, Answered] = {}
     for one in found:
-        key = getattr(one.value, "id", None) or one.entry.seq
+        key = _id(one) or one.entry.seq
         last.pop(key, None)
         last[key] = one
     return list(last.values())

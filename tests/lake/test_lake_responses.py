@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from treasury.cli.practice import prepare
 from treasury.errors import InputError, JournalError
 from treasury.journal import Actor, Entry, Journal
 from treasury.lake import AMOUNT
 from treasury.responses import RESPONSES, responses
+from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "system")
@@ -121,6 +123,42 @@ def test_an_answer_that_does_not_read_is_still_a_row(desk: Desk, response: str |
     rows = desk.workspace.table("payment_requests").arrow.to_pylist()
     assert [row["entry"] for row in rows] == [1, 2]
     assert {(row["id"], row["fiat_amount"], row["raw"]) for row in rows} == {(None, None, response)}
+
+
+def test_what_a_person_settled_has_the_id_that_was_told(desk: Desk) -> None:
+    desk.done(REQUEST, None, record="r-9", how="said by a person")
+    row = desk.workspace.table("payment_requests").to_pylist()[0]
+    assert (row["id"], row["known_from"], row["status"]) == ("r-9", "said by a person", None)
+
+
+def test_an_action_that_was_carried_out_shows_its_answer(
+    company: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    for name, (_, secret) in company.credentials.items():
+        monkeypatch.setenv(f"TREASURY_{name.upper()}_SECRET", secret)
+    with company.serve() as served:
+        workspace = prepare(tmp_path / "desk", company, served)
+        workspace.sync(tables=["accounts", "wallets"])
+        account = workspace.sql("SELECT id FROM accounts WHERE status = 'ACTIVE' ORDER BY id")
+        action = workspace.actions.propose(
+            "payment_session.create",
+            account_id=account.to_pylist()[0]["id"],
+            in_amount="480.50",
+            in_currency="EUR",
+            out_cryptocurrency="USDC",
+            callback_url="https://callback.example.test/paid",
+            reason="invoice 2211",
+        )
+        workspace.actions.execute(action.id)
+        workspace.close_clients()
+    rows = workspace.sql("SELECT * FROM payment_sessions").to_pylist()
+    assert [(row["action_id"], row["decided_by"], row["known_from"]) for row in rows] == [
+        (action.id, "anna", "answered")
+    ]
+    assert (rows[0]["in_amount"], rows[0]["in_currency"]) == (Decimal("480.50"), "EUR")
+    assert rows[0]["status"] is not None
+    assert json.loads(rows[0]["raw"])["id"] == rows[0]["id"]
 
 
 def test_only_creates_of_the_resource_count(desk: Desk) -> None:
