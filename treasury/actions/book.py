@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from treasury.actions.states import OPEN, UNSETTLED, Action, after
-from treasury.errors import InputError, JournalError
+from treasury.errors import InputError, JournalError, TreasuryError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 __all__ = ["Book"]
@@ -47,24 +47,32 @@ class Book:
     def decide(self, build: Callable[[], Sequence[Draft]]) -> list[Entry]:
         """Append what `build` makes of the book as it is; nothing where `build` raises.
 
-        `build` is asked again where somebody wrote in between.
+        `build` is asked again where somebody wrote in between, and is never refused on what is old.
         """
         with self._lock:
-            self.refresh()
             for _ in range(_ATTEMPTS):
-                drafts = build()
+                try:
+                    drafts = build()
+                except TreasuryError:
+                    if self._is_present():
+                        raise
+                    continue
                 added = self._journal.extend(drafts, after=self._head)
                 if added is not None:
                     self._take(added)
                     return added
-                before = self._head
-                self.refresh()
-                if self._head == before:  # another journal than the one that was read
+                if self._is_present():  # another journal than the one that was read
                     self._forget()
                     self.refresh()
         raise JournalError(
             "the journal is being written to by others all the time", do="run this again"
         )
+
+    def _is_present(self) -> bool:
+        """Read what was written since; whether there was nothing."""
+        before = self._head
+        self.refresh()
+        return self._head == before
 
     def note(self, drafts: Sequence[Draft]) -> list[Entry]:
         """Append what has happened, whatever others wrote."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -35,8 +36,12 @@ __all__ = ["Actions", "Ran"]
 
 
 Batched = list["Ran"]
+Chunks = Iterator[list[str]]
 Drafts = list[Draft]
 Spent = list[tuple[Kind, Money]]
+Outcomes = dict[str, TreasuryError | None]
+TOGETHER: Final = 20
+"""How many are journaled together, and at most cut off together."""
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,6 +218,7 @@ class Actions:
         moved), OutcomeUnknown where nobody can tell yet, and the service's own error where it
         refused. Each of them is in the journal, except what never left this machine.
         """
+        self._book.refresh()
         return self._sender.execute(action_id, Lives(self._context.connect))
 
     def execute_all(
@@ -220,22 +226,46 @@ class Actions:
     ) -> tuple[Ran, ...]:
         """Carry out several, each as `execute` does; what is wrong with one stops no other.
 
-        Stops where the service or the journal is out of reach, or `progress` raises: what was not
-        tried stays ready.
+        Stops where the service is out of reach, or `progress` raises: what was not tried stays
+        ready. JournalError where it cannot be written what came of those that were sent.
         """
-        ids, lives = tuple(action_ids), Lives(self._context.connect)
-        ran: Batched = []
-        for place, action_id in enumerate(ids):
+        ids, lives, ran = _each(action_ids), Lives(self._context.connect), Batched()
+        self._book.refresh()
+        for several in self._chunks(ids):
             if progress is not None:
-                progress(place, len(ids))
-            try:
-                ran.append(Ran(action=self._sender.execute(action_id, lives)))
-            except (JournalError, ServiceUnreachable) as error:
-                ran.append(Ran(action=self._book.get(action_id), error=error))
+                progress(len(ran), len(ids))
+            outcome = self._execute(several, lives)
+            ran += [Ran(action=self._book.get(one), error=outcome[one]) for one in several]
+            if any(isinstance(error, ServiceUnreachable) for error in outcome.values()):
                 break
-            except TreasuryError as error:
-                ran.append(Ran(action=self._book.get(action_id), error=error))
         return tuple(ran)
+
+    def _execute(self, several: Sequence[str], lives: Lives) -> Outcomes:
+        if len(several) > 1:
+            return self._sender.execute_all(several, lives)
+        try:
+            self._sender.execute(several[0], lives)
+        except JournalError:
+            raise
+        except TreasuryError as error:
+            return {several[0]: error}
+        return {several[0]: None}
+
+    def _chunks(self, ids: Sequence[str]) -> Chunks:
+        """What may leave together: what is safe to send again, and no two of the same content."""
+        chunk: dict[str, str] = {}
+        for action_id in ids:
+            action = self._book.get(action_id)
+            alone = action.safety == "neither"
+            if chunk and (alone or action.fingerprint in chunk.values() or len(chunk) >= TOGETHER):
+                yield list(chunk)
+                chunk = {}
+            chunk[action_id] = action.fingerprint
+            if alone:
+                yield list(chunk)
+                chunk = {}
+        if chunk:
+            yield list(chunk)
 
     def carry_out(self, confirmed: Confirmation, *, nonce: str | None = None) -> Action:
         """Propose and execute in one step what a single person may decide; as `execute` raises."""

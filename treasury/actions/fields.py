@@ -44,7 +44,8 @@ _NORMAL: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
-def field_names(kind: type[msgspec.Struct]) -> dict[str, bool]:
+@cache
+def field_names(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     """The fields of a struct in their order, and whether each must be given."""
     return {field.name: field.required for field in msgspec.structs.fields(kind)}
 

@@ -16,7 +16,7 @@ from treasury.actions.context import Context
 from treasury.actions.kind import Kind
 from treasury.actions.kinds import kind_of
 from treasury.actions.policy import same_person
-from treasury.actions.sending import Sender, post, sent_of
+from treasury.actions.sending import End, Sender, post, sent_of
 from treasury.actions.states import UNSETTLED, Action
 from treasury.api import Client, Record
 from treasury.errors import (
@@ -83,12 +83,12 @@ class Recovery:
             return self._looked_up(action, kind, client, error.what)
         except ServiceError as error:
             return self._refused_again(action, error)
-        return self._sender.done(action, record, "sent again")
+        return self._ended(self._sender.done(action, record, "sent again"))
 
     def _versioned(self, action: Action, kind: Kind, client: Client) -> Action:
         record = client.ramp.requests.get(action.target)
         if self._shows(kind, action, record):
-            return self._sender.done(action, record, "read back")
+            return self._ended(self._sender.done(action, record, "read back"))
         assert action.sending is not None
         if record.value.version != action.sending.version:
             return self._not_carried_out(action, record)
@@ -101,15 +101,19 @@ class Recovery:
             record = client.ramp.requests.get(action.target)
             if not self._shows(kind, action, record):
                 return self._not_carried_out(action, record)
-            return self._sender.done(action, record, "read back")
+            return self._ended(self._sender.done(action, record, "read back"))
         except ServiceError as error:
             return self._refused_again(action, error)
-        return self._sender.done(action, record, "sent again")
+        return self._ended(self._sender.done(action, record, "sent again"))
 
     def _neither(self, action: Action, kind: Kind, client: Client) -> Action:
         if self._settles(action):
             return action
         return self._looked_up(action, kind, client, "it is not sent a second time")
+
+    def _ended(self, end: End) -> Action:
+        self._sender.note([end])
+        return self._book.get(end.draft.subject)
 
     def _shows(self, kind: Kind, action: Action, record: Record[Any]) -> bool:
         return kind.shows is not None and kind.shows(record.value, sent_of(kind, action))
@@ -144,10 +148,8 @@ class Recovery:
         seconds = self._context.load_policy().recovery.settling_seconds
         late = self._context.wall() >= first + timedelta(seconds=seconds)
         if asked and late and error.status not in {401, 403, 404, 405, 429}:
-            self._sender.refused(action, error)
-        else:
-            self._sender.unknown(action, error.what, error)
-        return self._book.get(action.id)
+            return self._ended(self._sender.refused(action, error))
+        return self._ended(self._sender.unknown(action, error.what, error))
 
     def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
         """Its version has passed without the effect: what was sent can never take effect now."""
@@ -165,12 +167,12 @@ class Recovery:
         except NotFound as error:
             why = f"{why}; {error.what}"
         if record is not None:
-            return self._sender.done(action, record, "adopted")
+            return self._ended(self._sender.done(action, record, "adopted"))
         shown = "no record shows it" if kind.look_up is not None else "the service lists none"
         what = f"OUTCOME UNKNOWN: {why}; {shown}"
         if (action.state, action.why) != ("unknown", what):
-            self._sender.unknown(action, what, None)
-        return self._book.get(action.id)
+            return self._ended(self._sender.unknown(action, what, None))
+        return action
 
     def _recovered(self, action: Action, why: str, *, again: bool) -> Action:
         body = {

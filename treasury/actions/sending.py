@@ -126,6 +126,25 @@ def _likeness(kind: Kind, fields: Any, sending: Sending) -> Body | None:
     return body_of(kind, fields, found, str(given.get("idempotencyKey", "")))
 
 
+class End(msgspec.Struct, frozen=True):
+    """What came of a sending: its entry, and what is raised where it is not done."""
+
+    draft: Draft
+    error: TreasuryError | None = None
+    bumped: bool = False
+    """The record was changed in between: read it again, compare, and go on."""
+
+
+class _Prepared(msgspec.Struct, frozen=True):
+    """An action that has been checked, and what is about to leave."""
+
+    action: Action
+    ids: tuple[str, ...]
+    body: str
+    version: int | None
+    known: tuple[str, ...]
+
+
 class Sender:
     """Executes the actions of one workspace."""
 
@@ -135,21 +154,68 @@ class Sender:
 
     def execute(self, action_id: str, lives: Lives) -> Action:
         """Carry out an action that is ready; raises unless it is done."""
-        self._book.refresh()
-        action = self._book.get(action_id)
         for _ in range(_ROUNDS):
-            found = self._check(action, lives)
-            action = self._leave(action, found)
-            try:
-                done = self._send(action, lives)
-            except _Bumped:
-                action = self._book.get(action_id)
+            prepared = self._prepare(self._ready(action_id), lives)
+            self._leave([prepared])
+            end = self._send(self._book.get(action_id))
+            self.note([end])
+            if end.bumped:
                 continue
-            return done
+            if end.error is not None:
+                raise end.error
+            return self._book.get(action_id)
         raise ActionRefused(
-            f"{action.id}: its record is being changed by others all the time",
+            f"{action_id}: its record is being changed by others all the time",
             do="run it again in a moment",
         )
+
+    def execute_all(
+        self, action_ids: Sequence[str], lives: Lives
+    ) -> dict[str, TreasuryError | None]:
+        """Carry out several that may safely be sent again, journaled together.
+
+        That they leave is in the journal before the first of them does. What has not left when
+        something stops this is ready again; what a crash cuts off is settled by `recover`, as for
+        one. By id: what was in its way, or None.
+        """
+        outcome: dict[str, TreasuryError | None] = {}
+        prepared: list[_Prepared] = []
+        for action_id in action_ids:
+            try:
+                prepared.append(self._prepare(self._ready(action_id), lives))
+            except TreasuryError as error:
+                outcome[action_id] = error
+        prepared = self._leave(prepared, outcome)
+        ends: dict[str, End] = {}
+        try:
+            for one in prepared:
+                end = ends[one.action.id] = self._send(self._book.get(one.action.id))
+                if isinstance(end.error, ServiceUnreachable):
+                    break
+        finally:
+            kept = [self._not_left(p.action) for p in prepared if p.action.id not in ends]
+            self.note([*ends.values(), *kept])
+        for end in (*ends.values(), *kept):
+            outcome[end.draft.subject] = end.error
+        for action_id, end in ends.items():
+            if end.bumped:
+                outcome[action_id] = self._once_more(action_id, lives)
+        return outcome
+
+    def _once_more(self, action_id: str, lives: Lives) -> TreasuryError | None:
+        try:
+            self.execute(action_id, lives)
+        except TreasuryError as error:
+            return error
+        return None
+
+    def _not_left(self, action: Action) -> End:
+        error = ServiceUnreachable(
+            f"{action.id} was not sent: the service was out of reach before its turn",
+            do="execute it again when the service answers",
+            operation=action.operation,
+        )
+        return self.refused(action, error, again=True)
 
     def carry_out(self, confirmed: Confirmation, lives: Lives, nonce: str | None) -> Action:
         """Propose what was confirmed and execute it at once, where one person is enough."""
@@ -179,15 +245,26 @@ class Sender:
 
     # Before it leaves
 
-    def _check(self, action: Action, lives: Lives) -> Found:
-        """What the world says now; ActionRefused, and an entry, where the approval lapses."""
-        _require_ready(action)
+    def _ready(self, action_id: str) -> Action:
+        """The action, if it is ready; what the book says is held against the journal first."""
+        try:
+            action = self._book.get(action_id)
+            _require_ready(action)
+        except TreasuryError:
+            self._book.refresh()
+            action = self._book.get(action_id)
+            _require_ready(action)
+        return action
+
+    def _prepare(self, action: Action, lives: Lives) -> _Prepared:
+        """What is to leave, by what the world says now; an entry where the approval lapses."""
         kind, actor = kind_of(action.kind), self._context.who()
         client = self._context.connect(action.credential)
         client.require_writes(kind.operation)
         fields = read_fields(kind.fields, action.fields)
         self._hold_policy(kind, action, actor, fields)
-        found = kind.read(fields, Records(lives.of(action.credential)))
+        live = lives.of(action.credential)
+        found = kind.read(fields, Records(live))
         moved = changed(action.facts, found.facts)
         if moved:
             self._lapsed(action, moved, actor)
@@ -196,7 +273,14 @@ class Sender:
                 f"{action.id}: {found.problem}; nothing was sent",
                 do="mend that and execute it again, or withdraw it",
             )
-        return found
+        if found.drawn is not None:
+            live.draw(*found.drawn)
+        body = body_of(kind, fields, found, action.key)
+        known: tuple[str, ...] = ()
+        if kind.alike is not None and body is not None:
+            known = tuple(str(one.id) for one in kind.alike(client, fields, body))
+        text = "" if body is None else encode(body.wire()).decode()
+        return _Prepared(action, kind.ids(fields), text, found.version, known)
 
     def _hold_policy(self, kind: Kind, action: Action, actor: Actor, fields: Any) -> None:
         """What was approved under an earlier policy has to satisfy the present one."""
@@ -229,34 +313,44 @@ class Sender:
         self._book.decide(entries)
         raise error
 
-    def _leave(self, action: Action, found: Found) -> Action:
-        """Journal that it leaves; from here on it may have been carried out."""
-        kind, actor = kind_of(action.kind), self._context.who()
-        fields = read_fields(kind.fields, action.fields)
-        body = body_of(kind, fields, found, action.key)
-        text = "" if body is None else encode(body.wire()).decode()
-        known: list[str] = []
-        if kind.alike is not None and body is not None:
-            client = self._context.connect(action.credential)
-            known = [str(one.id) for one in kind.alike(client, fields, body)]
+    def _leave(
+        self,
+        prepared: Sequence[_Prepared],
+        outcome: dict[str, TreasuryError | None] | None = None,
+    ) -> list[_Prepared]:
+        """Journal that they leave; from here on they may have been carried out.
+
+        One that may not raises, or is left out and its error put in `outcome`.
+        """
+        actor, leaving = self._context.who(), list[_Prepared]()
 
         def entries() -> list[Draft]:
-            now = self._book.get(action.id)
-            _require_ready(now)
-            self._refuse_blocked(now)
+            leaving.clear()
+            for one in prepared:
+                try:
+                    now = self._book.get(one.action.id)
+                    _require_ready(now)
+                    self._refuse_blocked(now)
+                except ActionRefused as error:
+                    if outcome is None:
+                        raise
+                    outcome[one.action.id] = error
+                    continue
+                leaving.append(one)
             return [
                 self.sending_draft(
-                    now,
+                    one.action,
                     actor,
-                    ids=kind.ids(fields),
-                    body=text,
-                    version=found.version,
-                    known=known,
+                    ids=one.ids,
+                    body=one.body,
+                    version=one.version,
+                    known=one.known,
                 )
+                for one in leaving
             ]
 
         self._book.decide(entries)
-        return self._book.get(action.id)
+        return leaving
 
     def _refuse_blocked(self, action: Action) -> None:
         twin = self._book.blocking(action.fingerprint, but=action.id)
@@ -301,7 +395,7 @@ class Sender:
 
     # What comes of it
 
-    def _send(self, action: Action, lives: Lives) -> Action:
+    def _send(self, action: Action) -> End:
         kind = kind_of(action.kind)
         client = self._context.connect(action.credential)
         assert action.sending is not None
@@ -311,19 +405,12 @@ class Sender:
             return self._failed(action, kind, client, error)
         if kind.shows is not None and not kind.shows(record.value, sent_of(kind, action)):
             return self._read_back(action, kind, client, _no_effect(action, record.value))
-        if action.money is not None and kind.safety == "keyed":
-            self._draw(action, lives)
         return self.done(action, record, "answered")
 
-    def _draw(self, action: Action, lives: Lives) -> None:
-        account = action.fields.get("sender_account_id") or action.fields.get("source_account_id")
-        if account and action.money is not None:
-            lives.of(action.credential).draw(account, action.money.currency, action.money.amount)
-
-    def _failed(self, action: Action, kind: Kind, client: Client, error: TreasuryError) -> Action:
-        """What an error means for the action; returns where it was carried out after all."""
+    def _failed(self, action: Action, kind: Kind, client: Client, error: TreasuryError) -> End:
+        """What an error means for the action."""
         if not isinstance(error, ServiceError):  # no secret, no leave to write: it never left
-            raise self.refused(action, error, again=True) from error
+            return self.refused(action, error, again=True)
         if error.may_have_executed:
             return self._read_back(action, kind, client, error)
         if isinstance(error, VersionConflict) and kind.safety == "versioned":
@@ -331,47 +418,42 @@ class Sender:
         if isinstance(error, KeySpent):
             return self._key_spent(action, kind, client, error)
         if isinstance(error, Forbidden):
-            raise self.refused(action, self._forbidden(action, error), error) from error
-        again = isinstance(error, _NEVER_LEFT)
-        raise self.refused(action, error, again=again) from error
+            return self.refused(action, self._forbidden(action, error), error)
+        return self.refused(action, error, again=isinstance(error, _NEVER_LEFT))
 
-    def _read_back(self, action: Action, kind: Kind, client: Client, error: ServiceError) -> Action:
+    def _read_back(self, action: Action, kind: Kind, client: Client, error: ServiceError) -> End:
         """A versioned effect is read back at once; any other waits for `recover`."""
         if kind.safety != "versioned":
-            raise self.unknown(action, error.what, error) from error
+            return self.unknown(action, error.what, error)
         try:
             record = client.ramp.requests.get(action.target)
         except ServiceError as second:
             what = f"{error.what}; reading it back failed too: {second.what}"
-            raise self.unknown(action, what, error) from error
+            return self.unknown(action, what, error)
         if kind.shows is not None and kind.shows(record.value, sent_of(kind, action)):
             return self.done(action, record, "read back")
         what = f"{error.what}; the service shows it {clean(record.value.status)}"
-        raise self.unknown(action, what, error) from error
+        return self.unknown(action, what, error)
 
-    def _conflict(
-        self, action: Action, kind: Kind, client: Client, error: VersionConflict
-    ) -> Action:
+    def _conflict(self, action: Action, kind: Kind, client: Client, error: VersionConflict) -> End:
         """Somebody was quicker. Nothing was carried out, unless it was this action before."""
         try:
             record = client.ramp.requests.get(action.target)
         except ServiceError as second:
             what = f"{action.id}: its record changed and cannot be read: {second.what}"
             refusal = ActionRefused(what, do="sync, then execute it again")
-            raise self.refused(action, refusal, error, again=True) from error
+            return self.refused(action, refusal, error, again=True)
         if kind.shows is not None and kind.shows(record.value, sent_of(kind, action)):
             return self.done(action, record, "read back")
-        self.refused(action, error, again=True)
-        raise _Bumped from error
+        refused = self.refused(action, error, again=True)
+        return msgspec.structs.replace(refused, bumped=True)
 
-    def _key_spent(self, action: Action, kind: Kind, client: Client, error: KeySpent) -> Action:
+    def _key_spent(self, action: Action, kind: Kind, client: Client, error: KeySpent) -> End:
         """The key was used: by us, before a crash, or for a first attempt that was refused."""
         record = self.look_up(action, kind, client)
         if record is not None:
             return self.done(action, record, "read back")
-        raise self.unknown(
-            action, f"{error.what}; nothing listed carries the key", error
-        ) from error
+        return self.unknown(action, f"{error.what}; nothing listed carries the key", error)
 
     def look_up(self, action: Action, kind: Kind, client: Client) -> Record[Any] | None:
         """The record that shows the effect; None where there is none, or nobody can tell."""
@@ -406,7 +488,7 @@ class Sender:
 
     # What is journaled of it
 
-    def done(self, action: Action, record: Record[Any], how: str) -> Action:
+    def done(self, action: Action, record: Record[Any], how: str) -> End:
         """It was carried out: keep the answer, which some services never give again."""
         value = record.value
         event = value.event(kind_of(action.kind).event) if hasattr(value, "event") else None
@@ -426,8 +508,7 @@ class Sender:
             "service_user": event and (event.email or event.username),
             "response": record.raw.decode(),
         }
-        self._end("action.done", action, body)
-        return self._book.get(action.id)
+        return self._end("action.done", action, body)
 
     def refused(
         self,
@@ -436,7 +517,7 @@ class Sender:
         cause: ServiceError | None = None,
         *,
         again: bool = False,
-    ) -> TreasuryError:
+    ) -> End:
         """Nothing was carried out; with `again` it may be tried as it is."""
         body = {
             "kind": action.kind,
@@ -446,10 +527,9 @@ class Sender:
             "service": str(cause or refusal),
             "again": again,
         }
-        self._end("action.refused", action, body)
-        return refusal
+        return self._end("action.refused", action, body, refusal)
 
-    def unknown(self, action: Action, what: str, cause: ServiceError | None) -> OutcomeUnknown:
+    def unknown(self, action: Action, what: str, cause: ServiceError | None) -> End:
         """Nobody can tell; its twin is blocked from here on."""
         name = action.request.name if action.request is not None else action.id
         error = OutcomeUnknown(
@@ -465,23 +545,25 @@ class Sender:
             "why": what,
             "error": str(cause or error),
         }
-        self._end("action.unknown", action, body)
-        return error
+        return self._end("action.unknown", action, body, error)
 
-    def _end(self, kind: str, action: Action, body: dict[str, Any]) -> None:
-        actor = self._context.who()
+    def _end(
+        self, kind: str, action: Action, body: dict[str, Any], error: TreasuryError | None = None
+    ) -> End:
+        return End(Draft(kind, action.id, body, self._context.who()), error)
+
+    def note(self, ends: Sequence[End]) -> None:
+        """Journal what came of what was sent; JournalError says that it was."""
+        if not ends:
+            return
         try:
-            self._book.note([Draft(kind, action.id, body, actor)])
+            self._book.note([end.draft for end in ends])
         except JournalError as error:
+            said = ", ".join(f"{e.draft.subject} ({e.draft.kind.partition('.')[2]})" for e in ends)
             raise JournalError(
-                f"{action.id} was sent ({kind.partition('.')[2]}), and that could not be"
-                f" journaled: {error.what}",
-                do=f"make the journal writable, then run `treasury actions recover {action.id}`",
+                f"{said} was sent, and that could not be journaled: {error.what}",
+                do="make the journal writable, then run `treasury actions recover`",
             ) from error
-
-
-class _Bumped(Exception):
-    """The record was changed in between: read it again, compare, and go on."""
 
 
 def _require_ready(action: Action) -> None:
