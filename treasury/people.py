@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -41,7 +42,7 @@ from treasury.reconcile.periods import (
     roll_forward_of,
     verify_period,
 )
-from treasury.reconcile.rollforward import RollForward
+from treasury.reconcile.rollforward import ROLL_FORWARD, RollForward
 
 __all__ = ["Desk", "Periods", "compare", "rules_for"]
 
@@ -199,6 +200,19 @@ class Periods:
         """The same, held against what the close says of it; JournalError where it differs."""
         t = self._desk
         return verify_period(t.journal, t.lake, self.get(month))
+
+    def closing(self, period: Period) -> pa.Table:
+        """The roll-forward that a close journaled; columns as in ROLL_FORWARD."""
+        rows = [
+            {
+                name: Decimal(value)
+                if pa.types.is_decimal(ROLL_FORWARD.field(name).type)
+                else value
+                for name, value in row.items()
+            }
+            for row in period.close.roll_forward
+        ]
+        return pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
 
     def roll_forward(self, month: str | Month) -> RollForward:
         """The month's open items from opening to closing, as they are known now."""

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from treasury.journal import Actor
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
@@ -28,11 +30,18 @@ def clock_at(workspace: Workspace, instant: str) -> Workspace:
     return Workspace(workspace.folder)
 
 
-def open_line(workspace: Workspace, outcome: str, kind: str | None = None) -> dict[str, Any]:
-    """The first line of October with this outcome, its expectation of this kind."""
+def october(workspace: Workspace) -> list[dict[str, Any]]:
+    """The lines of October, as they are reconciled now."""
+    return workspace.reconcile("2026-10").lines.to_pylist()
+
+
+def first_line(
+    lines: list[dict[str, Any]], outcome: str, kind: str | None = None
+) -> dict[str, Any]:
+    """The first line with this outcome, its expectation of this kind."""
     return next(
         row
-        for row in workspace.reconcile("2026-10").lines.to_pylist()
+        for row in lines
         if row["outcome"] == outcome
         and row["line_class"] is None
         and (kind is None or row["kind"] == kind)
@@ -41,5 +50,24 @@ def open_line(workspace: Workspace, outcome: str, kind: str | None = None) -> di
 
 def line_of(workspace: Workspace, entry_id: str) -> dict[str, Any]:
     """A line of October as it is reconciled now."""
-    rows = workspace.reconcile("2026-10").lines.to_pylist()
-    return next(row for row in rows if row["entry_id"] == entry_id)
+    return next(row for row in october(workspace) if row["entry_id"] == entry_id)
+
+
+def edit(workspace: Workspace, table: str, key: str, name: str, **changed: Any) -> None:
+    """Change a stored record as a later sync or bank file would."""
+    _write(workspace, table, key, name, changed)
+
+
+def double(workspace: Workspace, entry_id: str, **changed: Any) -> str:
+    """A second line like this one, in the same statement."""
+    twin = f"twin-{entry_id}"
+    _write(workspace, "statement_entries", "entry_id", entry_id, {"entry_id": twin} | changed)
+    return twin
+
+
+def _write(workspace: Workspace, name: str, key: str, value: str, changed: dict[str, Any]) -> None:
+    table = workspace.lake.catalogue[name]
+    stored = workspace.snapshot().table(name).to_pylist()
+    row = next(one for one in stored if one[key] == value) | changed
+    with workspace.lake.writer("test", workspace.now()) as writer:
+        writer.upsert(table, pa.Table.from_pylist([row], schema=table.row_schema))

@@ -11,6 +11,7 @@ import sys
 import click
 
 from treasury import __version__
+from treasury.cli.decide import compare, match, periods, request, rules
 from treasury.cli.desk import (
     awaiting_funds,
     close,
@@ -19,6 +20,7 @@ from treasury.cli.desk import (
     reconcile,
     sql,
     status,
+    trace,
 )
 from treasury.cli.lake import changes, doctor, durations, lake, tables
 from treasury.cli.practice import demo, practice, sandbox
@@ -53,7 +55,13 @@ for command in (
     statements,
     reconcile,
     awaiting_funds,
+    trace,
     fees,
+    match,
+    request,
+    rules,
+    periods,
+    compare,
     close,
     status,
     sql,

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import InputError
-from treasury.reconcile.matching import Matches, read_matches
+from treasury.reconcile.matching import OUTCOME_STEPS, Matches, read_matches
 from treasury.reconcile.monthly import STEPS, Basis, _answered
 from treasury.reconcile.rules import Rules
 from treasury.text import clean
@@ -108,14 +108,16 @@ class Known:
 
 def known(basis: Basis) -> Known:
     """Run matching over everything in the snapshot; the month of the question does not matter."""
-    with _answered(basis.snapshot, basis.question, basis.decisions) as connection:
+    with _answered(basis.snapshot, basis.question, basis.decisions, _MATCHING) as connection:
         tables = {
             name: connection.table(name).order(order).to_arrow_table()
             for name, order in _KEPT.items()
         }
-        return Known(basis, tables, read_matches(connection, STEPS, basis.question.rules))
+        return Known(basis, tables, read_matches(connection, _MATCHING, basis.question.rules))
 
 
+_MATCHING = STEPS[: 1 + max(n for n, step in enumerate(STEPS) if step.name in OUTCOME_STEPS)]
+"""The steps up to the last one of matching; what a month shows of it comes after."""
 _KEPT = {
     "bank_lines": "entry_id",
     "lines": "entry_id",

@@ -125,7 +125,7 @@ class Marking:
     def _find(self, name: str) -> dict[str, Any]:
         rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()
         if len(rows) != 1:
-            found = "more than one request has" if rows else "there is no ramp request"
+            found = "more than one ramp request has" if rows else "no ramp request has"
             raise InputError(
                 f"{found} the reference or id {clean(name)[:60]!r}",
                 do="give its id, as `treasury awaiting-funds --format json` shows it",

@@ -264,9 +264,12 @@ def awaiting_funds(
 
 @contextmanager
 def _answered(
-    snapshot: Snapshot, question: Question, decisions: TableLike | None
+    snapshot: Snapshot,
+    question: Question,
+    decisions: TableLike | None,
+    steps: tuple[Step, ...] = STEPS,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which every step has run."""
+    """A connection on which every step has run, or the first of them."""
     with snapshot.connection() as connection:
         load(
             connection,
@@ -279,7 +282,7 @@ def _answered(
                 **rule_tables(question.rules),
             },
         )
-        run(connection, STEPS)
+        run(connection, steps)
         yield connection
 
 

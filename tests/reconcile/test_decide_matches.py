@@ -1,0 +1,377 @@
+"""People's verdicts on bank lines, at a desk that has its month: cases 26 to 30."""
+
+from __future__ import annotations
+
+import threading
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, line_of, october
+
+from treasury.errors import ActionRefused, InputError
+from treasury.reconcile import Rules
+from treasury.workspace import Workspace
+
+
+@pytest.fixture
+def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
+    return copy_of(month_end, tmp_path / "desk")
+
+
+Lines = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def lines(month_end: Workspace) -> Lines:
+    """October before anybody decided anything."""
+    return october(month_end)
+
+
+@pytest.fixture
+def suggested(lines: Lines) -> dict[str, Any]:
+    """A line that is suggested for an on-ramp request."""
+    return first_line(lines, "suggested", "on_ramp")
+
+
+@pytest.fixture(scope="module")
+def waiting(month_end: Workspace) -> str:
+    """The reference of a request that waits for our payment."""
+    rows = month_end.awaiting_funds().to_pylist()
+    return next(row["reference"] for row in rows if row["state"] == "PAY")
+
+
+def test_an_accepted_suggestion_is_matched_with_who_when_why_and_the_facts(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    made = desk.matches.accept(line, reference, reason="invoice 1577", actor=ANNA)
+    after = line_of(desk, line)
+    assert (after["outcome"], after["expectation_id"]) == ("matched", suggested["expectation_id"])
+    assert (after["decided_by"], after["decided_at"]) == ("anna", desk.now())
+    assert "invoice 1577" in after["reason"]
+    (entry,) = desk.journal.entries("match.")
+    assert (entry.seq, entry.kind, entry.subject, entry.actor) == (
+        made.seq, "match.accept", line, ANNA,
+    )  # fmt: skip
+    assert entry.body["expectation_id"] == suggested["expectation_id"]
+    assert entry.body["facts"]["line"]["amount"] == "6400.00"
+    assert entry.body["facts"]["expectations"][suggested["expectation_id"]]["code"] == reference
+    assert entry.body["seen"]["outcome"] == "suggested"
+    (listed,) = desk.matches.list().to_pylist()
+    assert (listed["verb"], listed["reference"], listed["moved"]) == ("accept", reference, "")
+
+
+def test_lines_and_records_are_found_by_the_beginning_of_their_ids(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    made = desk.matches.accept(line[:8], reference.replace("-", "").lower(), actor=ANNA)
+    assert made.entry_id == line
+    with pytest.raises(InputError, match="no bank line 'zzzzzzzz'"):
+        desk.matches.accept("zzzzzzzz", reference)
+    with pytest.raises(InputError, match="no request or virtual account 'PAY-9'"):
+        desk.matches.reject(line, "PAY-9")
+    assert len(desk.journal.entries()) == 1
+
+
+def test_a_rejected_suggestion_is_not_suggested_again(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    wrong = suggested["expectation_id"]
+    desk.matches.reject(line, reference, actor=ANNA)
+    assert wrong not in {
+        row["expectation_id"]
+        for row in desk.reconcile("2026-10").matches.candidates.to_pylist()
+        if row["entry_id"] == line
+    }
+
+
+def test_a_line_is_closed_with_a_reason_and_leaves_the_open_ones(
+    desk: Workspace, lines: Lines
+) -> None:
+    line = first_line(lines, "unreferenced")["entry_id"]
+    with pytest.raises(InputError, match="with a reason"):
+        desk.matches.ignore(line, reason=" ", actor=ANNA)
+    desk.matches.ignore(line, reason="a refund that was settled by phone", actor=ANNA)
+    assert line_of(desk, line)["outcome"] == "ignored"
+    assert line not in desk.matches.open().arrow["entry_id"].to_pylist()
+
+
+def test_what_is_matched_is_not_closed_and_not_taken_apart_without_a_reason(
+    desk: Workspace, lines: Lines
+) -> None:
+    line = first_line(lines, "matched", "on_ramp")
+    with pytest.raises(ActionRefused, match="would read as unpaid"):
+        desk.matches.ignore(line["entry_id"], reason="x", actor=ANNA)
+    with pytest.raises(ActionRefused, match="as the reason"):
+        desk.matches.reject(line["entry_id"], line["reference"], actor=ANNA)
+    desk.matches.reject(line["entry_id"], line["reference"], reason="theirs", actor=ANNA)
+    assert line_of(desk, line["entry_id"])["outcome"] != "matched"
+
+
+def test_a_line_handed_to_a_colleague_stays_open_under_their_name(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    desk.matches.assign(line, "bert", reason="knows the supplier", actor=ANNA)
+    rows = {row["entry_id"]: row for row in desk.matches.open().to_pylist()}
+    assert rows[line]["assigned_to"] == "bert"
+    assert rows[line]["suggestion"] == reference
+    desk.matches.accept(line, reference, actor=BERT)
+    with pytest.raises(ActionRefused, match="already decided"):
+        desk.matches.assign(line, "carla", actor=ANNA)
+
+
+def test_what_is_decided_otherwise_has_to_be_undone_first(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    desk.matches.reject(line, reference, reason="another supplier", actor=ANNA)
+    with pytest.raises(ActionRefused, match=r"anna decided it .*: reject for .* \(another supp"):
+        desk.matches.accept(line, reference, actor=BERT)
+    desk.matches.ignore(line, reason="not ours", actor=BERT)
+    with pytest.raises(ActionRefused, match=r"bert decided it .*: ignore"):
+        desk.matches.reject(line, "PAY-2026-004417", actor=ANNA)
+    assert [entry.kind for entry in desk.journal.entries()] == ["match.reject", "match.ignore"]
+
+
+def test_a_conflict_is_accepted_with_a_reason_only(desk: Workspace, lines: Lines) -> None:
+    line = next(
+        row
+        for row in lines
+        if row["outcome"] == "conflict" and row["reference"] and row["reason"].startswith("status")
+    )
+    with pytest.raises(ActionRefused, match="conflict: status"):
+        desk.matches.accept(line["entry_id"], line["reference"], actor=ANNA)
+    desk.matches.accept(
+        line["entry_id"], line["reference"], reason="they took it after all", actor=ANNA
+    )
+    assert line_of(desk, line["entry_id"])["outcome"] == "matched"
+
+
+def test_more_than_what_is_still_expected_takes_a_reason(
+    desk: Workspace, suggested: dict[str, Any], lines: Lines
+) -> None:
+    """Two lines in one go count together."""
+    duplicate = first_line(lines, "duplicate")
+    with pytest.raises(ActionRefused, match=r"duplicate.*is more than the EUR 0\.00 still expect"):
+        desk.matches.accept(duplicate["entry_id"], duplicate["reference"], actor=ANNA)
+    expected = desk.reconcile("2026-10").matches.expectations.to_pylist()
+    line, reference = suggested["entry_id"], suggested["reference"]
+    wanted = suggested["expectation_id"]
+    remaining = next(row for row in expected if row["expectation_id"] == wanted)["remaining"]
+    assert remaining == Decimal(6400)
+    other = next(
+        row
+        for row in lines
+        if row["direction"] == "DBIT" and row["entry_id"] != line and row["outcome"] == "suggested"
+    )
+    with pytest.raises(ActionRefused, match=r"more than the EUR 0\.00 still expected"):
+        desk.matches.accept_many([(line, reference), (other["entry_id"], reference)], actor=ANNA)
+    assert desk.journal.entries() == []
+
+
+def test_another_direction_is_never_received(
+    desk: Workspace, lines: Lines, suggested: dict[str, Any]
+) -> None:
+    line = next(
+        row for row in lines if row["outcome"] == "suggested" and row["direction"] == "CRDT"
+    )
+    with pytest.raises(ActionRefused, match=r"is CRDT, .* expects DBIT"):
+        desk.matches.accept(
+            line["entry_id"], suggested["reference"], reason="it must be", actor=ANNA
+        )
+
+
+def test_case_27_undo_restores_the_earlier_state_exactly(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+
+    def state() -> list[object]:
+        answer = desk.reconcile("2026-10")
+        return [answer.lines, answer.matches.expectations, answer.awaiting_funds]
+
+    def same(a: list[object], b: list[object]) -> bool:
+        return all(x.equals(y) for x, y in zip(a, b, strict=True))
+
+    first = state()
+    desk.matches.assign(line, "bert", actor=ANNA)
+    desk.matches.accept(line, reference, actor=BERT)
+    accepted = state()
+    assert not same(first, accepted)
+    undone = desk.matches.undo(line, reason="too early", actor=ANNA)
+    assert undone.verb == "undo"
+    assert same(state(), first)
+    assert [row["verb"] for row in desk.matches.list().to_pylist()] == ["assign"]
+    desk.matches.undo(line, actor=ANNA)
+    assert desk.matches.list().to_pylist() == []
+    with pytest.raises(ActionRefused, match="nothing is decided on the line"):
+        desk.matches.undo(line, actor=ANNA)
+
+
+def test_case_28_a_dry_run_writes_nothing(
+    desk: Workspace, suggested: dict[str, Any], waiting: str
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    planned = desk.matches.accept(line, reference, actor=ANNA, dry_run=True)
+    assert (planned.seq, planned.by) == (None, "anna")
+    desk.matches.assign(line, "bert", actor=ANNA, dry_run=True)
+    desk.matches.ignore(line, reason="x", actor=ANNA, dry_run=True)
+    desk.funding.marked_sent(waiting, "by phone", actor=ANNA, dry_run=True)
+    desk.periods.plan("2026-10", reviewed_by="bert", actor=ANNA)
+    desk.rules.preview(Rules(window_days=1))
+    assert desk.journal.entries() == []
+    assert not (desk.folder / "journal.sqlite").exists()
+    assert desk.lake.pins() == []
+
+
+def test_case_26_a_persons_match_survives_rerun_reimport_and_rule_change(
+    desk: Workspace, month_end: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    desk.matches.accept(line, reference, actor=ANNA)
+    assert line_of(desk, line)["outcome"] == "matched"
+    desk.statements.add(sorted((month_end.folder / "bank").glob("*.xml")))
+    assert line_of(desk, line)["outcome"] == "matched"
+    everything = desk.folder / "everything.toml"
+    everything.write_text(
+        '[[classes]]\nname = "all"\nline_class = "other_business"\nremittance = "."\n'
+    )
+    desk.rules.save(everything, "to see what is left", actor=ANNA)
+    found = line_of(desk, line)
+    assert (found["outcome"], found["line_class"]) == ("matched", None)
+    assert desk.matches.list().to_pylist()[0]["moved"] == ""
+
+
+def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    expectation = suggested["expectation_id"]
+    desk.matches.accept(line, reference, actor=ANNA)
+    later = clock_at(desk, "2026-11-03T08:00:00+00:00")
+    edit(later, "statement_entries", "entry_id", line, amount=Decimal("6399.00"))
+    edit(later, "ramp_requests", "id", expectation, fiat_amount=Decimal(6500), status="CANCELLED")
+    assert line_of(later, line)["outcome"] == "matched"
+    (row,) = later.matches.list().to_pylist()
+    for change in (
+        "amount was 6400.00, is 6399.00",
+        f"{reference}: amount was 6400.00, is 6500.00",
+        f"{reference}: status was SUCCEEDED, is CANCELLED",
+    ):
+        assert change in row["moved"]
+    assert desk.at("2026-11-02T12:00Z").matches.list().to_pylist()[0]["moved"] == ""
+    with pytest.raises(ActionRefused, match="Decided on facts that have changed: 1"):
+        later.periods.close("2026-10", reviewed_by="bert", actor=ANNA)
+
+
+def test_case_26_a_status_that_merely_goes_on_is_no_flag(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    expectation = suggested["expectation_id"]
+    desk.matches.accept(line, reference, actor=ANNA)
+    later = clock_at(desk, "2026-11-03T08:00:00+00:00")
+    edit(later, "ramp_requests", "id", expectation, status="PROCESSING")
+    assert later.matches.list().to_pylist()[0]["moved"] == ""
+
+
+def test_a_decision_on_a_line_that_left_its_statement_can_be_undone(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    desk.matches.accept(line, reference, actor=ANNA)
+    later = clock_at(desk, "2026-11-03T08:00:00+00:00")
+    edit(later, "statement_entries", "entry_id", line, entry_status="SUPERSEDED")
+    assert later.matches.list().to_pylist()[0]["moved"] == "the line is in no statement any more"
+    later.matches.undo(line, actor=BERT)
+    assert later.matches.list().to_pylist() == []
+
+
+def test_case_29_a_verb_that_was_cut_off_is_run_again_and_ends_the_same(
+    desk: Workspace, lines: Lines
+) -> None:
+    chosen = [row["entry_id"] for row in lines if row["outcome"] == "unreferenced"][:3]
+    first = desk.matches.ignore(*chosen[:2], reason="closed by hand", actor=ANNA)
+    again = desk.matches.ignore(*chosen, reason="closed by hand", actor=ANNA)
+    assert again[:2] == first
+    assert len(desk.journal.entries()) == 3
+
+
+def test_case_30_two_notebooks_at_once_claim_nothing_twice(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    """Four hands on one line, of two minds: one decision, and the others are told."""
+    line, reference = suggested["entry_id"], suggested["reference"]
+    start, refused = threading.Barrier(4), []
+
+    def decide(number: int) -> None:
+        own = Workspace(desk.folder)
+        start.wait()
+        try:
+            if number % 2:
+                own.matches.ignore(line, reason=f"hand {number}", actor=ANNA)
+            else:
+                own.matches.accept(line, reference, reason=f"hand {number}", actor=BERT)
+        except ActionRefused as refusal:
+            refused.append(str(refusal))
+
+    hands = [threading.Thread(target=decide, args=(number,)) for number in range(4)]
+    for hand in hands:
+        hand.start()
+    for hand in hands:
+        hand.join()
+    entries = desk.journal.entries("match.")
+    assert len(entries) == 1
+    assert len(refused) == 2, "the same verdict again is no refusal"
+    assert all("already decided" in text for text in refused)
+    desk.journal.verify()
+
+
+def test_case_30_two_lines_for_one_request_are_not_both_accepted(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    """Each fits by itself; decided at the same moment, the second finds no room left."""
+    line, reference = suggested["entry_id"], suggested["reference"]
+    wanted = suggested["expectation_id"]
+    later = clock_at(desk, "2026-11-03T08:00:00+00:00")
+    twin = double(later, line)
+    waiting = threading.Barrier(2)
+    refused: list[str] = []
+
+    def decide(entry: str) -> None:
+        own = Workspace(later.folder)
+        waiting.wait()
+        try:
+            own.matches.accept(entry, wanted, actor=ANNA)
+        except ActionRefused as refusal:
+            refused.append(str(refusal))
+
+    hands = [threading.Thread(target=decide, args=(entry,)) for entry in (line, twin)]
+    for hand in hands:
+        hand.start()
+    for hand in hands:
+        hand.join()
+    assert len(later.journal.entries("match.accept")) == 1
+    assert len(refused) == 1
+    assert f"EUR 0.00 still expected for {reference}" in refused[0]
+
+
+def test_an_earlier_view_decides_nothing(
+    desk: Workspace, suggested: dict[str, Any], waiting: str
+) -> None:
+    line, reference = suggested["entry_id"], suggested["reference"]
+    then = desk.at("2026-11-02T12:00Z")
+    with pytest.raises(InputError, match="nothing is decided any more"):
+        then.matches.accept(line, reference, actor=ANNA)
+    with pytest.raises(InputError, match="nothing is decided any more"):
+        then.funding.marked_sent(waiting, "by phone", actor=ANNA)
+    with pytest.raises(InputError, match="nothing is decided any more"):
+        then.rules.save(Rules(), "as before", actor=ANNA)
+    with pytest.raises(InputError, match="nothing is decided any more"):
+        then.periods.close("2026-10", reviewed_by="bert", actor=ANNA)
+    assert desk.journal.entries() == []

@@ -1,0 +1,52 @@
+"""Remarks on ramp requests: shown apart, with a reason, and no evidence of anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from decide_desk import ANNA, BERT, copy_of
+
+from treasury.errors import ActionRefused, InputError
+from treasury.workspace import Workspace
+
+
+@pytest.fixture
+def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
+    return copy_of(month_end, tmp_path / "desk")
+
+
+def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace) -> None:
+    before = desk.awaiting_funds().to_pylist()
+    one = next(row for row in before if row["state"] == "PAY")
+    made = desk.funding.marked_sent(one["reference"], "paid by phone banking", actor=ANNA)
+    assert made.request_id == one["request"]
+    after = next(
+        row for row in desk.awaiting_funds().to_pylist() if row["request"] == one["request"]
+    )
+    assert after["state"] == "PAY"
+    (row,) = desk.funding.list().to_pylist()
+    assert (row["mark"], row["marked_by"]) == ("marked_sent", "anna")
+    (entry,) = desk.journal.entries("request.")
+    assert entry.body["facts"]["payment_reference"] == one["reference"]
+    assert desk.funding.marked_sent(one["request"], "again", actor=BERT) == made
+    with pytest.raises(ActionRefused, match="already marked_sent by anna: paid by phone banking"):
+        desk.funding.will_not_fund(one["reference"], "no longer wanted", actor=BERT)
+    desk.funding.undo(one["reference"], "it was another one", actor=BERT)
+    assert desk.funding.list().to_pylist() == []
+    with pytest.raises(ActionRefused, match="nothing is remarked"):
+        desk.funding.undo(one["reference"], actor=BERT)
+
+
+def test_a_remark_needs_a_reason_a_request_and_one_that_waits(desk: Workspace) -> None:
+    waiting = next(row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY")
+    with pytest.raises(InputError, match="with a reason"):
+        desk.funding.will_not_fund(waiting["reference"], " ", actor=ANNA)
+    with pytest.raises(InputError, match="no ramp request has the reference or id 'PAY-0'"):
+        desk.funding.will_not_fund("PAY-0", "no longer wanted", actor=ANNA)
+    done = desk.sql(
+        "SELECT payment_reference FROM ramp_requests WHERE status = 'SUCCEEDED' LIMIT 1"
+    ).to_pylist()[0]["payment_reference"]
+    with pytest.raises(ActionRefused, match="is SUCCEEDED: it does not wait for funds"):
+        desk.funding.marked_sent(done, "paid", actor=ANNA)
+    assert desk.journal.entries() == []

@@ -1,0 +1,368 @@
+"""The commands by which people decide: verdicts on lines, remarks, rules, periods, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+import click
+import pyarrow as pa
+
+from treasury.cli.desk import as_of_option, month_option, workspace_of
+from treasury.cli.output import format_option, print_rows
+
+__all__ = ["compare", "match", "periods", "request", "rules"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Check it and say what would be journaled; write nothing."
+)
+
+
+def reason_option(*, required: bool) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """The option `--reason`."""
+    return click.option("--reason", default="", required=required, help="Why; it is journaled.")
+
+
+# Verdicts on bank lines
+
+
+@click.group()
+def match() -> None:
+    """Decide what a bank line belongs to: accept, reject, ignore, assign, undo.
+
+    A line is named by its id or the first characters of it, a request or virtual account by its
+    reference or id; `treasury match open` shows both.
+    """
+
+
+@match.command("open")
+@click.option("--assigned-to", metavar="NAME", help="Only what was handed to this person.")
+@as_of_option
+@format_option
+@click.pass_context
+def match_open(
+    context: click.Context, assigned_to: str | None, as_of: str | None, form: str
+) -> None:
+    """List the lines that need a decision, oldest first."""
+    table = workspace_of(context, as_of).matches.open().arrow
+    if assigned_to:
+        mine = [name == assigned_to for name in table["assigned_to"].to_pylist()]
+        table = table.filter(pa.array(mine, pa.bool_()))
+    print_rows(table, form, title="Lines that need a decision")
+
+
+@match.command("list")
+@click.option("--moved", is_flag=True, help="Only those whose facts have changed since.")
+@as_of_option
+@format_option
+@click.pass_context
+def match_list(context: click.Context, moved: bool, as_of: str | None, form: str) -> None:
+    """List the decisions that stand, and what of their facts has changed since."""
+    table = workspace_of(context, as_of).matches.list().arrow
+    if moved:
+        table = table.filter(pa.array([bool(one) for one in table["moved"].to_pylist()]))
+    print_rows(table, form, title="Decisions that stand")
+
+
+@match.command("accept")
+@click.argument("line")
+@click.argument("expectations", nargs=-1, required=True)
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_accept(
+    context: click.Context, line: str, expectations: tuple[str, ...], reason: str, dry_run: bool
+) -> None:
+    """Say that LINE belongs to EXPECTATIONS, one or several."""
+    done = workspace_of(context).matches.accept(line, expectations, reason=reason, dry_run=dry_run)
+    _say([done.entry_id], "accepted", dry_run=dry_run)
+
+
+@match.command("reject")
+@click.argument("line")
+@click.argument("expectation")
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_reject(
+    context: click.Context, line: str, expectation: str, reason: str, dry_run: bool
+) -> None:
+    """Say that LINE does not belong to EXPECTATION."""
+    done = workspace_of(context).matches.reject(line, expectation, reason=reason, dry_run=dry_run)
+    _say([done.entry_id], "rejected", dry_run=dry_run)
+
+
+@match.command("ignore")
+@click.argument("lines", nargs=-1, required=True)
+@reason_option(required=True)
+@dry_run_option
+@click.pass_context
+def match_ignore(
+    context: click.Context, lines: tuple[str, ...], reason: str, dry_run: bool
+) -> None:
+    """Close LINES with a reason: they belong to nothing that is expected."""
+    done = workspace_of(context).matches.ignore(*lines, reason=reason, dry_run=dry_run)
+    _say([one.entry_id for one in done], "closed", dry_run=dry_run)
+
+
+@match.command("assign")
+@click.argument("line")
+@click.argument("name")
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_assign(context: click.Context, line: str, name: str, reason: str, dry_run: bool) -> None:
+    """Hand LINE to the colleague NAME; it stays open."""
+    done = workspace_of(context).matches.assign(line, name, reason=reason, dry_run=dry_run)
+    _say([done.entry_id], f"assigned to {done.to}", dry_run=dry_run)
+
+
+@match.command("undo")
+@click.argument("line")
+@click.argument("expectation", required=False)
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_undo(
+    context: click.Context, line: str, expectation: str | None, reason: str, dry_run: bool
+) -> None:
+    """Take back the last decision on LINE, or on the pair: what stood before stands again."""
+    done = workspace_of(context).matches.undo(line, expectation, reason=reason, dry_run=dry_run)
+    _say([done.entry_id], "undone", dry_run=dry_run)
+
+
+# Remarks on ramp requests
+
+
+@click.group()
+def request() -> None:
+    """Remark on a ramp request, by its reference or id; a remark proves nothing."""
+
+
+@request.command("mark-sent")
+@click.argument("name")
+@reason_option(required=True)
+@dry_run_option
+@click.pass_context
+def mark_sent(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+    """Say that the payment of NAME was sent, though no statement shows it yet."""
+    done = workspace_of(context).funding.marked_sent(name, reason, dry_run=dry_run)
+    _say([done.request_id], "marked sent", dry_run=dry_run)
+
+
+@request.command("will-not-fund")
+@click.argument("name")
+@reason_option(required=True)
+@dry_run_option
+@click.pass_context
+def will_not_fund(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+    """Say that NAME will not be funded; it stays open at the service."""
+    done = workspace_of(context).funding.will_not_fund(name, reason, dry_run=dry_run)
+    _say([done.request_id], "will not be funded", dry_run=dry_run)
+
+
+@request.command("undo")
+@click.argument("name")
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def request_undo(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+    """Take the last remark on NAME back."""
+    done = workspace_of(context).funding.undo(name, reason, dry_run=dry_run)
+    _say([done.request_id], "undone", dry_run=dry_run)
+
+
+@request.command("list")
+@as_of_option
+@format_option
+@click.pass_context
+def request_list(context: click.Context, as_of: str | None, form: str) -> None:
+    """List the remarks that stand."""
+    print_rows(workspace_of(context, as_of).funding.list().arrow, form, title="Remarks")
+
+
+# Rules
+
+
+@click.group()
+def rules() -> None:
+    """Change the rules of matching and ageing, after seeing what that moves."""
+
+
+@rules.command("preview")
+@click.argument("file", type=click.Path(dir_okay=False))
+@format_option
+@click.pass_context
+def rules_preview(context: click.Context, file: str, form: str) -> None:
+    """Show what the rules in FILE would move in all that is stored, in currency; save nothing."""
+    found = workspace_of(context).rules.preview(file)
+    if form != "table":
+        print_rows(found.lines, form)
+        return
+    print_rows(found.totals, form, title="Lines that would move")
+    print_rows(found.lines, form, columns=_MOVED, title="Each of them")
+    print_rows(found.requests, form, columns=_WAITING, title="Requests due otherwise")
+    if found.closed.num_rows:
+        click.echo(f"{found.closed.num_rows} lines of closed months stay as they were closed")
+
+
+@rules.command("save")
+@click.argument("file", type=click.Path(dir_okay=False))
+@reason_option(required=True)
+@click.pass_context
+def rules_save(context: click.Context, file: str, reason: str) -> None:
+    """Put the rules in FILE in force; content and effect are journaled."""
+    found = workspace_of(context).rules.save(file, reason)
+    print_rows(found.totals, "table", title="Lines that moved")
+    click.echo(f"rules {found.rules.hash[:12]} are in force")
+
+
+@rules.command("history")
+@format_option
+@click.pass_context
+def rules_history(context: click.Context, form: str) -> None:
+    """List every content of the rules that was saved."""
+    changing = workspace_of(context).rules
+    print_rows(changing.history().arrow, form, title="Rules")
+    if form == "table" and not changing.is_journaled():
+        click.echo("rules.toml was changed by hand since: save it to have it journaled")
+
+
+# Periods
+
+
+@click.group()
+def periods() -> None:
+    """Close months and reopen them; what a close rests on stays readable."""
+
+
+@periods.command("close")
+@click.option("--month", required=True, metavar="YYYY-MM", help="The month.")
+@click.option("--reviewed-by", required=True, metavar="NAME", help="Who reviewed it; not you.")
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def periods_close(
+    context: click.Context, month: str, reviewed_by: str, reason: str, dry_run: bool
+) -> None:
+    """Close and lock a month; with something open, a reason is needed."""
+    months = workspace_of(context).periods
+    if dry_run:
+        plan = months.plan(month, reviewed_by=reviewed_by, reason=reason or None)
+        print_rows(plan.roll_forward.totals, "table", title="Open items")
+        for blocker in plan.blockers:
+            click.echo(f"open: {blocker}")
+        click.echo("nothing was written")
+        return
+    period = months.close(month, reason or None, reviewed_by=reviewed_by)
+    print_rows(months.closing(period), "table", title="Open items")
+    click.echo(
+        f"{period.month} is closed on commit {period.close.commit}, journal entry"
+        f" {period.entry.seq} {period.entry.hash}"
+    )
+
+
+@periods.command("reopen")
+@click.argument("month")
+@reason_option(required=True)
+@click.pass_context
+def periods_reopen(context: click.Context, month: str, reason: str) -> None:
+    """Let the last closed MONTH go."""
+    period = workspace_of(context).periods.reopen(month, reason)
+    click.echo(f"{period.month} is open again")
+
+
+@periods.command("list")
+@as_of_option
+@format_option
+@click.pass_context
+def periods_list(context: click.Context, as_of: str | None, form: str) -> None:
+    """List every close there was."""
+    print_rows(workspace_of(context, as_of).periods.list().arrow, form, title="Periods")
+
+
+@periods.command("roll-forward")
+@click.option("--month", required=True, metavar="YYYY-MM", help="The month.")
+@click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
+@as_of_option
+@format_option
+@click.pass_context
+def periods_roll_forward(
+    context: click.Context, month: str, per_request: bool, as_of: str | None, form: str
+) -> None:
+    """Show a month's open items from opening to closing."""
+    found = workspace_of(context, as_of).periods.roll_forward(month)
+    table = found.items if per_request else found.totals
+    print_rows(table, form, title=f"Open items of {month}")
+
+
+@periods.command("late")
+@as_of_option
+@format_option
+@click.pass_context
+def periods_late(context: click.Context, as_of: str | None, form: str) -> None:
+    """List what was learnt about closed months after their close."""
+    print_rows(workspace_of(context, as_of).periods.late().arrow, form, title="Late items")
+
+
+@periods.command("verify")
+@click.argument("month")
+@click.pass_context
+def periods_verify(context: click.Context, month: str) -> None:
+    """Give the answer of a closed MONTH again, and hold it against what its close says."""
+    answer = workspace_of(context).periods.verify(month)
+    click.echo(f"{month} comes out as it was closed: {answer.lines.num_rows} lines")
+
+
+# Two answers
+
+
+@click.command()
+@month_option
+@click.option(
+    "--as-of",
+    "instants",
+    multiple=True,
+    required=True,
+    metavar="INSTANT",
+    help="As it was known then; give it twice, or once to compare with now.",
+)
+@format_option
+@click.pass_context
+def compare(
+    context: click.Context, month: str | None, instants: tuple[str, ...], form: str
+) -> None:
+    """Show what moved between two answers for a month, and why."""
+    if len(instants) > 2:
+        raise click.UsageError("--as-of is given more than twice")
+    workspace = workspace_of(context)
+    ends = [workspace.at(instant) for instant in instants] + [workspace] * (len(instants) == 1)
+    first, last = (end.reconcile(month) for end in ends)
+    found = workspace.compare(first, last)
+    if form == "table":
+        click.echo(found.title)
+        print_rows(found.totals, form, title="Lines that moved")
+    print_rows(found.arrow, form, columns=_MOVED, title="Each of them")
+
+
+_MOVED = (
+    "booking_date",
+    "account",
+    "direction",
+    "amount",
+    "from_outcome",
+    "from_reference",
+    "to_outcome",
+    "to_reference",
+    "cause",
+    "why",
+)
+_WAITING = ("state", "due", "overdue", "direction", "reference", "send", "next_step")
+
+
+def _say(names: Iterable[str], what: str, *, dry_run: bool) -> None:
+    for name in names:
+        click.echo(f"{name}: {what}" + (" (not written)" if dry_run else ""))
