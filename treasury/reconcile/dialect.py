@@ -1,7 +1,8 @@
 """The steps of a model in another engine's SQL, so that the same model runs where the data is.
 
 SQLGlot writes the text; what it leaves different in meaning is put right on the parsed step first:
-a series that would run backwards is empty, and a group in a replacement is named as Java does.
+a series that would run backwards is empty, a group in a replacement is named as Java does, and a
+pattern's test keeps its brackets where it becomes an operator.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def render(step: Step, dialect: str = "spark") -> str:
         tree = parse_one(step.sql, read="duckdb")
         for call in tree.find_all(exp.RegexpReplace):
             _name_groups(call)
+        for test in list(tree.find_all(exp.RegexpLike)):
+            test.replace(exp.Paren(this=test.copy()))
         for series in list(tree.find_all(exp.GenerateSeries)):
             series.replace(_forwards(series))
         return tree.sql(
