@@ -2,9 +2,13 @@
 
     python -m benchmarks.sync [ROWS]
 
-One server of prepared bytes, a process of its own, serves every side; only reading its files and
+One server of prepared bytes, a process of its own, serves every side; only looking them up and
 sending them costs it anything. dlt lives in an environment of its own, made on the first run. Each
-side runs in a process of its own; where sides are compared they take turns, and the median counts.
+side runs in a process of its own, its modules imported before its time begins; where sides are
+compared they take turns, and the median counts. Processor time is a side's own, without the server.
+
+The bare GETs are httpx as it comes, with as many threads as a sync has and every address known from
+the start. A sync asks for the first page alone, because only its answer says how many there are.
 """
 
 from __future__ import annotations
@@ -24,8 +28,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -241,6 +246,23 @@ def served(what: str, rows: int) -> Iterator[str]:
 # The sides: each in a process of its own, told where the service is
 
 
+class Took(NamedTuple):
+    """Seconds on the clock, and of processor time."""
+
+    seconds: float
+    cpu: float
+
+
+class Clock:
+    """Runs from its making."""
+
+    def __init__(self) -> None:
+        self._began, self._cpu = time.perf_counter(), time.process_time()
+
+    def took(self) -> Took:
+        return Took(time.perf_counter() - self._began, time.process_time() - self._cpu)
+
+
 def client_at(base: str, folder: Path) -> Any:
     from treasury.api import Client
     from treasury.settings import Credential, Service, Services
@@ -254,25 +276,26 @@ def client_at(base: str, folder: Path) -> Any:
     return Client(services, Credential("benchmark", f"file:{folder / 'secret'}"))
 
 
-def by_treasury(base: str, rows: int, folder: Path, *, details: int | None = 0) -> float:
+def by_treasury(base: str, rows: int, folder: Path, *, details: int | None = 0) -> Took:
+    import_module("pandas")  # as pyarrow does with its first array: not the time of a sync
     from treasury.extract import TABLES, Scope, sync
     from treasury.lake import Lake
 
     with client_at(base, folder) as client:
-        began = time.perf_counter()
+        clock = Clock()
         scope = Scope(tables=frozenset({"ramp_requests"}), details=details)
         report = sync(client, Lake(folder, TABLES), NOW, scope=scope)
-        seconds = time.perf_counter() - began
+        took = clock.took()
     new = {table.table: table.new for table in report.tables}
     assert new["ramp_requests"] == rows, report
-    return seconds
+    return took
 
 
-def by_treasury_details(base: str, rows: int, folder: Path) -> float:
+def by_treasury_details(base: str, rows: int, folder: Path) -> Took:
     return by_treasury(base, rows, folder, details=None)
 
 
-def by_gets(base: str, rows: int, folder: Path) -> float:
+def by_gets(base: str, rows: int, folder: Path) -> Took:
     """Every page, with as many threads and no client of ours; bodies are thrown away."""
     return _gets(
         base,
@@ -285,11 +308,11 @@ def by_gets(base: str, rows: int, folder: Path) -> float:
     )
 
 
-def by_detail_gets(base: str, rows: int, folder: Path) -> float:
+def by_detail_gets(base: str, rows: int, folder: Path) -> Took:
     return _gets(base, folder, [f"/ramp-requests/{request_id(n)}" for n in range(rows)], raw=False)
 
 
-def _gets(base: str, folder: Path, paths: list[str], *, raw: bool) -> float:
+def _gets(base: str, folder: Path, paths: list[str], *, raw: bool) -> Took:
     from concurrent.futures import ThreadPoolExecutor
 
     import httpx
@@ -306,14 +329,14 @@ def _gets(base: str, folder: Path, paths: list[str], *, raw: bool) -> float:
                     "GET", "/ramp-requests/{id}", path.rpartition("/")[2], service="ramp"
                 )
 
-        began = time.perf_counter()
+        clock = Clock()
         with ThreadPoolExecutor(WORKERS) as pool:
             for _ in pool.map(get, paths):
                 pass
-        return time.perf_counter() - began
+        return clock.took()
 
 
-def by_dlt(base: str, rows: int, folder: Path) -> float:
+def by_dlt(base: str, rows: int, folder: Path) -> Took:
     """dlt's own REST source, merging into DuckDB, as its documentation shows it."""
     code = DLT.format(base=base, page=PAGE, folder=str(folder))
     command = [str(_dlt_python()), "-c", code]
@@ -321,9 +344,9 @@ def by_dlt(base: str, rows: int, folder: Path) -> float:
     told = subprocess.run(
         command, check=True, capture_output=True, text=True, env=quiet, cwd=folder
     )
-    seconds, count = json.loads(told.stdout.splitlines()[-1])
+    seconds, cpu, count = json.loads(told.stdout.splitlines()[-1])
     assert count == rows, count
-    return float(seconds)
+    return Took(seconds, cpu)
 
 
 DLT = """
@@ -348,12 +371,12 @@ source = rest_api_source({{
 }})
 pipeline = dlt.pipeline("bench", destination=dlt.destinations.duckdb("{folder}/dlt.duckdb"),
                         dataset_name="ramp", pipelines_dir="{folder}/dlt")
-began = time.perf_counter()
+began, cpu = time.perf_counter(), time.process_time()
 pipeline.run(source)
-seconds = time.perf_counter() - began
+seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
 with pipeline.sql_client() as sql:
     count = sql.execute_sql("SELECT count(*) FROM ramp_requests")[0][0]
-print(json.dumps([seconds, count]))
+print(json.dumps([seconds, cpu, count]))
 """
 
 
@@ -366,13 +389,13 @@ def _dlt_python() -> Path:
     return python
 
 
-def seed(_base: str, rows: int, folder: Path) -> float:
+def seed(_base: str, rows: int, folder: Path) -> Took:
     """Fill a lake as a first sync with all details would have; old rows are copies, newly named."""
     from treasury.extract import TABLES
     from treasury.extract.ramp import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
     from treasury.lake import Lake
 
-    began = time.perf_counter()
+    clock = Clock()
     pattern = _seed_block(range(SMALL), rows, open_from=rows)
     with Lake(folder, TABLES).writer("seed", NOW - timedelta(hours=1)) as writer:
         for start in range(0, rows, SMALL):
@@ -383,7 +406,7 @@ def seed(_base: str, rows: int, folder: Path) -> float:
                 requests, events = _renamed(*pattern, numbers, rows)
             writer.upsert(RAMP_REQUESTS.table, requests)
             writer.upsert(RAMP_REQUEST_EVENTS.table, events)
-    return time.perf_counter() - began
+    return clock.took()
 
 
 def _seed_block(numbers: range, rows: int, *, open_from: int) -> tuple[pa.Table, pa.Table]:
@@ -424,25 +447,26 @@ def _renamed(
     return requests, events
 
 
-def later(base: str, _rows: int, folder: Path, changed: int = 0) -> float:
+def later(base: str, _rows: int, folder: Path, changed: int = 0) -> Took:
+    import_module("pandas")  # as above
     from treasury.extract import TABLES, Scope, sync
     from treasury.lake import Lake
 
     with client_at(base, folder) as client:
         scope = Scope(tables=frozenset({"ramp_requests"}))
-        began = time.perf_counter()
+        clock = Clock()
         report = sync(client, Lake(folder, TABLES), NOW, scope=scope)
-        seconds = time.perf_counter() - began
+        took = clock.took()
     counts = {table.table: (table.new, table.changed) for table in report.tables}
     assert counts["ramp_requests"] == (0, changed), report
-    return seconds
+    return took
 
 
-def later_changed(base: str, rows: int, folder: Path) -> float:
+def later_changed(base: str, rows: int, folder: Path) -> Took:
     return later(base, rows, folder, CHANGED)
 
 
-SIDES: dict[str, Callable[[str, int, Path], float]] = {
+SIDES: dict[str, Callable[[str, int, Path], Took]] = {
     "treasury": by_treasury,
     "treasury-details": by_treasury_details,
     "gets": by_gets,
@@ -454,34 +478,49 @@ SIDES: dict[str, Callable[[str, int, Path], float]] = {
 }
 
 
+class Told(msgspec.Struct, frozen=True):
+    """What a side's process says of itself; `peak` memory in MB."""
+
+    seconds: float
+    cpu: float
+    peak: float
+
+
 def one(side: str, base: str, rows: int, folder: str) -> None:
-    seconds = SIDES[side](base, rows, Path(folder))
+    took = SIDES[side](base, rows, Path(folder))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"seconds": seconds, "peak": peak / 1024}))
+    print(msgspec.json.encode(Told(took.seconds, took.cpu, peak / 1024)).decode())
 
 
-def run(side: str, base: str, rows: int, folder: Path | None = None) -> dict[str, float]:
+def run(side: str, base: str, rows: int, folder: Path | None = None) -> Told:
     with tempfile.TemporaryDirectory() as own:
         command = [sys.executable, "-m", "benchmarks.sync", "--side", side, base, str(rows)]
         told = subprocess.run(
             [*command, str(folder or own)], check=True, stdout=subprocess.PIPE, text=True
         )
-    answer: dict[str, float] = json.loads(told.stdout.splitlines()[-1])
-    return answer
+    return msgspec.json.decode(told.stdout.splitlines()[-1], type=Told)
 
 
 # What is measured
 
 
+def median(told: list[Told]) -> Told:
+    fields = zip(*(msgspec.structs.astuple(one) for one in told), strict=True)
+    return Told(*map(statistics.median, fields))
+
+
 def compare(sides: tuple[str, ...], what: str, rows: int) -> dict[str, float]:
-    seconds: dict[str, list[float]] = {side: [] for side in sides}
+    told: dict[str, list[Told]] = {side: [] for side in sides}
     with served(what, rows) as base:
         for _ in range(ROUNDS):
             for side in sides:
-                seconds[side].append(run(side, base, rows)["seconds"])
-    rates = {side: rows / statistics.median(seconds[side]) for side in sides}
+                told[side].append(run(side, base, rows))
+    rates = {}
     for side in sides:
-        print(f"  {side:<18} {rows / rates[side]:8.2f} s  {rates[side]:10,.0f} rows/s", flush=True)
+        took = median(told[side])
+        rates[side] = rows / took.seconds
+        print(f"  {side:<18} {took.seconds:8.2f} s  {rates[side]:10,.0f} rows/s", end="")
+        print(f"  {took.cpu:6.2f} s of processor time", flush=True)
     return rates
 
 
@@ -503,28 +542,33 @@ def details() -> None:
 def memory() -> None:
     with served("list", LARGE) as base:
         told = run("treasury", base, LARGE)
-    print(f"First sync of {LARGE:,} listed ramp requests: {told['seconds']:.1f} s", end="")
-    print(f", peak {told['peak']:,.0f} MB (under 1,000)")
+    print(f"First sync of {LARGE:,} listed ramp requests: {told.seconds:.1f} s", end="")
+    print(f", {told.cpu:.1f} s of processor time, peak {told.peak:,.0f} MB (under 1,000)")
 
 
 def quiet() -> None:
     print("A later sync of ramp requests, by the number that is stored")
-    took: dict[tuple[str, int], float] = {}
+    took: dict[tuple[str, int], Told] = {}
     for rows in (SMALL, LARGE):
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             run("seed", "", rows, folder)
             with served("later", rows) as same, served("changed", rows) as other:
-                each = [run("later", same, rows, folder)["seconds"] for _ in range(2 * ROUNDS)]
-                took["later", rows] = statistics.median(each)
+                each = [run("later", same, rows, folder) for _ in range(2 * ROUNDS)]
+                took["later", rows] = median(each)
                 turns = [other, same] * ROUNDS  # what one has changed the other changes back
-                each = [run("later-changed", base, rows, folder)["seconds"] for base in turns]
-                took["later-changed", rows] = statistics.median(each)
+                each = [run("later-changed", base, rows, folder) for base in turns]
+                took["later-changed", rows] = median(each)
             for side in ("later", "later-changed"):
-                print(f"  {side:<18} {rows:>9,} stored  {took[side, rows]:6.3f} s", flush=True)
+                told = took[side, rows]
+                print(f"  {side:<18} {rows:>9,} stored  {told.seconds:6.3f} s", end="")
+                print(f"  {told.cpu:6.3f} s of processor time", flush=True)
     for side, limit in (("later", 1.5), ("later-changed", 2.0)):
-        ratio = took[side, LARGE] / took[side, SMALL]
-        print(f"  {side}: {ratio:.2f} times as long (at most {limit})")
+        large, small = took[side, LARGE], took[side, SMALL]
+        print(
+            f"  {side}: {large.seconds / small.seconds:.2f} times as long (at most {limit})", end=""
+        )
+        print(f", {large.cpu / small.cpu:.2f} times the processor time")
 
 
 def main(rows: int) -> None:

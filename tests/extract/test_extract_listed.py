@@ -179,7 +179,7 @@ def test_a_page_with_more_than_flat_items_goes_the_way_of_all_records(odd: dict)
         str(2**238 * 3),
         str(2**240 + 2**238),
         str(-(2**246)),
-        '"%d"' % (2**238 * 12345),
+        f'"{2**238 * 12345}"',
     ],
 )
 def test_an_amount_that_cannot_be_stored_exactly_is_never_stored(number: str) -> None:

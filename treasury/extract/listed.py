@@ -1,15 +1,17 @@
 """Pages of ramp requests, column by column: what makes a list of a million readable in seconds.
 
-Most list items are flat: text, numbers, times. Arrow reads such a page into columns by itself, exact
-to the digit, while other threads go on; no row is handled in Python. A page that holds anything else
-(a currency as an object, events, a field twice, a value that is not the contract's) goes the way of
-every other record, which says what is wrong or takes it as it is. Both ways give the same rows.
+Most list items are flat: text, numbers, times. Arrow reads such a page into columns by itself,
+exact to the digit, while other threads go on; no row is handled in Python. A page that holds
+anything else (a currency as an object, events, a field twice, a value that is not the contract's)
+goes the way of every other record, which says what is wrong or takes it as it is. Both ways give
+the same rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -29,9 +31,9 @@ NEVER: Final = pa.null()
 """The type of what a flat item does not have: where it comes all the same, Arrow refuses it."""
 
 NUMBER: Final = pa.decimal256(76, 18)
-"""What an amount is read as. Arrow's reader lets a number of too many digits run over unnoticed; one
-that runs over here is beyond the range of an amount whatever becomes of it, and the cast to an amount
-refuses it."""
+"""What an amount is read as. Arrow's reader lets a number of too many digits run over unnoticed;
+one that runs over here is beyond the range of an amount whatever becomes of it, and the cast to an
+amount refuses it."""
 
 FLAT: Final = pa.schema(
     {
@@ -83,15 +85,14 @@ _COLUMNS: Final = {
 }
 """The columns that a flat item fills, and the field of each."""
 
-_TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
-_ZONED: Final = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
-_FIRST: Final = pa.scalar(datetime(1, 1, 2, tzinfo=UTC))
-_LAST: Final = pa.scalar(datetime(9999, 12, 30, tzinfo=UTC))
+_TIME: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?$"
+_ZONED: Final = r"(Z|[+-]\d\d:\d\d)$"
+_FIRST: Final = datetime(1, 1, 2, tzinfo=UTC)
+_LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 
 _flat: Final = pyarrow.json.ParseOptions(explicit_schema=FLAT, unexpected_field_behavior="ignore")
 _ROW: Final = RAMP_REQUESTS.table.row_schema
 _raws: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_final: Final = pa.array(sorted(RAMP_FINAL), TEXT)
 
 
 class _NotFlat(Exception):
@@ -119,13 +120,18 @@ def _by_column(result: bytes) -> pa.Table:
     raw = _raw(result)
     known = _read(raw)
     count = len(raw)
-    known["is_open"] = pc.invert(pc.is_in(known["status"], value_set=_final))
+    known["is_open"] = pc.invert(pc.is_in(known["status"], value_set=_final()))
     known["has_detail"] = pa.repeat(pa.scalar(False), count)
     known["raw"] = raw
     columns = [
         known[field.name] if field.name in known else pa.nulls(count, field.type) for field in _ROW
     ]
     return pa.Table.from_arrays(columns, schema=_ROW)
+
+
+@cache
+def _final() -> pa.Array:
+    return pa.array(sorted(RAMP_FINAL), TEXT)
 
 
 def _raw(result: bytes) -> pa.Array:

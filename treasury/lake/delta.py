@@ -187,7 +187,7 @@ def add_files(
     divided = [OPEN] if partitioned else []
     with disk.writing(folder):
         if _versions(folder):
-            DeltaTable(folder).create_write_transaction(actions, "append", schema, divided)
+            DeltaTable(folder).create_write_transaction([*actions], "append", schema, divided)
         else:
             create_table_with_add_actions(
                 str(folder),

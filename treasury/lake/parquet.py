@@ -1,4 +1,4 @@
-"""Parquet files that grow while rows come, for one version of a table that names them all in the end.
+"""Parquet files that grow while rows come, until a version of their table names them.
 
 Rows come in small batches and stay in memory for one row group at most; a file is as long as all of
 them. Until a version names the files nobody reads them, so what is cut short harms nobody.

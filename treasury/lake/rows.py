@@ -24,7 +24,6 @@ RULE: Final = "2:"
 _AT_ONCE: Final = 1 << 16
 """Rows whose bytes are joined at a time: some 40 MB."""
 
-_NOTHING: Final = pa.scalar(b"", pa.binary())
 
 _ACCEPTED: Final = {
     # What may be cast without losing anything, beside the type itself and all-null columns.
@@ -120,29 +119,29 @@ def _hashed(rows: pa.RecordBatch) -> pa.Array:
 
 def _content(rows: pa.RecordBatch) -> pa.Array:
     """The bytes of each row: name, length and value of each column that is not null, by name."""
-    parts: list[pa.Array | pa.Scalar] = []
+    parts: list[pa.Array | bytes] = []
     for name in sorted(rows.schema.names):
         column = rows.column(name)
         if column.null_count < rows.num_rows:
             part = _part(name, column)
             parts += part if not column.null_count else [_joined(*part)]
     nulls = {"null_handling": "replace", "null_replacement": ""}
-    return _joined(*parts, _NOTHING, **nulls)
+    return _joined(*parts, b"", **nulls)
 
 
-def _joined(*parts: pa.Array | pa.Scalar, **nulls: str) -> pa.Array:
-    return pc.binary_join_element_wise(*parts, _NOTHING, **nulls)
+def _joined(*parts: pa.Array | bytes, **nulls: str) -> pa.Array:
+    return pc.binary_join_element_wise(*parts, b"", **nulls)
 
 
-def _part(name: str, column: pa.Array) -> list[pa.Array | pa.Scalar]:
+def _part(name: str, column: pa.Array) -> list[pa.Array | bytes]:
     """A column as name, length and bytes, unambiguous whatever the value is; null stays null."""
     tag = sha256(name.encode()).digest()[:4]
     width = _width(column.type)
     if width is None:
         value = _text(column)
-        return [pa.scalar(tag, pa.binary()), _fixed(pc.binary_length(value), 4), value]
+        return [tag, _fixed(pc.binary_length(value), 4), value]
     flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-    return [pa.scalar(tag + width.to_bytes(4, "little"), pa.binary()), _fixed(flat, width)]
+    return [tag + width.to_bytes(4, "little"), _fixed(flat, width)]
 
 
 def _width(kind: pa.DataType) -> int | None:
