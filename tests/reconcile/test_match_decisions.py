@@ -18,7 +18,7 @@ def decision(verdict: str, expectation_id: str | None = "r", entry: str = "a") -
 
 
 def test_an_accepted_suggestion_is_matched() -> None:
-    rows, wanted = [line("a", "100", "PAY-2026 004417")], [expectation("r", CODE, "100")]
+    rows, wanted = [line("a", "100", "PAY-2026-00441")], [expectation("r", CODE, "100")]
     assert outcome(match(rows, wanted))["outcome"] == "suggested"
     matches = match(rows, wanted, [decision("accept")])
     assert outcome(matches)["outcome"] == "matched"

@@ -44,8 +44,6 @@ def test_every_reference_field_is_read(field: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "PAY-2026 004417",
-        "PAY-2026-\n004417",
         "XPAY-2026-004417",
         "PAY-2026-0044170",
         "PAY-2026-00441",
@@ -63,13 +61,30 @@ def test_a_broken_or_damaged_code_never_matches(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["PAY-2026 004417", "PAY-2026,\nPAY 2026 004417", "XPAY-2026-004417", "PAY-2O26-OO4417",
+    ["XPAY-2026-004417", "PAY-2O26-OO4417", "PAY?2026?004417", "PAY-2026-4417", "PAY-2026-00004417",
      "PAY-2026-00441", "PAY-2026-004471"],
 )  # fmt: skip
 def test_a_damaged_code_is_suggested_with_its_reason(text: str) -> None:
     found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
     assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
     assert "reference" in found["reason"]
+
+
+BROKEN = ["PAY-2026 004417", "PAY-2026-\n004417", "PAY-2026,\nPAY 2026 004417", "PAY 20 26 0044 17",
+          "pay-2026\u00a0004417", "PAY - 2026 - 004417"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_code_broken_by_spaces_matches_with_its_amount(text: str) -> None:
+    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["expectation_id"], found["tier"]) == ("matched", "r", 2)
+    assert found["matched_amount"] == Decimal(100)
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_code_broken_by_spaces_is_only_suggested_with_another_amount(text: str) -> None:
+    found = outcome(match([line("a", "99.99", text)], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["expectation_id"], found["tier"]) == ("suggested", "r", 2)
 
 
 def test_words_joined_across_other_punctuation_are_no_reference() -> None:

@@ -6,7 +6,7 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import msgspec
@@ -39,34 +39,81 @@ OUTCOMES = (
 
 REFERENCE_STEPS = (
     "fields",
-    "tokens",
+    "words",
+    "spaced",
     "codes",
+    "sizes",
     "whole_tokens",
+    "tokens",
     "segments",
+    "printed",
+    "carried",
+    "rf_checks",
+    "qr_checks",
+    "structured",
     "whole_references",
 )
 """From the lines' texts and the codes to whole references; knows neither amounts nor classes."""
 
 OUTCOME_STEPS = (
-    "returns",
+    "unplaced",
+    "nested_codes",
+    "nested_lines",
+    "rejoined",
+    "doubted",
+    "searched",
+    "forms",
+    "variants",
+    "cut_off",
+    "off_tail",
+    "off_head",
+    "damaged",
     "pairs",
     "named",
+    "accepted",
+    "owners",
+    "line_parties",
+    "marked",
+    "evidence_of_return",
+    "full_return_events",
+    "full_returns",
+    "returns",
+    "came_back",
+    "returned",
     "assigned",
     "received",
-    "expectation_states",
+    "totals",
     "known_counterparties",
-    "unplaced",
-    "rejoined",
-    "damaged",
-    "unreferenced_amounts",
+    "open_expectations",
+    "accepted_several",
+    "joint",
+    "proved_rejoined",
+    "further",
+    "payers",
+    "unreferenced",
+    "unmarked_returns",
+    "sum_lines",
+    "sum_pool",
+    "one_for_several",
+    "parts_pool",
+    "several_for_one",
+    "sums",
+    "clues",
+    "ranked",
     "candidates",
     "outcomes",
     "allocations",
+    "expectation_states",
 )
 """From whole references to one outcome a line."""
 
 PACKAGE = "treasury.reconcile.match"
-STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS))
+READ_THROUGH = frozenset(
+    {"texts", "fields", "words", "spaced", "whole_tokens", "owners", "line_parties", "assigned"}
+    | {"candidates", "allocations"}
+)
+"""Steps of many rows that are read once or twice: storing them would cost more."""
+STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS), READ_THROUGH)
 
 
 class Matches(msgspec.Struct, frozen=True, eq=False):
@@ -138,6 +185,7 @@ def match_references(
     _require_positive(tables["lines"])
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET preserve_insertion_order = false")
         load(connection, tables)
         run(connection, STEPS)
         return read_matches(connection, STEPS, rules)
@@ -170,10 +218,22 @@ def read_matches(
 
 def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     """The rules as the tables that the steps read."""
-    numbers = ("min_segment", "min_damaged", "window_days", "max_candidates")
-    row: dict[str, Any] = {name: [getattr(rules, name)] for name in numbers}
-    statuses = pa.array(rules.contradicting_statuses, pa.string())
-    return {"rules": pa.table(row), "contradicting_statuses": pa.table({"status": statuses})}
+    row = {name: pa.array([getattr(rules, name)], pa.int32()) for name in _NUMBERS}
+    written, meant = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
+    return {
+        "rules": pa.table(row),
+        "contradicting_statuses": _texts(status=rules.contradicting_statuses),
+        "placeholders": _texts(placeholder=rules.placeholders),
+        "structured_kinds": _texts(kind=rules.structured),
+        "look_alikes": _texts(written=written, meant=meant),
+    }
+
+
+_NUMBERS = tuple(field.name for field in msgspec.structs.fields(Rules) if field.type is int)
+
+
+def _texts(**columns: tuple[str, ...]) -> pa.Table:
+    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
 def _filled(lines: pa.Table) -> pa.Table:

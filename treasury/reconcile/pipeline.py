@@ -22,13 +22,20 @@ class Step(msgspec.Struct, frozen=True):
 
     name: str
     sql: str
+    kept: bool = True
+    """Whether its rows are stored; else later steps read through it."""
 
 
 @cache
-def load_steps(package: str, names: tuple[str, ...]) -> tuple[Step, ...]:
+def load_steps(
+    package: str, names: tuple[str, ...], read_through: frozenset[str] = frozenset()
+) -> tuple[Step, ...]:
     """The steps `names` of `package`, each from the file `<name>.sql`, in that order."""
     folder = resources.files(package)
-    return tuple(Step(name, (folder / f"{name}.sql").read_text("utf-8").strip()) for name in names)
+    return tuple(
+        Step(name, (folder / f"{name}.sql").read_text("utf-8").strip(), name not in read_through)
+        for name in names
+    )
 
 
 def compose(steps: Iterable[Step], final: str) -> str:
@@ -44,9 +51,10 @@ def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) 
 
 
 def run(connection: duckdb.DuckDBPyConnection, steps: Iterable[Step]) -> None:
-    """Run each step once and keep its rows for the steps after it."""
+    """Run each step once and keep its rows for the steps after it, or only its name."""
     for step in steps:
-        connection.sql(step.sql).create(step.name)
+        kind = "TABLE" if step.kept else "VIEW"
+        connection.execute(f"CREATE {kind} {_quoted(step.name)} AS {step.sql}")
 
 
 def _quoted(name: str) -> str:

@@ -15,9 +15,11 @@ import msgspec
 
 from treasury.errors import SettingsError
 
-__all__ = ["ClassRule", "LineClass", "Rules", "load_rules"]
+__all__ = ["ClassRule", "LineClass", "Rules", "StructuredKind", "load_rules"]
 
 LineClass = Literal["bank_charge", "own_transfer", "other_business", "conversion_sweep"]
+StructuredKind = Literal["RF", "QRR", "OGM"]
+"""ISO 11649 creditor references, Swiss QR references, Belgian structured communications."""
 
 
 class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,13 +80,41 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Every choice that matching and ageing make; the defaults are those of the contract."""
 
     min_segment: int = 8
-    """A code between slashes or dots inside a token counts from this many letters and digits on."""
+    """A code inside a token (between slashes, or after an RF reference's check digits) counts from
+    this many letters and digits on."""
+    placeholders: tuple[str, ...] = (
+        "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
+        "NA", "UNKNOWN",
+    )  # fmt: skip
+    """What stands in a field that has no reference; letters and digits, upper case."""
+    max_words: int = 5
+    """A code may be broken into up to this many words."""
+    max_text: int = 2000
+    """Broken and damaged references are looked for in this many characters of a field."""
+    structured: tuple[StructuredKind, ...] = ("RF",)
+    """References with check digits that prove a line by themselves, printed in any groups."""
+    remittance_limit: int = 140
+    """A remittance text as long as this may have been cut off at its end."""
+    reference_limit: int = 35
+    """The same for an end-to-end id or a creditor reference."""
     min_damaged: int = 8
     """A damaged reference is looked for in tokens of at least this many letters and digits."""
+    look_alikes: tuple[tuple[str, str], ...] = (
+        ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
+        ("01", "OI"),
+    )  # fmt: skip
+    """Characters as written, and those that they may stand for."""
+    max_alike: int = 20
+    """A damaged text that fits more codes than this says nothing, unless the amount agrees."""
     window_days: int = 30
-    """Without a reference, a line is suggested up to this many days after the request was made."""
+    """Without a reference, a line is suggested up to this many days after the request was made, and
+    a refund up to this many days after the payment."""
     max_candidates: int = 5
     """Candidates kept for each line."""
+    max_pool: int = 40
+    """Sums are looked for among at most this many open requests, or lines, of one counterparty."""
+    max_sum_steps: int = 200_000
+    """Pairs of requests that the search for sums may look at; the earliest lines come first."""
     contradicting_statuses: tuple[str, ...] = (
         "CANCELLED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
     )  # fmt: skip

@@ -2,3 +2,6 @@
 SELECT entry_id, expectation_id, matched_amount AS amount
 FROM received
 WHERE NOT is_duplicate AND matched_amount > 0
+UNION ALL
+SELECT entry_id, expectation_id, amount
+FROM further

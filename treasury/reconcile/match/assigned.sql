@@ -1,22 +1,24 @@
--- The one expectation that each line belongs to: as a person accepted, else as its whole reference
--- proves. Money that came back, and lines not yet booked, are not received; of twins that nothing tells
--- apart a person says which is which.
-SELECT l.entry_id, a.expectation_id, a.accepted_reason, l.amount, l.booking_date
-FROM lines AS l
-JOIN (
-    SELECT entry_id, expectation_id, coalesce(reason, '') AS accepted_reason
-    FROM decisions WHERE verdict = 'accept'
+-- The one expectation that a line belongs to by itself: as a person accepted, else as its whole reference
+-- proves. What came back is not counted, nor are lines not yet booked; of twins that nothing tells apart
+-- a person says which is which.
+SELECT
+    p.entry_id, p.expectation_id, p.tier, p.accepted_reason, p.booking_date, p.expected, p.rivals,
+    CAST(p.amount - coalesce(b.amount, 0) AS DECIMAL(38, 18)) AS amount
+FROM (
+    SELECT entry_id, expectation_id, CAST(NULL AS INTEGER) AS tier, reason AS accepted_reason, booking_date, expected,
+        amount, 0 AS rivals
+    FROM accepted
+    WHERE several = 1 AND counts
     UNION ALL
-    SELECT n.entry_id, n.viable_id AS expectation_id, NULL AS accepted_reason
-    FROM named AS n
-    WHERE n.codes = 1 AND n.viable = 1
-        AND NOT EXISTS (
-            SELECT 1 FROM decisions AS d WHERE d.entry_id = n.entry_id AND d.verdict = 'accept'
-        )
-) AS a ON a.entry_id = l.entry_id
-JOIN expectations AS e ON e.expectation_id = a.expectation_id
-WHERE l.line_class IS NULL
-    AND coalesce(l.entry_status, 'BOOK') = 'BOOK'
-    AND (a.accepted_reason IS NOT NULL OR NOT coalesce(l.is_twin, FALSE))
-    AND NOT EXISTS (SELECT 1 FROM returns AS r WHERE r.original_id = l.entry_id OR r.return_id = l.entry_id)
-    AND NOT EXISTS (SELECT 1 FROM decisions AS d WHERE d.entry_id = l.entry_id AND d.verdict = 'ignore')
+    SELECT p.entry_id, p.expectation_id, p.tier, CAST(NULL AS VARCHAR) AS accepted_reason, p.booking_date, p.expected,
+        p.amount, n.named - 1 AS rivals
+    FROM pairs AS p
+    JOIN named AS n ON n.entry_id = p.entry_id
+    WHERE p.tier IN (1, 3) AND p.contradiction IS NULL AND p.proves
+        AND n.code = n.other_code AND n.viable = 1
+        AND p.entry_id NOT IN (SELECT entry_id FROM doubted)
+        AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'ignore'))
+) AS p
+LEFT JOIN came_back AS b ON b.entry_id = p.entry_id
+WHERE p.entry_id NOT IN (SELECT return_id FROM returns)
+    AND p.amount > coalesce(b.amount, 0)

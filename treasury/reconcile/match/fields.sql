@@ -1,5 +1,11 @@
 -- The reference fields of each line, one row a field, in upper case and with one kind of dash.
-SELECT entry_id, field, translate(upper(text), '‐‑‒–—−', '------') AS text
+SELECT
+    entry_id,
+    field,
+    CASE
+        WHEN bit_length(text) = 8 * CAST(length(text) AS BIGINT) THEN upper(text)
+        ELSE translate(upper(text), '‐‑‒–—−', '------')
+    END AS text
 FROM (
     SELECT entry_id, 'end_to_end_id' AS field, end_to_end_id AS text FROM texts
     UNION ALL

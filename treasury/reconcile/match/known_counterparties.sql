@@ -1,12 +1,11 @@
 -- Who has paid, or was paid, under a whole reference or an accepted decision for the same kind of
--- expectation on the same account, and since when.
-SELECT e.kind, coalesce(e.account, '') AS account, k.counterparty, min(l.booking_date) AS since
+-- expectation on the same account, and since when. A standing expectation without an account knows only its own.
+SELECT
+    e.kind,
+    coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, '') AS tie,
+    k.party,
+    min(r.booking_date) AS since
 FROM received AS r
 JOIN expectations AS e ON e.expectation_id = r.expectation_id
-JOIN lines AS l ON l.entry_id = r.entry_id
-JOIN (
-    SELECT entry_id, upper(replace(coalesce(counterparty_account, counterparty_name), ' ', '')) AS counterparty
-    FROM lines
-) AS k ON k.entry_id = l.entry_id
-WHERE k.counterparty <> ''
-GROUP BY e.kind, coalesce(e.account, ''), k.counterparty
+JOIN line_parties AS k ON k.entry_id = r.entry_id
+GROUP BY e.kind, coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, ''), k.party

@@ -5,9 +5,9 @@ SELECT
         WHEN l.line_class IS NOT NULL OR i.entry_id IS NOT NULL THEN 'ignored'
         WHEN b.entry_id IS NOT NULL THEN 'returned'
         WHEN r.is_duplicate THEN 'duplicate'
-        WHEN r.accepted_reason IS NOT NULL THEN 'matched'
-        WHEN n.codes > 1 OR n.viable = 0 THEN 'conflict'
-        WHEN r.entry_id IS NOT NULL THEN 'matched'
+        WHEN a.entry_id IS NOT NULL THEN 'matched'
+        WHEN n.entry_id IS NOT NULL THEN 'conflict'
+        WHEN r.entry_id IS NOT NULL OR f.entry_id IS NOT NULL THEN 'matched'
         WHEN c.entry_id IS NOT NULL THEN 'suggested'
         ELSE 'unreferenced'
     END AS outcome,
@@ -15,51 +15,79 @@ SELECT
         WHEN l.line_class IS NOT NULL OR i.entry_id IS NOT NULL THEN NULL
         WHEN b.entry_id IS NOT NULL THEN b.expectation_id
         WHEN r.entry_id IS NOT NULL THEN r.expectation_id
-        WHEN n.codes > 1 THEN NULL
-        WHEN n.viable = 0 THEN n.any_id
+        WHEN a.entry_id IS NOT NULL THEN a.expectation_id
+        WHEN n.entry_id IS NOT NULL THEN n.expectation_id
+        WHEN f.entry_id IS NOT NULL THEN f.expectation_id
         ELSE c.expectation_id
     END AS expectation_id,
     CASE
-        WHEN l.line_class IS NOT NULL OR i.entry_id IS NOT NULL OR b.entry_id IS NOT NULL THEN NULL
-        WHEN r.accepted_reason IS NOT NULL THEN NULL
-        WHEN n.entry_id IS NOT NULL THEN 1
-        ELSE c.tier
+        WHEN l.line_class IS NOT NULL OR i.entry_id IS NOT NULL OR b.entry_id IS NOT NULL OR a.entry_id IS NOT NULL THEN NULL
+        ELSE coalesce(r.tier, n.tier, f.tier, c.tier)
     END AS tier,
     CASE
         WHEN l.line_class IS NOT NULL THEN 'left out: ' || l.line_class
         WHEN i.entry_id IS NOT NULL THEN coalesce(i.reason, '')
         WHEN b.entry_id IS NOT NULL THEN b.reason
         WHEN r.is_duplicate THEN 'paid twice: the whole amount was received before'
-        WHEN r.accepted_reason IS NOT NULL THEN 'accepted: ' || r.accepted_reason
-        WHEN n.codes > 1 THEN CAST(n.codes AS VARCHAR) || ' different codes in one text'
-        WHEN n.viable = 0 THEN n.contradiction
-        WHEN r.entry_id IS NOT NULL AND r.amount > r.matched_amount THEN 'whole reference; more than what remained'
-        WHEN r.entry_id IS NOT NULL AND r.before + r.amount < r.expected THEN 'whole reference; less than what remained'
-        WHEN r.entry_id IS NOT NULL THEN 'whole reference'
-        WHEN c.entry_id IS NOT NULL AND coalesce(l.entry_status, 'BOOK') <> 'BOOK' THEN c.reason || '; pending at bank'
-        WHEN c.entry_id IS NOT NULL AND l.is_twin THEN c.reason || '; another line is alike in everything'
-        WHEN c.entry_id IS NOT NULL AND n.viable > 1 THEN c.reason || ', as of ' || CAST(n.viable AS VARCHAR) || ' expectations'
-        WHEN c.entry_id IS NOT NULL THEN c.reason
-        ELSE 'no reference'
+        WHEN a.entry_id IS NOT NULL THEN 'accepted: ' || a.reason || CASE WHEN a.counts THEN '' ELSE '; nothing of it counts' END
+        WHEN n.entry_id IS NOT NULL THEN n.reason
+        WHEN r.entry_id IS NOT NULL THEN
+            CASE r.tier WHEN 1 THEN 'whole reference' ELSE 'structured reference, check digits hold' END
+            || CASE
+                WHEN r.amount > r.matched_amount THEN '; more than what remained'
+                WHEN r.before + r.amount < r.expected THEN '; less than what remained'
+                ELSE ''
+            END
+            || CASE WHEN v.return_id IS NULL THEN '' ELSE '; a part of it came back with ' || v.return_id END
+        WHEN f.tier = 6 THEN 'whole reference of several, and exactly what all of them still expect'
+        WHEN f.entry_id IS NOT NULL THEN c.reason
+        WHEN c.entry_id IS NULL AND (l.is_reversal OR l.return_reason IS NOT NULL) THEN 'a return of no line that is known'
+        WHEN c.entry_id IS NULL THEN 'no reference'
+        ELSE c.reason
+            || CASE WHEN coalesce(l.entry_status, 'BOOK') <> 'BOOK' THEN '; pending at bank' ELSE '' END
+            || CASE WHEN l.is_twin THEN '; another line is alike in everything' ELSE '' END
+            || CASE WHEN l.is_reversal OR l.return_reason IS NOT NULL THEN '; marked as a return' ELSE '' END
+            || CASE WHEN c.equals > 1 THEN ', as of ' || CAST(c.equals AS VARCHAR) || ' expectations' ELSE '' END
     END AS reason,
-    CASE WHEN i.entry_id IS NULL AND b.entry_id IS NULL AND NOT r.is_duplicate THEN r.matched_amount END AS matched_amount,
-    CASE WHEN r.entry_id IS NULL AND b.entry_id IS NULL THEN u.expectation_id END AS runner_up_id,
-    CASE WHEN r.entry_id IS NULL AND b.entry_id IS NULL THEN c.score - u.score END AS margin,
+    CASE WHEN i.entry_id IS NULL AND b.entry_id IS NULL AND NOT coalesce(r.is_duplicate, FALSE)
+        THEN coalesce(r.matched_amount, f.amount) END AS matched_amount,
+    CASE WHEN coalesce(r.rivals, 1) > 0 AND a.entry_id IS NULL AND b.entry_id IS NULL AND n.entry_id IS NULL
+        AND coalesce(f.tier, 2) = 2 THEN u.expectation_id END AS runner_up_id,
+    CASE WHEN coalesce(r.rivals, 1) > 0 AND a.entry_id IS NULL AND b.entry_id IS NULL AND n.entry_id IS NULL
+        AND coalesce(f.tier, 2) = 2 THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
     l.line_class
 FROM lines AS l
 LEFT JOIN (SELECT entry_id, reason FROM decisions WHERE verdict = 'ignore') AS i ON i.entry_id = l.entry_id
-LEFT JOIN (
-    SELECT r.return_id AS entry_id, min(p.expectation_id) AS expectation_id,
-        'returned' || coalesce(' ' || min(r.return_reason), '') || ': brings back ' || min(r.original_id) AS reason
-    FROM returns AS r LEFT JOIN pairs AS p ON p.entry_id = r.original_id
-    GROUP BY r.return_id
-    UNION ALL
-    SELECT r.original_id AS entry_id, min(p.expectation_id) AS expectation_id,
-        'returned' || coalesce(' ' || min(r.return_reason), '') || ': came back with ' || min(r.return_id) AS reason
-    FROM returns AS r LEFT JOIN pairs AS p ON p.entry_id = r.original_id
-    GROUP BY r.original_id
-) AS b ON b.entry_id = l.entry_id
+LEFT JOIN returned AS b ON b.entry_id = l.entry_id
+LEFT JOIN came_back AS v ON v.entry_id = l.entry_id
 LEFT JOIN received AS r ON r.entry_id = l.entry_id
-LEFT JOIN named AS n ON n.entry_id = l.entry_id
-LEFT JOIN candidates AS c ON c.entry_id = l.entry_id AND c.rank = 1
-LEFT JOIN candidates AS u ON u.entry_id = l.entry_id AND u.rank = 2 AND u.tier = c.tier
+LEFT JOIN (
+    SELECT
+        entry_id,
+        CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,
+        min(reason) AS reason,
+        bool_and(counts) AS counts
+    FROM accepted
+    GROUP BY entry_id
+) AS a ON a.entry_id = l.entry_id
+LEFT JOIN (
+    SELECT entry_id, tier, CASE WHEN code = other_code THEN any_id END AS expectation_id,
+        CASE WHEN code = other_code THEN contradiction ELSE 'different codes in one text: ' || code || ', ' || other_code END AS reason
+    FROM named
+    WHERE code <> other_code OR viable = 0
+) AS n ON n.entry_id = l.entry_id
+LEFT JOIN (
+    SELECT
+        entry_id,
+        CASE WHEN count(*) = 1 THEN min(expectation_id) END AS expectation_id,
+        max(tier) AS tier,
+        CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
+    FROM further
+    GROUP BY entry_id
+) AS f ON f.entry_id = l.entry_id
+LEFT JOIN (
+    SELECT *, sum(CASE WHEN tier = 1 AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
+    FROM ranked
+    QUALIFY rank = 1
+) AS c ON c.entry_id = l.entry_id
+LEFT JOIN ranked AS u ON u.entry_id = l.entry_id AND u.rank = 2 AND u.tier = c.tier

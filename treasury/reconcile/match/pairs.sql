@@ -1,24 +1,54 @@
--- Every line beside every expectation it names, and what contradicts them, in words; null where nothing does.
+-- Every line beside every expectation that its text points to, by tier, and what contradicts them, in words;
+-- null where nothing does. `proves`: the line is booked, no return, and unlike every other, so that its text
+-- may settle it.
 SELECT
-    r.entry_id,
-    r.expectation_id,
-    r.code,
+    f.entry_id,
+    f.expectation_id,
+    f.code,
+    f.tier,
+    f.score,
+    f.damage,
+    l.amount,
+    l.booking_date,
+    e.amount AS expected,
+    l.line_class IS NULL AND coalesce(l.entry_status, 'BOOK') = 'BOOK' AND NOT coalesce(l.is_twin, FALSE)
+        AND NOT coalesce(l.is_reversal, FALSE) AND l.return_reason IS NULL AS proves,
     CASE
         WHEN l.direction <> e.direction
             THEN 'direction: ' || l.direction || ', expected ' || e.direction
         WHEN l.currency <> e.currency
             THEN 'currency: ' || l.currency || ', expected ' || e.currency
-        WHEN upper(replace(l.account, ' ', '')) <> upper(replace(e.account, ' ', ''))
+        WHEN l.account <> e.account
             THEN 'account: reached ' || l.account || ', the code belongs to ' || e.account
-        WHEN upper(replace(l.counterparty_account, ' ', '')) <> upper(replace(e.counterparty_account, ' ', ''))
+        WHEN l.counterparty_account <> e.counterparty_account
             THEN 'account: paid to ' || l.counterparty_account || ', expected ' || e.counterparty_account
         WHEN x.status IS NOT NULL
             THEN 'status: ' || e.status
         WHEN CAST(e.closed_at AS DATE) < l.booking_date
             THEN 'closed on ' || CAST(CAST(e.closed_at AS DATE) AS VARCHAR) || ', before this line'
+        WHEN CAST(e.opened_at AS DATE) > l.booking_date
+            THEN 'opened on ' || CAST(CAST(e.opened_at AS DATE) AS VARCHAR) || ', after this line'
     END AS contradiction
-FROM whole_references AS r
-JOIN lines AS l ON l.entry_id = r.entry_id
-JOIN expectations AS e ON e.expectation_id = r.expectation_id
-LEFT JOIN contradicting_statuses AS x
-    ON x.status = replace(upper(e.status), '-', '_')
+FROM (
+    SELECT entry_id, expectation_id, code, tier, CAST(0.7 AS DECIMAL(6, 4)) AS score, CAST(NULL AS VARCHAR) AS damage
+    FROM whole_references
+    UNION ALL
+    SELECT p.entry_id, p.expectation_id, p.code, p.tier, p.score, p.damage
+    FROM (
+        SELECT r.entry_id, r.expectation_id, r.code, 2 AS tier, CAST(0.7 AS DECIMAL(6, 4)) AS score,
+            CAST(NULL AS VARCHAR) AS damage
+        FROM rejoined AS r JOIN unplaced AS u ON u.entry_id = r.entry_id
+        UNION ALL
+        SELECT entry_id, expectation_id, code, tier, CAST(0.4 AS DECIMAL(6, 4)) AS score, 'cut off at the end' AS damage
+        FROM doubted
+        UNION ALL
+        SELECT entry_id, expectation_id, code, 4 AS tier, score, damage
+        FROM damaged
+    ) AS p
+    LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
+        ON d.entry_id = p.entry_id AND d.expectation_id = p.expectation_id
+    WHERE d.entry_id IS NULL
+) AS f
+JOIN lines AS l ON l.entry_id = f.entry_id
+JOIN expectations AS e ON e.expectation_id = f.expectation_id
+LEFT JOIN contradicting_statuses AS x ON x.status = replace(upper(e.status), '-', '_')

@@ -9,13 +9,11 @@ SELECT
     coalesce(accepted_reason IS NULL AND before >= expected AND amount = expected, FALSE) AS is_duplicate
 FROM (
     SELECT
-        a.*,
-        e.amount AS expected,
-        coalesce(CAST(sum(a.amount) OVER (
-            PARTITION BY a.expectation_id
-            ORDER BY a.booking_date, a.entry_id
+        *,
+        coalesce(CAST(sum(amount) OVER (
+            PARTITION BY expectation_id
+            ORDER BY booking_date, entry_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS DECIMAL(38, 18)), CAST(0 AS DECIMAL(38, 18))) AS before
-    FROM assigned AS a
-    JOIN expectations AS e ON e.expectation_id = a.expectation_id
+    FROM assigned
 ) AS ordered

@@ -1,30 +1,31 @@
--- Tier 2: codes that appear only across a space or line break inside one field: two to four neighbouring
--- words that together are a code. Other punctuation stands as a word of its own ("|") and so never joins.
-SELECT DISTINCT w.entry_id, c.expectation_id, c.code
+-- Tier 2: codes that appear only across a space, hyphen or line break inside one field: neighbouring words
+-- that together are a code, of lines that name none in full or only a part of a longer one.
+SELECT DISTINCT entry_id, expectation_id, code
 FROM (
-    SELECT
-        entry_id,
-        CASE span
-            WHEN 2 THEN split_part(text, ' ', i) || split_part(text, ' ', i + 1)
-            WHEN 3 THEN split_part(text, ' ', i) || split_part(text, ' ', i + 1) || split_part(text, ' ', i + 2)
-            ELSE split_part(text, ' ', i) || split_part(text, ' ', i + 1) || split_part(text, ' ', i + 2)
-                || split_part(text, ' ', i + 3)
-        END AS form
+    SELECT f.entry_id, c.expectation_id, c.code, f.rest,
+        unnest(generate_series(1, length(f.rest))) AS n
     FROM (
-        SELECT
-            *,
-            unnest(generate_series(
-                CAST(1 AS BIGINT), CAST(length(text) - length(replace(text, ' ', '')) AS BIGINT)
-            )) AS i
+        SELECT r.entry_id, r.rest, substr(replace(r.rest, ' ', ''), 1, z.size) AS form
         FROM (
-            SELECT
-                f.entry_id,
-                trim(regexp_replace(regexp_replace(regexp_replace(
-                    f.text, '[^\p{L}\p{N}\s./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '\s+', ' ', 'g')) AS text
-            FROM fields AS f
-            JOIN unplaced AS u ON u.entry_id = f.entry_id
-        ) AS plain
-    ) AS placed
-    CROSS JOIN (SELECT 2 AS span UNION ALL SELECT 3 AS span UNION ALL SELECT 4 AS span) AS spans
-) AS w
-JOIN codes AS c ON c.code = w.form
+            SELECT entry_id, substr(spaced, p, (SELECT max(size) + max(size) FROM sizes)) AS rest
+            FROM (
+                SELECT entry_id, spaced,
+                    unnest(generate_series(1, length(spaced))) AS p
+                FROM (
+                    SELECT s.entry_id, substr(s.spaced, 1, (SELECT max_text FROM rules)) AS spaced
+                    FROM spaced AS s
+                    JOIN (
+                        SELECT entry_id FROM unplaced UNION SELECT entry_id FROM nested_lines
+                    ) AS u ON u.entry_id = s.entry_id
+                ) AS texts_looked_at
+            ) AS places
+            WHERE p = 1 OR substr(spaced, p - 1, 1) = ' '
+        ) AS r
+        JOIN sizes AS z ON z.size < length(r.rest)
+    ) AS f
+    JOIN codes AS c ON c.code = f.form
+) AS found
+WHERE substr(rest, n + 1, 1) IN (' ', '')
+    AND replace(substr(rest, 1, n), ' ', '') = code
+    AND n > length(code)
+    AND n - length(code) < (SELECT max_words FROM rules)

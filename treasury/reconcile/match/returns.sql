@@ -1,27 +1,22 @@
--- Each return or reversal with the earlier line whose money it brings back: the other direction on the
--- same account, the original's own reference, the same amount; the first return takes the first
--- original, the second the second.
-SELECT r.entry_id AS return_id, o.entry_id AS original_id, r.amount, r.return_reason
+-- Each return or reversal with the earlier line whose money it brings back, whole or in part. A part is linked
+-- only to the one line it can belong to, and only while that line has as much left.
+SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
+FROM full_returns
+UNION ALL
+SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM (
     SELECT
-        *,
-        row_number() OVER (
-            PARTITION BY account, currency, direction, amount, original_reference
-            ORDER BY booking_date, entry_id
-        ) AS turn
-    FROM lines
-    WHERE original_reference IS NOT NULL AND (is_reversal OR return_reason IS NOT NULL)
-) AS r
-JOIN (
-    SELECT
-        *,
-        row_number() OVER (
-            PARTITION BY account, currency, direction, amount, end_to_end_id
-            ORDER BY booking_date, entry_id
-        ) AS turn
-    FROM lines
-    WHERE end_to_end_id IS NOT NULL AND NOT is_reversal AND return_reason IS NULL
-) AS o
-    ON o.account = r.account AND o.currency = r.currency AND o.direction <> r.direction
-    AND o.amount = r.amount AND o.end_to_end_id = r.original_reference AND o.turn = r.turn
-WHERE o.booking_date <= r.booking_date
+        v.*,
+        sum(v.amount) OVER (
+            PARTITION BY v.original_id ORDER BY v.booking_date, v.return_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS back_so_far
+    FROM (
+        SELECT *,
+            min(original_id) OVER (PARTITION BY return_id) = max(original_id) OVER (PARTITION BY return_id)
+                AND max(CASE WHEN original_amount = amount THEN 1 ELSE 0 END) OVER (PARTITION BY return_id) = 0 AS is_clear
+        FROM evidence_of_return
+    ) AS v
+    WHERE v.is_clear AND v.original_id NOT IN (SELECT original_id FROM full_returns)
+) AS parts
+WHERE back_so_far <= original_amount

@@ -1,10 +1,8 @@
--- Tokens: runs of letters, digits, hyphens, dots and slashes; any other character ends one.
+-- The tokens that slashes or dots divide.
 SELECT DISTINCT entry_id, field, token
 FROM (
-    SELECT
-        entry_id,
-        field,
-        unnest(string_split(regexp_replace(text, '[^\p{L}\p{N}./-]+', ' ', 'g'), ' ')) AS token
-    FROM fields
+    SELECT entry_id, field, unnest(string_split(words, ' ')) AS token
+    FROM words
+    WHERE contains(words, '/') OR contains(words, '.')
 ) AS split
-WHERE token <> ''
+WHERE contains(token, '/') OR contains(token, '.')

@@ -1,0 +1,16 @@
+-- What people accepted: the line and each expectation it was accepted for. A line in another currency or
+-- direction is settled by that and counts for nothing.
+SELECT
+    d.entry_id,
+    d.expectation_id,
+    coalesce(d.reason, '') AS reason,
+    l.amount,
+    l.booking_date,
+    e.amount AS expected,
+    l.currency = e.currency AND l.direction = e.direction AS counts,
+    l.currency = e.currency AND l.direction <> e.direction AS brings_back,
+    count(*) OVER (PARTITION BY d.entry_id) AS several
+FROM decisions AS d
+JOIN lines AS l ON l.entry_id = d.entry_id
+JOIN expectations AS e ON e.expectation_id = d.expectation_id
+WHERE d.verdict = 'accept' AND l.line_class IS NULL AND coalesce(l.entry_status, 'BOOK') = 'BOOK'

@@ -1,0 +1,39 @@
+-- A line that a person accepted for several expectations: each takes, in turn, what it still expects, and one
+-- without an amount the rest.
+SELECT
+    entry_id, expectation_id, booking_date, expected, reason AS accepted_reason,
+    CAST(CASE
+        WHEN expected IS NULL THEN share
+        ELSE greatest(
+            least(share, room - coalesce(sum(share) OVER (
+                PARTITION BY expectation_id ORDER BY booking_date, entry_id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ), CAST(0 AS DECIMAL(38, 18)))),
+            CAST(0 AS DECIMAL(38, 18))
+        )
+    END AS DECIMAL(38, 18)) AS amount
+FROM (
+    SELECT
+        *,
+        CAST(greatest(
+            least(room, amount - coalesce(sum(room) OVER (
+                PARTITION BY entry_id
+                ORDER BY CASE WHEN expected IS NULL THEN 1 ELSE 0 END, expectation_id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ), CAST(0 AS DECIMAL(38, 18)))),
+            CAST(0 AS DECIMAL(38, 18))
+        ) AS DECIMAL(38, 18)) AS share
+    FROM (
+        SELECT
+            a.entry_id, a.expectation_id, a.booking_date, a.expected, a.reason,
+            CAST(a.amount - coalesce(b.amount, 0) AS DECIMAL(38, 18)) AS amount,
+            CASE
+                WHEN a.expected IS NULL THEN a.amount
+                ELSE greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18)))
+            END AS room
+        FROM accepted AS a
+        LEFT JOIN came_back AS b ON b.entry_id = a.entry_id
+        LEFT JOIN totals AS t ON t.expectation_id = a.expectation_id
+        WHERE a.several > 1 AND a.counts AND a.entry_id NOT IN (SELECT return_id FROM returns)
+    ) AS rooms
+) AS shares

@@ -1,0 +1,37 @@
+-- Codes that a text differs from by one character among the last six, or lacks one of those: the head is equal,
+-- and so is what both leave when one character of the tail is taken away.
+SELECT DISTINCT f.form, c.expectation_id, c.code
+FROM (
+    SELECT *, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest
+    FROM (
+        SELECT expectation_id, code, size, head, tail,
+            unnest(generate_series(1, 6)) AS p
+        FROM (
+            SELECT
+                expectation_id, code,
+                length(code) AS size,
+                substr(code, 1, length(code) - 6) AS head,
+                substr(code, length(code) - 5) AS tail
+            FROM codes
+        ) AS halves
+        WHERE EXISTS (
+            SELECT 1 FROM forms AS f
+            WHERE f.size = halves.size AND f.length BETWEEN f.size - 1 AND f.size
+                AND substr(f.form, 1, f.size - 6) = halves.head
+        )
+    ) AS places
+) AS c
+JOIN (
+    SELECT form, size, head, tail AS rest
+    FROM (SELECT *, substr(form, 1, size - 6) AS head, substr(form, size - 5) AS tail FROM forms) AS shorter
+    WHERE length = size - 1
+    UNION ALL
+    SELECT form, size, head, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest
+    FROM (
+        SELECT *, substr(form, 1, size - 6) AS head, substr(form, size - 5) AS tail,
+            unnest(generate_series(1, 6)) AS p
+        FROM forms
+        WHERE length = size
+    ) AS equal
+) AS f ON f.size = c.size AND f.head = c.head AND f.rest = c.rest
+WHERE levenshtein(f.form, c.code) = 1

@@ -1,0 +1,28 @@
+-- Structured references as they are printed, with spaces or without: RF (ISO 11649) and, by rule, the Swiss
+-- QR reference and the Belgian OGM. Each begins and ends with a word; the check digits come after.
+SELECT DISTINCT entry_id, kind, form
+FROM (
+    SELECT entry_id, kind, replace(substr(rest, 1, n), ' ', '') AS form
+    FROM (
+        SELECT entry_id, kind, rest, unnest(generate_series(1, length(rest))) AS n
+        FROM (
+            SELECT entry_id, kind, substr(spaced, p, 60) AS rest
+            FROM (
+                SELECT
+                    s.entry_id, k.kind, s.spaced,
+                    unnest(generate_series(1, length(s.spaced))) AS p
+                FROM spaced AS s
+                JOIN structured_kinds AS k
+                    ON (k.kind = 'RF' AND contains(s.text, 'RF'))
+                    OR (k.kind <> 'RF' AND regexp_matches(s.text, '[0-9]'))
+            ) AS every_place
+            WHERE (p = 1 OR substr(spaced, p - 1, 1) = ' ')
+                AND CASE WHEN kind = 'RF' THEN substr(spaced, p, 2) = 'RF'
+                    ELSE regexp_matches(substr(spaced, p, 1), '[0-9]') END
+        ) AS starts
+    ) AS ends
+    WHERE n = length(rest) OR substr(rest, n + 1, 1) = ' '
+) AS forms
+WHERE (kind = 'RF' AND regexp_matches(form, '^RF[0-9]{2}[A-Z0-9]{1,21}$'))
+    OR (kind = 'QRR' AND regexp_matches(form, '^[0-9]{27}$'))
+    OR (kind = 'OGM' AND regexp_matches(form, '^[0-9]{12}$'))

@@ -1,0 +1,41 @@
+-- The candidates of every line that more than one clue points from, or none that settles it, best first: tier,
+-- score within the tier, reason, and for all but the first why they lost. A candidate that a fact contradicts
+-- is listed only beside one that nothing does.
+SELECT
+    entry_id, expectation_id, tier, score, reason, rank,
+    CASE
+        WHEN rank = 1 THEN NULL
+        WHEN contradiction IS NOT NULL THEN contradiction
+        WHEN tier > first_tier THEN 'weaker evidence'
+        WHEN score < first_score THEN 'less agrees'
+        ELSE 'nothing tells them apart'
+    END AS lost
+FROM (
+    SELECT
+        *,
+        row_number() OVER (PARTITION BY entry_id ORDER BY tier, score DESC, expectation_id) AS rank,
+        min(tier) OVER (PARTITION BY entry_id) AS first_tier,
+        first_value(score) OVER (PARTITION BY entry_id ORDER BY tier, score DESC, expectation_id) AS first_score
+    FROM (
+        SELECT
+            c.entry_id,
+            c.expectation_id,
+            c.tier,
+            c.contradiction,
+            CAST(CASE WHEN c.contradiction IS NOT NULL THEN 0 ELSE c.score
+                + CASE WHEN e.amount = l.amount THEN 0.2 ELSE 0 END
+                + CASE WHEN k.since < l.booking_date THEN 0.1 ELSE 0 END
+            END AS DECIMAL(6, 4)) AS score,
+            c.reason
+                || CASE WHEN e.amount = l.amount THEN '; amount agrees' WHEN e.amount IS NOT NULL THEN '; amount differs' ELSE '' END
+                || CASE WHEN k.since < l.booking_date THEN '; known counterparty' ELSE '' END AS reason
+        FROM clues AS c
+        JOIN lines AS l ON l.entry_id = c.entry_id
+        JOIN expectations AS e ON e.expectation_id = c.expectation_id
+        LEFT JOIN line_parties AS p ON p.entry_id = c.entry_id
+        LEFT JOIN known_counterparties AS k
+            ON k.kind = e.kind AND k.party = p.party
+            AND k.tie = coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, '')
+    ) AS scored
+) AS few
+WHERE rank <= (SELECT max_candidates FROM rules)

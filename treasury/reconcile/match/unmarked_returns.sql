@@ -1,0 +1,27 @@
+-- Money that may have come back without saying so: as much as an earlier line moved the other way on the same
+-- account, with the same counterparty, within the days allowed. A provider's refund reads like this.
+SELECT r.entry_id, w.expectation_id, o.entry_id AS original_id, date_diff('day', o.booking_date, r.booking_date) AS days
+FROM (
+    SELECT u.entry_id, u.account, u.currency, u.direction, u.amount, u.booking_date, p.party
+    FROM unplaced AS u
+    JOIN line_parties AS p ON p.entry_id = u.entry_id
+    WHERE u.entry_id NOT IN (SELECT return_id FROM returns)
+) AS r
+JOIN (
+    SELECT l.entry_id, l.account, l.currency, l.direction, l.amount, l.booking_date, p.party,
+        row_number() OVER (
+            PARTITION BY l.account, l.currency, l.direction, l.amount, l.booking_date, p.party ORDER BY l.entry_id
+        ) AS turn
+    FROM lines AS l
+    JOIN line_parties AS p ON p.entry_id = l.entry_id
+    JOIN (
+        SELECT DISTINCT u.amount, u.direction, q.party
+        FROM unplaced AS u JOIN line_parties AS q ON q.entry_id = u.entry_id
+    ) AS k ON k.amount = l.amount AND k.direction <> l.direction AND k.party = p.party
+    WHERE l.line_class IS NULL AND l.entry_id NOT IN (SELECT entry_id FROM came_back)
+) AS o
+    ON o.account = r.account AND o.currency = r.currency AND o.amount = r.amount AND o.party = r.party
+    AND o.direction <> r.direction
+JOIN owners AS w ON w.entry_id = o.entry_id
+WHERE o.turn <= (SELECT max_candidates FROM rules) AND o.booking_date <= r.booking_date
+    AND date_diff('day', o.booking_date, r.booking_date) <= (SELECT window_days FROM rules)
