@@ -16,7 +16,6 @@ from typing import Any, Final
 import pyarrow as pa
 
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS
-from treasury.money import SCALE
 
 __all__ = ["column"]
 
@@ -33,9 +32,16 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     missing = values.count(None)
     if missing == len(values):
         return pa.nulls(len(values), kind)
-    if kind is TEXT and not missing and _is_one(values):
-        return pa.repeat(pa.scalar(values[0], kind), len(values))
+    if kind in _REPEATED and not missing and _is_one(values):
+        return _BUILDERS[kind](values[:1], 0).take(_zeros(len(values)))
     return _BUILDERS[kind](values, missing)
+
+
+def _zeros(count: int) -> pa.Array:
+    return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(bytes(4 * count))])
+
+
+_REPEATED: Final = frozenset({TEXT, TEXTS})
 
 
 def _is_one(values: Sequence[Any]) -> bool:
@@ -66,19 +72,12 @@ def _texts(values: Sequence[Sequence[str] | None], missing: int) -> pa.Array:
 
 
 def _amounts(values: Sequence[Decimal | None], missing: int) -> pa.Array:
-    data = b"".join(
-        _ZERO if value is None else _units(value).to_bytes(16, "little", signed=True)
-        for value in values
-    )
-    return _from_buffers(AMOUNT, values, missing, data)
-
-
-_ZERO: Final = bytes(16)
-
-
-def _units(amount: Decimal) -> int:
-    """The amount in units of its last stored decimal; exact, no amount has more."""
-    return int(amount.scaleb(SCALE, _WIDE))
+    """The amounts by their digits; the cast refuses what the type cannot hold exactly."""
+    try:
+        return _text([None if v is None else str(v) for v in values], missing).cast(AMOUNT)
+    except pa.ArrowInvalid:  # more digits than it reads at once, if only zeros at the end
+        plain = [None if v is None else str(v.normalize(_WIDE)) for v in values]
+        return _text(plain, missing).cast(AMOUNT)
 
 
 def _integers(code: str, kind: pa.DataType, number: Callable[[Any], int]) -> _Builder:

@@ -79,20 +79,30 @@ def _cut(
 
     `read` gets the keys, and what stands before the first and after each of them as columns.
     """
-    count, keys = len(texts), tuple(pattern.findall(texts[0]))
-    pieces = pattern.split("\n".join(texts))
-    if keys and pieces[1::2] == list(keys) * count:
-        *columns, last = [pieces[2 * at :: 2 * len(keys)] for at in range(1, len(keys) + 1)]
-        ends = [text.split("\n") for text in last[:-1]]
-        if all([len(end) == 2 for end in ends]):
-            before = [pieces[0], *[end[1] for end in ends]]
-            return read(keys, [before, *columns, [*[end[0] for end in ends], last[-1]]])
+    if alike := _cut_alike(pattern, texts):
+        return read(*alike)
     rows = list(map(pattern.split, texts))
     return _together(
         [tuple(row[1::2]) for row in rows],
         rows,
         lambda keys, some: read(keys, list(zip(*some, strict=True))[::2]),
     )
+
+
+def _cut_alike(
+    pattern: re.Pattern[str], texts: Sequence[str]
+) -> tuple[tuple[str, ...], Sequence[_Row]] | None:
+    """The same where all texts have the keys of the first one in its order: cut all at once."""
+    count, keys = len(texts), tuple(pattern.findall(texts[0]))
+    pieces = pattern.split("\n".join(texts)) if keys else []
+    if not keys or pieces[1::2] != list(keys) * count:
+        return None
+    *columns, last = [pieces[2 * at :: 2 * len(keys)] for at in range(1, len(keys) + 1)]
+    # Each text has to end within its own last value.
+    ends = "\n".join(last).split("\n")
+    if len(ends) != 2 * count - 1 or not all("\n" in text for text in last[:-1]):
+        return None
+    return keys, [[pieces[0], *ends[1::2]], *columns, ends[::2]]
 
 
 def _together(
@@ -204,6 +214,8 @@ def _numbered(
 
 def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
     """Texts put together of pieces: keywords in them, else each piece for itself."""
+    if alike := _cut_alike(_KEYWORD, texts):
+        return _of_keywords(*alike)
     ways = [
         "+" if _KEYWORD.search(text) else ":" if _COLON_KEYWORD.match(text) else ""
         for text in texts

@@ -111,10 +111,8 @@ def _add_status(
     It never states the booking day: a day without its year, or none at all.
     """
     count = len(lines.marks)
-    if head.format == "MT942":
-        pending = [True] * count
-    else:
-        pending = [mark[0] == "E" for mark in lines.marks]
+    is_report = head.format == "MT942"
+    pending = [is_report or mark[0] == "E" for mark in lines.marks]
     columns["entry_status"] = ["PDNG" if is_pending else "BOOK" for is_pending in pending]
     inferred: list[tuple[str, ...]] = [("booking_date",)] * count
     for at in lines.moved:
@@ -173,15 +171,20 @@ def _add_parties(columns: Columns, lines: Lines) -> None:
         (direction == "CRDT") != is_return
         for direction, is_return in zip(columns["direction"], returned, strict=True)
     ]
+    is_paid = [not it_pays for it_pays in pays]
     for part in ("name", "account", "agent"):
         values = columns.get(f"counterparty_{part}")
         if values is not None:
-            both = list(zip(values, pays, strict=True))
-            columns[f"debtor_{part}"] = [value if is_it else None for value, is_it in both]
-            columns[f"creditor_{part}"] = [None if is_it else value for value, is_it in both]
+            columns[f"debtor_{part}"] = _where(pays, values)
+            columns[f"creditor_{part}"] = _where(is_paid, values)
     if any(returned) and "end_to_end_id" in columns:
-        both = zip(columns["end_to_end_id"], returned, strict=True)
-        columns["original_end_to_end_id"] = [text if is_it else None for text, is_it in both]
+        columns["original_end_to_end_id"] = _where(returned, columns["end_to_end_id"])
+
+
+def _where(wanted: Sequence[bool], values: list[Any]) -> list[Any]:
+    if all(wanted):
+        return values
+    return [value if it_is else None for value, it_is in zip(values, wanted, strict=True)]
 
 
 class _Amounts(msgspec.Struct):

@@ -62,9 +62,14 @@ def account_number(text: str) -> str:
 
 def reference(text: str | None) -> str | None:
     """The reference, or None where the text only says that there is none (NOTPROVIDED)."""
-    if text is not None and text[:1] in "Nn" and len(text) < _LONGEST:
-        return None if _LETTERS.sub("", text.upper()) in _NO_REFERENCE else text
+    if text is not None and text[:1] in "Nn" and len(text) < _LONGEST and _says_none(text):
+        return None
     return text
+
+
+@lru_cache(maxsize=1024)
+def _says_none(text: str) -> bool:
+    return _LETTERS.sub("", text.upper()) in _NO_REFERENCE
 
 
 def is_true(text: str | None) -> bool:
