@@ -1,20 +1,243 @@
-"""What is said before a decision, and how a request that moved is told from one that did not."""
+"""Every kind is carried out as its sentence says, and what cannot be taken says why."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 import pytest
+from action_practice import (
+    NOON,
+    OPERATIONS,
+    PAYOUT,
+    TREASURY,
+    Practice,
+    bank_fields,
+    refused,
+    request_fields,
+    transfer_fields,
+)
 
-from treasury.actions import KINDS, RampSeen, kind_of, moved
-from treasury.actions.kinds import sentence
+from treasury.actions import KINDS, Fact, Money, RampSeen, changed, field_names, moved
+from treasury.actions.kind import Sent
 from treasury.api.models import RampEvent, RampRequest
 from treasury.errors import InputError
 
-NOON = datetime(2026, 11, 2, 12, 30, 5, tzinfo=UTC)
+ADDRESS = "0x" + "ab" * 20
+CREATES: dict[str, dict[str, Any]] = {
+    "ramp_request.create": request_fields(),
+    "crypto_transfer.create": transfer_fields(),
+    "fiat_transfer.create": {
+        "sender_account_id": TREASURY, "receiver_external_id": "ops-usd", "currency": "EUR",
+        "amount": "9.20",
+    },
+    "account_transfer.create": {
+        "source_account_id": TREASURY, "destination_account_id": OPERATIONS,
+        "cryptocurrency": "USDC", "amount": "3.141592",
+    },
+    "payment_session.create": {
+        "account_id": TREASURY, "in_amount": "50.00", "in_currency": "EUR",
+        "out_cryptocurrency": "USDC", "callback_url": "https://callback.test/paid",
+    },
+    "payment_request.create": {
+        "type": "paymentology", "reference_id": "card-1", "amount": "12.50", "currency": "EUR",
+    },
+    "virtual_account.create": {
+        "account_id": TREASURY, "name": "Pay-in 2", "in_currency": "EUR",
+        "target_cryptocurrency": "USDC",
+    },
+    "wallet.create": {"account_id": TREASURY, "chain": "BASE"},
+    "company_bank_account.create": bank_fields(),
+    "company_wallet.create": {"address": ADDRESS, "chain": "BASE", "description": "cold"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CREATES)
+def test_what_is_created_is_sent_once_and_its_answer_is_kept(practice: Practice, kind: str) -> None:
+    ready = practice.approved(kind, **CREATES[kind])
+    assert practice.posts() == []
+    done = practice.ines.execute(ready.id)
+    assert (done.state, len(practice.posts()), len(practice.effects())) == ("done", 1, 1)
+    assert done.outcome is not None
+    [entry] = practice.journal.entries("action.done")
+    assert entry.body["operation"] == KINDS[kind].operation
+    assert json.loads(entry.body["response"])["id"] == done.outcome.record
+    [sending] = practice.journal.entries("action.sending")
+    assert bool(sending.body["key"]) is (KINDS[kind].safety == "keyed")
+    assert sending.body["key"] in sending.body["body"]
+    practice.journal.verify()
+
+
+def test_the_life_of_a_request_is_five_kinds_by_two_people(practice: Practice) -> None:
+    made = practice.ines.execute(
+        practice.ines.propose(
+            "ramp_request.create",
+            **request_fields(
+                ramp_type="OFF_RAMP", amount="250", company_wallet_id=None,
+                company_bank_account_id=PAYOUT,
+            ),
+        ).id
+    )  # fmt: skip
+    assert made.outcome is not None
+    request = made.outcome.record
+    change = practice.ines.propose("ramp_request.change_amount", request_id=request, amount="200.5")
+    assert "from USDC 250.000000 to USDC 200.500000" in change.text
+    practice.ines.execute(change.id)
+    assert "maker is never the checker" in refused(
+        lambda: practice.ines.propose("ramp_request.approve", request_id=request)
+    )
+    practice.jonas.execute(practice.jonas.propose("ramp_request.approve", request_id=request).id)
+    hashed = practice.ines.propose(
+        "ramp_request.submit_hash", request_id=request, transaction_hash="0x" + "1f" * 32
+    )
+    assert practice.ines.execute(hashed.id).state == "done"
+    detail = practice.client("viewer").ramp.requests.get(request).value
+    assert (detail.status, detail.version) == ("AWAITING_FUNDS", 4)
+    assert detail.blockchain_transaction_hash == "0x" + "1f" * 32
+
+
+def test_what_was_made_can_be_cancelled_and_rejected_while_it_awaits_approval(
+    practice: Practice,
+) -> None:
+    statuses = []
+    for verb in ("cancel", "reject"):
+        made = practice.ines.execute(
+            practice.ines.propose("ramp_request.create", **request_fields()).id
+        )
+        assert made.outcome is not None
+        ended = practice.ines.propose(f"ramp_request.{verb}", request_id=made.outcome.record)
+        done = practice.ines.execute(ended.id)
+        assert done.outcome is not None
+        statuses.append(done.outcome.status)
+    assert statuses == ["CANCELLED", "REJECTED"]
+
+
+def test_a_suspended_account_is_reactivated_by_two(practice: Practice) -> None:
+    practice.sandbox.finance.suspend_account(OPERATIONS)
+    ready = practice.approved("account.reactivate", account_id=OPERATIONS)
+    assert ready.people == ("ines", "jonas")
+    assert practice.ines.execute(ready.id).state == "done"
+    assert practice.client("viewer").finance.accounts.get(OPERATIONS).value.status == "ACTIVE"
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("crypto_transfer.create", {"amount": "10.1234567"}, "amount: .*more decimals than USDC"),
+        ("crypto_transfer.create", {"amount": "999999999"}, "amount: .*over the balance, USDC"),
+        ("crypto_transfer.create", {"asset": "EURC"}, "asset: the sender holds no EURC on BASE"),
+        ("crypto_transfer.create", {"chain": "AVALANCHE"}, "chain: .* is on BASE, not on AVALA"),
+        ("crypto_transfer.create", {"receiver_account_id": TREASURY}, "it is the sender"),
+        ("account_transfer.create", {"amount": "99999999"}, "amount: .*over the balance"),
+        ("wallet.create", {"chain": "AVALANCHE"}, "chain: .*is on BASE"),
+        ("account.reactivate", {"account_id": TREASURY}, "is ACTIVE, not SUSPENDED"),
+        ("company_bank_account.create", {"iban": "NL05TEST0417164300"}, "iban: it is registered"),
+        ("company_wallet.create", {"address": "0xB7F0D5703FFB52C69A537FD5B51F6B6A34818F75"},
+         "address: it is registered already"),
+        ("payment_request.create", {"amount": "1.001"}, "amount: .*more decimals than EUR"),
+    ],
+)  # fmt: skip
+def test_what_the_world_does_not_allow_is_refused_beside_its_field(
+    practice: Practice, kind: str, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Exception, match=said) as caught:
+        practice.ines.propose(kind, **({**CREATES.get(kind, {}), **change}))
+    assert "nothing was sent" in str(caught.value)
+    assert practice.posts() == practice.kinds() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("crypto_transfer.create", {"amount": 10.5}, "float is not an exact amount"),
+        ("crypto_transfer.create", {"amount": "-1"}, "amount: -1 is not positive"),
+        ("crypto_transfer.create", {"amount": None}, "amount: is missing"),
+        ("crypto_transfer.create", {"amount": "1,000.00"}, "amount: .* is not a number"),
+        ("crypto_transfer.create", {"colour": "red"}, "colour: there is no such field"),
+        ("crypto_transfer.create", {"description": "x\n2"}, "description: holds a line break"),
+        ("crypto_transfer.create", {"description": "pay \u202eLRU"}, r"⟨U\+202E⟩LRU"),
+        ("crypto_transfer.create", {"receiver_account_id": "none-such"}, "there is no account"),
+        ("crypto_transfer.create", {"receiver_account_id": None}, "one receiver is needed"),
+        ("crypto_transfer.create", {"receiver_external_id": "ops-usd"}, "not both"),
+        ("crypto_transfer.create", {"receiver_account_id": None, "external_address": ADDRESS},
+         "external_field: nothing says in which field"),
+        ("company_bank_account.create", {"iban": "BE68539007547035"}, "check digits of iban"),
+        ("company_bank_account.create", {"name": "Bank\r\nEvil"}, "name: holds a line break"),
+        ("ramp_request.create", {"crypto_currency": "DOGE"}, "crypto_currency: DOGE on BASE is n"),
+        ("ramp_request.create", {"ramp_type": "SIDE_RAMP"}, "ramp_type: 'SIDE_RAMP' is no ramp"),
+        ("ramp_request.create", {"company_wallet_id": "no-such"}, "company_wallet_id: there is no"),
+        ("payment_session.create", {"callback_url": "http://evil.test/x"}, "is not https"),
+    ],
+)  # fmt: skip
+def test_a_field_that_cannot_be_is_an_input_error_that_names_it(
+    practice: Practice, kind: str, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        practice.ines.propose(kind, **({**CREATES[kind], **change}))
+    assert practice.posts() == practice.kinds() == []
+
+
+def test_an_unverified_target_and_an_unverified_sender_are_refused(practice: Practice) -> None:
+    wallets = practice.client("viewer").ramp.wallets.iterate()
+    pending = next(w.value for w in wallets if w.value.verification_status == "PENDING")
+    assert "company_wallet_id: the wallet is PENDING, not VERIFIED" in refused(
+        lambda: practice.ines.propose(
+            "ramp_request.create",
+            **request_fields(
+                company_wallet_id=pending.id, crypto_currency="EURC", chain="ETHEREUM"
+            ),
+        )
+    )
+    accounts = practice.client("viewer").finance.accounts.iterate(external_id="cust-0417")
+    mira = next(accounts).value.id
+    assert "sender_account_id: the holder of cust-0417" in refused(
+        lambda: practice.ines.propose(
+            "crypto_transfer.create", **(transfer_fields() | {"sender_account_id": mira})
+        )
+    )
+    assert practice.posts() == []
+
+
+def test_an_unknown_kind_lists_those_there_are(practice: Practice) -> None:
+    with pytest.raises(InputError, match=r"ramp_request\.approve"):
+        practice.ines.propose("ramp_request.delete", request_id="x")
+
+
+def test_every_kind_says_which_fields_it_takes() -> None:
+    assert len(KINDS) == 16
+    for kind in KINDS.values():
+        fields = field_names(kind.fields)
+        assert any(fields.values()), kind.name
+    assert list(field_names(KINDS["ramp_request.approve"].fields)) == ["request_id"]
+
+
+def test_amounts_are_sent_digit_for_digit(practice: Practice) -> None:
+    ready = practice.transfer("12345.678901")
+    assert practice.ines.execute(ready.id).state == "done"
+    [sending] = practice.journal.entries("action.sending")
+    assert '"amount":12345.678901' in sending.body["body"]
+    assert ready.money == Money("USDC", Decimal("12345.678901"))
+
+
+def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(
+    practice: Practice,
+) -> None:
+    action = practice.ines.propose("company_bank_account.create", reason="new bank",
+                                   **bank_fields(name='=HYPERLINK("x")'))  # fmt: skip
+    assert action.text == (
+        'Register bank account "=HYPERLINK("x")" at Test Bank in BE, held by Harbour Lane Trading'
+        " NV, number BE68539007547034. Once the provider has reviewed it, off-ramp money can be"
+        " paid to it. Proposed by ines at 2026-11-02 12:00:00 UTC, sent as harbour-checker."
+        " Reason: new bank"
+    )
+    assert "…7034" in action.masked
+    assert "BE68" not in action.masked
+
+
+# What a ramp request's facts are
+
 ON_RAMP = RampSeen(
     id="eeefe351",
     status="AWAITING_APPROVAL",
@@ -36,37 +259,6 @@ OFF_RAMP = msgspec.structs.replace(
 )
 
 
-def said(request: RampSeen, **options: Any) -> str:
-    kind = options.pop("kind", "ramp_request.approve")
-    return sentence(kind_of(kind), request, actor="anna", client_id="hl", at=NOON, **options)
-
-
-def test_an_on_ramp_is_said_in_full() -> None:
-    assert said(ON_RAMP) == (
-        "Approve on-ramp PAY-2026-004417: EUR 25,000.00 gross (fee EUR 200.00, net EUR 24,800.00)"
-        " for USDC 26,865.995017, delivered to wallet 0xb7f0d5703ffb52c69a537fd5b51f6b6a34818f75"
-        " on BASE. It then awaits its funds. Created by maker@harbourlane.test, version 1."
-        " Decided by anna at 2026-11-02 12:30:05 UTC, sent as hl."
-    )
-
-
-def test_an_off_ramp_says_the_account_that_is_paid_and_can_mask_it() -> None:
-    full = said(OFF_RAMP, kind="ramp_request.reject", reason="not ours")
-    assert full.startswith("Reject off-ramp PAY-2026-004417: USDC 26,865.995017 for EUR 25,000.00")
-    assert "paid to account NL05TEST0417164300." in full
-    assert "closed for good" in full
-    assert full.endswith("Reason: not ours")
-    masked = said(OFF_RAMP, masked=True)
-    assert "paid to account …4300." in masked
-    assert "NL05" not in masked
-
-
-def test_what_is_not_shown_is_said_to_be_missing() -> None:
-    bare = RampSeen(id="x", status="AWAITING_APPROVAL", ramp_type="NEW_KIND", version=4)
-    assert said(bare).startswith("Approve NEW_KIND x: ? for an amount not shown, to a payee that")
-    assert "Created by unknown, version 4" in said(bare)
-
-
 def test_every_material_fact_that_moves_is_named_with_both_values() -> None:
     changes: dict[str, Any] = {
         "status": "BLOCKED",
@@ -86,6 +278,13 @@ def test_every_material_fact_that_moves_is_named_with_both_values() -> None:
 def test_equal_amounts_written_differently_and_a_version_have_not_moved() -> None:
     fresh = msgspec.structs.replace(ON_RAMP, fiat_amount=Decimal("25000.00"), version=9)
     assert moved(ON_RAMP, fresh) == ()
+
+
+def test_a_fact_that_came_or_went_has_moved_and_an_immaterial_one_has_not() -> None:
+    one = Fact(name="payee", value="a")
+    balance = Fact(name="available", value="1", material=False)
+    assert [str(m) for m in changed((one, balance), ())] == ["payee was a, is not shown"]
+    assert [str(m) for m in changed((), (one,))] == ["payee was not shown, is a"]
 
 
 def test_a_row_of_the_lake_gives_the_same_facts_as_the_service() -> None:
@@ -119,4 +318,8 @@ def test_an_effect_is_recognised_by_its_event_or_else_its_status(
     kind: str, status: str, events: list[str], shows: bool
 ) -> None:
     history = tuple(RampEvent(event_type=event) for event in events)
-    assert KINDS[kind].shows(RampRequest(id="x", status=status, events=history)) is shows
+    request = RampRequest(id="x", status=status, events=history)
+    sent = Sent(fields=None, ids=("x",), body=None, key="", version=1, at=NOON)
+    declared = KINDS[kind].shows
+    assert declared is not None
+    assert declared(request, sent) is shows

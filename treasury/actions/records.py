@@ -313,7 +313,9 @@ _LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
     "company_wallet": lambda c, i: c.ramp.wallets.get(i).value,
     "company_wallets": lambda c, _: [r.value for r in c.ramp.wallets.iterate()],
     "company_bank_account": lambda c, i: c.ramp.bank_accounts.get(i).value,
-    "company_bank_accounts": lambda c, _: [r.value for r in c.ramp.bank_accounts.iterate()],
+    "company_bank_accounts": lambda c, _: [
+        c.ramp.bank_accounts.get(r.value.id).value for r in c.ramp.bank_accounts.iterate()
+    ],  # a list item does not show the number
     "fiat_currencies": lambda c, _: [r.value for r in c.ramp.fiat_currencies.known()],
     "crypto_currencies": lambda c, _: [r.value for r in c.ramp.crypto_currencies.known()],
 }

@@ -1,0 +1,167 @@
+"""A practice company with people at its desk: their actions on one journal, and what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from treasury.actions import Action, Actions
+from treasury.api import Client, Limits
+from treasury.errors import ActionRefused
+from treasury.journal import Actor, Journal
+from treasury.sandbox import Sandbox, Served
+from treasury.settings import Company, Credential, Service, Services, Settings
+
+NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
+TREASURY = "f5520527-134b-49e6-ac6e-833cf327cb46"
+OPERATIONS = "aaaa0793-25d6-433b-ae47-6f2de3994601"
+WALLET = "b7f0d570-3ffb-42c6-aa53-7fd5b51f6b6a"
+PAYOUT = "730a509f-01e5-4fe6-a06d-7604e397da93"
+QUICK = Limits(deadline=30.0, attempts=2, first_pause=0.01, longest_pause=0.02)
+
+
+class Wall:
+    """The machine's clock, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = datetime.now(UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_(self, **span: float) -> None:
+        self.now += timedelta(**span)
+
+
+class Practice:
+    """`ines` proposes, `jonas` approves; each has a desk of their own on the same journal."""
+
+    def __init__(
+        self, sandbox: Sandbox, served: Served, settings: Settings, folder: Path, stack: ExitStack
+    ) -> None:
+        self.sandbox = sandbox
+        self.served = served
+        self.settings = settings
+        self.folder = folder
+        self.wall = Wall()
+        self.journal = Journal(folder, now=lambda: NOON)
+        self._stack = stack
+        self._clients: dict[str, Client] = {}
+        self.ines = self.desk("ines")
+        self.jonas = self.desk("jonas")
+
+    def desk(self, person: str, **more: Any) -> Actions:
+        given: dict[str, Any] = {"folder": self.folder, "wall": self.wall} | more
+        journal = given.pop("journal", self.journal)
+        settings = given.pop("settings", self.settings)
+        who = Actor(person, "environment")
+        return Actions(journal, self.client, settings, lambda: NOON, who=lambda: who, **given)
+
+    def client(self, name: str) -> Client:
+        if name not in self._clients:
+            assert self.settings.services is not None
+            credential = self.settings.credential(name)
+            client = Client(self.settings.services, credential, limits=QUICK)
+            self._clients[name] = self._stack.enter_context(client)
+        return self._clients[name]
+
+    def posts(self) -> list[str]:
+        """The writes that reached the services, tokens aside."""
+        return [
+            f"{method} {path}"
+            for method, path, _ in self.served.requests
+            if method != "GET" and not path.endswith("/token")
+        ]
+
+    def effects(self) -> list[str]:
+        """The writes that took effect, as the company's own ledger tells."""
+        return [effect.operation for effect in self.sandbox._world.keys.effects()]
+
+    def kinds(self) -> list[str]:
+        """The kinds of the journal's entries about actions."""
+        return [e.kind.removeprefix("action.") for e in self.journal.entries("action.")]
+
+    def awaiting(self, count: int = 1) -> list[str]:
+        """Ids of ramp requests that await approval."""
+        found = self.client("viewer").ramp.requests.list(status="AWAITING_APPROVAL")
+        return sorted(record.value.id for record in found)[:count]
+
+    def approved(self, kind: str, **fields: Any) -> Action:
+        """An action that is ready: proposed by one, approved by the other where that is needed."""
+        action = self.ines.propose(kind, **fields)
+        return self.jonas.approve(action.id)[0] if action.state == "proposed" else action
+
+    def transfer(self, amount: str = "10.00", **more: Any) -> Action:
+        """A crypto transfer that is ready."""
+        return self.approved("crypto_transfer.create", **transfer_fields(amount), **more)
+
+
+def transfer_fields(amount: str = "10.00") -> dict[str, Any]:
+    return {
+        "sender_account_id": TREASURY,
+        "receiver_account_id": OPERATIONS,
+        "chain": "BASE",
+        "asset": "USDC",
+        "amount": amount,
+    }
+
+
+def request_fields(**more: Any) -> dict[str, Any]:
+    return {
+        "ramp_type": "ON_RAMP",
+        "amount": "25000.00",
+        "fiat_currency": "EUR",
+        "crypto_currency": "USDC",
+        "company_wallet_id": WALLET,
+    } | more
+
+
+def bank_fields(**more: Any) -> dict[str, Any]:
+    return {
+        "bank_account_type": "EUR_SEPA",
+        "supported_ramp_type": "ON_AND_OFF_RAMP",
+        "name": "Second account",
+        "bank_name": "Test Bank",
+        "company_name": "Harbour Lane Trading NV",
+        "bank_country": "BE",
+        "beneficiary_address_line1": "Kade 14",
+        "beneficiary_city": "Ghent",
+        "beneficiary_postal_code": "9000",
+        "beneficiary_country": "BE",
+        "iban": "BE68 5390 0754 7034",
+        "bic": "TESTBEBB",
+    } | more
+
+
+@contextmanager
+def practising(folder: Path, secrets: dict[str, str]) -> Iterator[Practice]:
+    """Serve a new company; `secrets` is the environment that its secrets go to."""
+    sandbox = Sandbox(seed=7)
+    credentials = {}
+    for name, (client_id, secret) in sandbox.credentials.items():
+        secrets[f"TEST_{name.upper()}_SECRET"] = secret
+        credentials[name] = Credential(client_id, f"env:TEST_{name.upper()}_SECRET")
+    with sandbox.serve() as served, ExitStack() as stack:
+        services = Services(
+            token_url=served.token_url,
+            finance=Service(served.finance_url),
+            ramp=Service(served.ramp_url),
+        )
+        settings = Settings(
+            workspace=Company(company="Harbour"), services=services, credentials=credentials
+        )
+        practice = Practice(sandbox, served, settings, folder, stack)
+        yield practice
+        practice.journal.close()
+
+
+def refused(work: Any) -> str:
+    """What an ActionRefused says."""
+    try:
+        work()
+    except ActionRefused as error:
+        return str(error)
+    raise AssertionError("it was not refused")

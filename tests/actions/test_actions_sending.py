@@ -1,0 +1,436 @@
+"""An action is carried out at most once, and what came of it is said and journaled."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from action_practice import (
+    NOON,
+    OPERATIONS,
+    TREASURY,
+    Practice,
+    refused,
+    request_fields,
+    transfer_fields,
+)
+
+from treasury.actions import Action
+from treasury.errors import (
+    ActionRefused,
+    Forbidden,
+    InvalidRequest,
+    JournalError,
+    OutcomeUnknown,
+    ServiceUnreachable,
+    SettingsError,
+)
+from treasury.journal import Actor, Draft, Journal
+
+APPROVE, REJECT = "ramp_request.approve", "ramp_request.reject"
+REQUESTS = "/ramp/v1/ramp-requests"
+TRANSFERS = "/finance/v1/accounts"
+
+
+def test_an_approval_is_journaled_sent_and_journaled_again(practice: Practice) -> None:
+    [request] = practice.awaiting()
+    ready = practice.jonas.propose(APPROVE, request_id=request, reason="invoice 2211")
+    done = practice.jonas.execute(ready.id)
+    assert done.outcome is not None
+    assert (done.outcome.how, done.outcome.status) == ("answered", "AWAITING_FUNDS")
+    assert done.outcome.service_user == "checker@harbourlane.test"
+    assert practice.kinds() == ["proposed", "sending", "done"]
+    sending = practice.journal.entries("action.sending")[0]
+    assert sending.actor == Actor("jonas", "environment")
+    assert sending.body["body"] == '{"version":1}'
+    assert sending.body["text"] == ready.text
+    assert "Reason: invoice 2211" in ready.text
+    assert (sending.body["credential"], sending.body["client_id"]) == ("checker", "harbour-checker")
+    assert practice.jonas.unsettled() == ()
+    practice.journal.verify()
+
+
+def test_executing_again_is_refused_and_sends_nothing(practice: Practice) -> None:
+    ready = practice.transfer()
+    practice.ines.execute(ready.id)
+    assert "was already carried out by ines; nothing was sent" in refused(
+        lambda: practice.jonas.execute(ready.id)
+    )
+    assert len(practice.posts()) == 1
+
+
+def test_however_many_execute_at_once_one_of_them_does(practice: Practice) -> None:
+    ready, outcomes = practice.transfer(), list[str]()
+
+    def click(person: str) -> None:
+        desk = practice.desk(person)
+        try:
+            outcomes.append(desk.execute(ready.id).state)
+        except ActionRefused as error:
+            outcomes.append(str(error))
+
+    practice.client("maker")
+    clicks = [threading.Thread(target=click, args=(f"p{n}",)) for n in range(5)]
+    for thread in clicks:
+        thread.start()
+    for thread in clicks:
+        thread.join(60)
+    assert outcomes.count("done") == 1
+    assert all("nothing was sent" in one for one in outcomes if one != "done")
+    assert (len(practice.posts()), len(practice.effects())) == (1, 1)
+
+
+def test_production_without_leave_to_write_journals_and_sends_nothing(practice: Practice) -> None:
+    ready = practice.transfer()
+    services = practice.settings.services
+    assert services is not None
+    practice.settings = msgspec.structs.replace(
+        practice.settings, services=msgspec.structs.replace(services, environment="production")
+    )
+    practice._clients.clear()
+    with pytest.raises(ActionRefused, match="writing is not allowed"):
+        practice.ines.execute(ready.id)
+    assert practice.posts() == []
+    assert practice.ines.get(ready.id).state == "ready"
+
+
+def test_what_moved_since_the_approval_makes_it_lapse_and_is_named(practice: Practice) -> None:
+    ready = practice.transfer()
+    practice.sandbox.finance.suspend_account(OPERATIONS)
+    with pytest.raises(ActionRefused, match="receiver status was ACTIVE, is SUSPENDED"):
+        practice.ines.execute(ready.id)
+    lapsed = practice.ines.get(ready.id)
+    assert lapsed.state == "lapsed"
+    assert practice.journal.entries("action.lapsed")[0].body["moved"] == [
+        {"fact": "receiver status", "was": "ACTIVE", "now": "SUSPENDED"}
+    ]
+    practice.sandbox.finance.account_status(OPERATIONS, "ACTIVE")
+    again = practice.ines.again(lapsed.id)
+    assert (again.state, again.fields) == ("proposed", lapsed.fields)
+    assert practice.posts() == []
+
+
+def test_a_request_that_was_decided_elsewhere_lapses(practice: Practice) -> None:
+    [request] = practice.awaiting()
+    ready = practice.jonas.propose(APPROVE, request_id=request)
+    practice.client("checker").ramp.requests.reject(request, version=1)
+    with pytest.raises(ActionRefused, match="status was AWAITING_APPROVAL, is REJECTED"):
+        practice.jonas.execute(ready.id)
+    assert len(practice.posts()) == 1
+
+
+def test_a_mere_version_bump_is_read_again_and_goes_on(practice: Practice) -> None:
+    [request] = practice.awaiting()
+    ready = practice.jonas.propose(APPROVE, request_id=request)
+    seen = practice.client("maker").ramp.requests.get(request).value
+    bump_version(practice, request, seen.amount)
+    done = practice.jonas.execute(ready.id)
+    assert done.outcome is not None
+    assert done.outcome.version == 4
+    assert practice.journal.entries("action.sending")[-1].body["body"] == '{"version":3}'
+
+
+def bump_version(practice: Practice, request: str, amount: Any) -> None:
+    """Change the amount and change it back: two versions later nothing has moved."""
+    requests = practice.client("maker").ramp.requests
+    first = requests.change_amount(request, amount=amount + 1, version=1).value
+    requests.change_amount(request, amount=amount, version=first.version or 0)
+
+
+def test_a_version_that_is_bumped_between_the_reading_and_the_sending_is_read_again(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [request] = practice.awaiting()
+    ready = practice.jonas.propose(APPROVE, request_id=request)
+    amount = practice.client("maker").ramp.requests.get(request).value.amount
+    extend, bumped = practice.journal.extend, list[int]()
+
+    def extend_and_bump(drafts: list[Draft], **more: Any) -> Any:
+        added = extend(drafts, **more)
+        if drafts[0].kind == "action.sending" and not bumped:
+            bumped.append(1)
+            bump_version(practice, request, amount)
+        return added
+
+    monkeypatch.setattr(practice.journal, "extend", extend_and_bump)
+    assert practice.jonas.execute(ready.id).state == "done"
+    assert practice.kinds() == ["proposed", "sending", "refused", "sending", "done"]
+    assert practice.effects().count(f"POST {REQUESTS}/{request}/approve") == 1
+
+
+def test_a_balance_that_has_gone_keeps_the_action_ready(practice: Practice) -> None:
+    available = practice.client("viewer").finance.wallets.list(
+        transfer_fields()["sender_account_id"]
+    )
+    whole = available.items[0].value.balances[0].holding().available
+    assert whole is not None
+    first, second = practice.transfer(str(whole - 5)), practice.transfer("10.00")
+    practice.ines.execute(first.id)
+    assert "over the balance" in refused(lambda: practice.ines.execute(second.id))
+    assert practice.ines.get(second.id).state == "ready"
+    assert len(practice.posts()) == 1
+
+
+@pytest.mark.parametrize("name", ["maker", "viewer"])
+def test_a_role_that_may_not_approve_is_told_so(practice: Practice, name: str) -> None:
+    [request] = practice.awaiting()
+    only = {name: practice.settings.credentials[name]}
+    alone = practice.desk("jonas", settings=msgspec.structs.replace(
+        practice.settings, credentials=only))  # fmt: skip
+    ready = alone.propose(APPROVE, request_id=request)
+    with pytest.raises(ActionRefused, match=f"harbour-{name} may not approve PAY.*403"):
+        alone.execute(ready.id)
+    assert alone.get(ready.id).state == "refused"
+
+
+@pytest.mark.parametrize(
+    ("credential", "said"),
+    [("checker", "The creator may not approve it."), ("maker", "Not allowed.")],
+)
+def test_the_creator_is_sent_to_the_portal(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, credential: str, said: str
+) -> None:
+    from treasury.actions import sending
+
+    def refuse(*_: object) -> None:
+        raise Forbidden(f"403 FORBIDDEN: {said}", code="FORBIDDEN", status=403)
+
+    [request] = practice.awaiting()
+    only = {credential: practice.settings.credentials[credential]}
+    alone = practice.desk("jonas", settings=msgspec.structs.replace(
+        practice.settings, credentials=only))  # fmt: skip
+    ready = alone.propose(APPROVE, request_id=request)
+    monkeypatch.setattr(sending, "post", refuse)
+    with pytest.raises(ActionRefused) as caught:
+        alone.execute(ready.id)
+    assert str(caught.value).startswith("This credential created PAY-")
+    assert str(caught.value).endswith("approve in the provider's portal, then sync")
+    assert said in practice.journal.entries("action.refused")[0].body["service"]
+
+
+def test_a_versioned_answer_that_is_lost_after_the_effect_is_read_back(practice: Practice) -> None:
+    [request] = practice.awaiting()
+    ready = practice.jonas.propose(APPROVE, request_id=request)
+    practice.sandbox.faults.add(f"{REQUESTS}/{request}/approve", drop="after")
+    done = practice.jonas.execute(ready.id)
+    assert done.outcome is not None
+    assert (done.outcome.how, done.outcome.status) == ("read back", "AWAITING_FUNDS")
+    assert len(practice.posts()) == 1
+
+
+def test_an_answer_that_is_lost_before_the_effect_is_unknown(practice: Practice) -> None:
+    [request] = practice.awaiting()
+    ready = practice.jonas.propose(APPROVE, request_id=request)
+    practice.sandbox.faults.add(f"{REQUESTS}/{request}/approve", drop="before")
+    with pytest.raises(OutcomeUnknown, match="the service shows it AWAITING_APPROVAL"):
+        practice.jonas.execute(ready.id)
+    assert practice.jonas.get(ready.id).state == "unknown"
+    [settled] = practice.jonas.recover()
+    assert settled.outcome is not None
+    assert (settled.state, settled.outcome.how) == ("done", "sent again")
+    assert practice.effects() == [f"POST {REQUESTS}/{request}/approve"]
+
+
+def test_a_refusal_of_the_service_is_journaled_and_raised_as_it_is(practice: Practice) -> None:
+    ready = practice.transfer()
+    practice.sandbox.faults.add(TRANSFERS, method="POST", status=400)
+    with pytest.raises(InvalidRequest):
+        practice.ines.execute(ready.id)
+    assert practice.ines.get(ready.id).state == "refused"
+    assert practice.ines.unsettled() == ()
+
+
+def test_what_never_left_is_ready_again(practice: Practice) -> None:
+    ready = practice.approved("payment_request.create", type="p", reference_id="c", amount="1.00",
+                              currency="EUR")  # fmt: skip
+    practice.sandbox.faults.add("/finance/v1/payment-requests", method="POST", status=429, times=9,
+                                retry_after="0")  # fmt: skip
+    with pytest.raises(Exception, match="429"):
+        practice.ines.execute(ready.id)
+    assert practice.ines.get(ready.id).state == "ready"
+    practice.sandbox.faults.clear()
+    assert practice.ines.execute(ready.id).state == "done"
+    assert len(practice.effects()) == 1
+
+
+def test_a_missing_secret_is_said_before_anything_leaves(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = practice.approved("payment_request.create", type="p", reference_id="c", amount="1.00",
+                              currency="EUR")  # fmt: skip
+    monkeypatch.delenv("TEST_MAKER_SECRET")
+    practice._clients.clear()
+    with pytest.raises(SettingsError, match="TEST_MAKER_SECRET is not set"):
+        practice.ines.execute(ready.id)
+    assert practice.ines.get(ready.id).state == "ready"
+    assert practice.posts() == []
+
+
+class Failing(Journal):
+    """A journal whose disk goes away when what came of a sending is written."""
+
+    def extend(self, drafts: Any, **more: Any) -> Any:
+        if any(draft.kind in {"action.done", "action.refused"} for draft in drafts):
+            raise JournalError("the disk is full")
+        return super().extend(drafts, **more)
+
+
+def test_an_end_that_cannot_be_journaled_says_that_it_was_sent(
+    practice: Practice, tmp_path: Path
+) -> None:
+    failing = practice.desk("jonas", journal=Failing(tmp_path, now=lambda: NOON))
+    [request] = practice.awaiting()
+    ready = failing.propose(APPROVE, request_id=request)
+    with pytest.raises(JournalError, match=r"\(done\) was sent, and that could not be journaled"):
+        failing.execute(ready.id)
+    [left] = practice.jonas.unsettled()
+    assert (left.id, left.state) == (ready.id, "sending")
+    [settled] = practice.jonas.recover()
+    assert settled.outcome is not None
+    assert settled.outcome.how == "read back"
+
+
+def test_nothing_is_sent_that_could_not_be_journaled(practice: Practice, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    broken = practice.desk("ines", journal=Journal(tmp_path / "file" / "x"))
+    with pytest.raises(JournalError):
+        broken.propose("payment_request.create", type="p", reference_id="c", amount="1.00",
+                       currency="EUR")  # fmt: skip
+    assert practice.posts() == []
+
+
+# Several at once
+
+
+def several(practice: Practice, count: int) -> list[str]:
+    ids = [
+        practice.ines.propose("crypto_transfer.create", **transfer_fields(f"{n}.00")).id
+        for n in range(1, count + 1)
+    ]
+    practice.jonas.approve(*ids)
+    return ids
+
+
+def test_several_are_confirmed_once_with_totals_by_currency(practice: Practice) -> None:
+    ids = [practice.ines.propose("crypto_transfer.create", **transfer_fields("10.5")).id,
+           practice.ines.propose("crypto_transfer.create", **transfer_fields("0.25")).id,
+           practice.ines.propose("payment_request.create", type="p", reference_id="c",
+                                 amount="3.00", currency="EUR").id,
+           practice.ines.propose("company_wallet.create", address="0x" + "cd" * 20,
+                                 chain="BASE").id]  # fmt: skip
+    shown = practice.jonas.batch(*ids)
+    assert shown.text == "4 actions: 1 of EUR 3.00, 2 of USDC 10.750000, 1 without an amount."
+    practice.jonas.approve(*ids, shown=shown, reason="all checked")
+    assert {practice.jonas.get(one).state for one in ids} == {"ready"}
+    assert [e.actor.name for e in practice.journal.entries("action.approved")] == ["jonas"] * 4
+
+
+def test_a_batch_is_approved_whole_or_not_at_all(practice: Practice) -> None:
+    one = practice.ines.propose("crypto_transfer.create", **transfer_fields("1.00"))
+    own = practice.jonas.propose("crypto_transfer.create", **transfer_fields("2.00"))
+    shown = practice.jonas.batch(one.id)
+    assert "is not what was confirmed" in refused(
+        lambda: practice.jonas.approve(one.id, own.id, shown=shown)
+    )
+    assert "the maker is never the checker" in refused(
+        lambda: practice.jonas.approve(one.id, own.id)
+    )
+    assert practice.jonas.get(one.id).state == "proposed"
+
+
+def test_several_are_carried_out_each_once(practice: Practice) -> None:
+    ids = several(practice, 23)
+    steps: list[tuple[int, int]] = []
+    ran = practice.ines.execute_all(ids, progress=lambda done, of: steps.append((done, of)))
+    assert [one.action.state for one in ran] == ["done"] * 23
+    assert steps == [(0, 23), (20, 23)]
+    assert len(practice.effects()) == 23
+    ran = practice.ines.execute_all(ids)
+    assert all("already carried out" in str(one.error) for one in ran)
+    assert len(practice.posts()) == 23
+
+
+def test_what_is_wrong_with_one_stops_no_other(practice: Practice) -> None:
+    ids = several(practice, 3)
+    practice.ines.withdraw(ids[1], "not yet")
+    practice.sandbox.faults.add(TRANSFERS, method="POST", status=400)
+    ran = practice.ines.execute_all(ids)
+    assert [one.action.state for one in ran] == ["refused", "withdrawn", "done"]
+    assert [one.error is None for one in ran] == [False, False, True]
+
+
+def test_what_was_not_tried_when_the_service_goes_stays_ready(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.actions import sending
+
+    ids = several(practice, 3)
+    real, calls = sending.post, list[int]()
+
+    def post(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise ServiceUnreachable("no answer")
+        return real(*given)
+
+    monkeypatch.setattr(sending, "post", post)
+    ran = practice.ines.execute_all(ids)
+    assert [one.action.state for one in ran] == ["done", "ready", "ready"]
+    assert isinstance(ran[2].error, ServiceUnreachable)
+    monkeypatch.undo()
+    assert [o.action.state for o in practice.ines.execute_all(ids[1:])] == ["done", "done"]
+    assert len(practice.effects()) == 3
+
+
+def test_balances_are_drawn_on_within_a_batch(practice: Practice) -> None:
+    wallets = practice.client("viewer").finance.wallets.list(TREASURY)
+    whole = wallets.items[0].value.balances[0].holding().available
+    assert whole is not None
+    ids = [practice.transfer(str(whole - 5)).id, practice.transfer("10.00").id]
+    ran = practice.ines.execute_all(ids)
+    assert [one.action.state for one in ran] == ["done", "ready"]
+    assert "over the balance" in str(ran[1].error)
+
+
+def test_one_confirmed_step_proposes_and_carries_out_and_its_nonce_is_good_once(
+    practice: Practice,
+) -> None:
+    [request] = practice.awaiting()
+    shown = practice.jonas.draft(REJECT, live=True, request_id=request, reason="twice")
+    assert practice.kinds() == []
+    done = practice.jonas.carry_out(shown, nonce="n1")
+    assert (done.state, done.text) == ("done", shown.text)
+    with pytest.raises(ActionRefused, match="status was AWAITING_APPROVAL, is REJECTED"):
+        practice.jonas.carry_out(shown, nonce="n1")
+    two = practice.ines.draft("crypto_transfer.create", **transfer_fields())
+    with pytest.raises(ActionRefused, match="needs 2 people: nothing was sent"):
+        practice.ines.carry_out(two, nonce="n2")
+    assert len(practice.posts()) == 1
+
+
+def test_a_nonce_proposes_once(practice: Practice) -> None:
+    shown = practice.ines.draft("crypto_transfer.create", **transfer_fields())
+    [first] = practice.ines.propose_drafts(shown, nonce="n")
+    assert "already decided" in refused(lambda: practice.ines.propose_drafts(shown, nonce="n"))
+    assert [one.id for one in practice.ines.list()] == [first.id]
+
+
+def test_what_is_listed_is_the_same_from_every_desk(practice: Practice) -> None:
+    made: list[Action] = [practice.transfer("1.00"), practice.transfer("2.00")]
+    practice.ines.execute(made[0].id)
+    told = [[(a.id, a.state, a.text) for a in practice.desk(name).list()] for name in "ab"]
+    assert told[0] == told[1]
+    assert [a.id for a in practice.jonas.list(state="ready")] == [made[1].id]
+    assert practice.jonas.list(kind="wallet.create") == ()
+
+
+def test_a_request_that_is_made_names_the_service_user(practice: Practice) -> None:
+    made = practice.ines.execute(
+        practice.ines.propose("ramp_request.create", **request_fields()).id
+    )
+    assert made.outcome is not None
+    assert made.outcome.decided_by == "ines"
+    assert made.outcome.status == "AWAITING_APPROVAL"
