@@ -120,4 +120,5 @@ def test_the_order_of_rows_changes_nothing(world: World, random: Random) -> None
 
 
 def _dealt(table: pa.Table, random: Random) -> pa.Table:
-    return pc.take(table, pa.array(random.sample(range(table.num_rows), table.num_rows)))
+    order = random.sample(range(table.num_rows), table.num_rows)
+    return pc.take(table, pa.array(order, pa.int64()))
