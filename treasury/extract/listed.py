@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import msgspec
@@ -78,21 +78,21 @@ _IDS: Final = (
 )
 """An empty id is none."""
 
-_COLUMNS: Final = {
-    field.name: field.encode_name
-    for field in msgspec.structs.fields(RampRequest)
-    if FLAT.field(field.encode_name).type != NEVER
-}
-"""The columns that a flat item fills, and the field of each."""
+_FIELDS: Final = frozenset(FLAT.names)
+_NAMES: Final = tuple(
+    {field.encode_name: field.name for field in msgspec.structs.fields(RampRequest)}[name]
+    for name in FLAT.names
+)
+"""The column that each field fills, where the table has it."""
 
 _TIME: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?$"
 _ZONED: Final = r"(Z|[+-]\d\d:\d\d)$"
 _FIRST: Final = datetime(1, 1, 2, tzinfo=UTC)
 _LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 
-_flat: Final = pyarrow.json.ParseOptions(explicit_schema=FLAT, unexpected_field_behavior="ignore")
 _ROW: Final = RAMP_REQUESTS.table.row_schema
 _raws: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _NotFlat(Exception):
@@ -117,16 +117,77 @@ def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
 
 
 def _by_column(result: bytes) -> pa.Table:
-    raw = _raw(result)
-    known = _read(raw)
-    count = len(raw)
-    known["is_open"] = pc.invert(pc.is_in(known["status"], value_set=_final()))
-    known["has_detail"] = pa.repeat(pa.scalar(False), count)
-    known["raw"] = raw
+    items = _raws.decode(result)
+    if not items:
+        raise _NotFlat
+    raw = _side_by_side(items)
+    first = {name for name, value in _members.decode(items[0]).items() if bytes(value) != b"null"}
+    try:
+        read = _parsed(raw, frozenset(first & _FIELDS))
+    except pa.ArrowInvalid:  # another item has more; each column that none has costs time
+        read = _parsed(raw, _FIELDS)
+    known = _converted(read)
     columns = [
-        known[field.name] if field.name in known else pa.nulls(count, field.type) for field in _ROW
+        known[field.name] if field.name in known else _nulls(len(raw), field.type)
+        for field in _ROW.remove(_ROW.get_field_index("raw"))
     ]
-    return pa.Table.from_arrays(columns, schema=_ROW)
+    return pa.Table.from_arrays([*columns, raw], schema=_ROW)
+
+
+def _side_by_side(items: list[msgspec.Raw]) -> pa.Array:
+    """The records as received, in one buffer; all of them are JSON objects."""
+    ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
+    data = pa.py_buffer(b"".join(items))
+    raw = pa.Array.from_buffers(TEXT, len(items), [None, ends.buffers()[1], data])
+    if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
+        raise _NotFlat
+    return raw
+
+
+def _parsed(raw: pa.Array, fields: frozenset[str]) -> pa.RecordBatch:
+    """These fields of the records; ArrowInvalid where another one is there."""
+    data = raw.buffers()[2]
+    whole = pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1)
+    (batch,) = pyarrow.json.read_json(pa.BufferReader(data), whole, _options(fields)).to_batches()
+    if batch.num_rows != len(raw):
+        raise _NotFlat
+    return batch
+
+
+@lru_cache(64)
+def _options(fields: frozenset[str]) -> pyarrow.json.ParseOptions:
+    types = {field.name: field.type if field.name in fields else NEVER for field in FLAT}
+    return pyarrow.json.ParseOptions(
+        explicit_schema=pa.schema(types.items()), unexpected_field_behavior="ignore"
+    )
+
+
+def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
+    """The columns that are not empty, by name."""
+    known = {
+        name: _value(name, column)
+        for name, column in zip(_NAMES, read.columns, strict=True)
+        if column.null_count < read.num_rows
+    }
+    if "id" not in known or known["id"].null_count:
+        raise _NotFlat
+    status = known.get("status", _nulls(read.num_rows, TEXT))
+    known["is_open"] = pc.invert(pc.is_in(status, value_set=_final()))
+    known["has_detail"] = pa.repeat(False, read.num_rows)
+    return known
+
+
+def _value(name: str, column: pa.Array) -> pa.Array:
+    if column.type == NUMBER:
+        return column.cast(AMOUNT)
+    if name == "created_at":
+        return _instants(column)
+    return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
+
+
+@lru_cache(64)
+def _nulls(count: int, kind: pa.DataType) -> pa.Array:
+    return pa.nulls(count, kind)
 
 
 @cache
@@ -134,47 +195,12 @@ def _final() -> pa.Array:
     return pa.array(sorted(RAMP_FINAL), TEXT)
 
 
-def _raw(result: bytes) -> pa.Array:
-    """The records as received, side by side in one buffer; all of them are JSON objects."""
-    items = _raws.decode(result)
-    if not items:
-        raise _NotFlat
-    ends = pc.cumulative_sum(pa.array([0, *map(len, items)], pa.int32()))
-    data = pa.py_buffer(b"".join(items))
-    raw = pa.Array.from_buffers(TEXT, len(items), [None, ends.buffers()[1], data])
-    if not pc.all(
-        pc.starts_with(raw, "{")
-    ).as_py():  # for a null Arrow's reader has been seen to crash
-        raise _NotFlat
-    return raw
-
-
-def _read(raw: pa.Array) -> dict[str, pa.Array]:
-    """The fields of the records by the names of their columns."""
-    data = raw.buffers()[2]
-    whole = pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1)
-    table = pyarrow.json.read_json(pa.BufferReader(data), whole, _flat)
-    known = {name: table[field].combine_chunks() for name, field in _COLUMNS.items()}
-    if table.num_rows != len(raw) or known["id"].null_count:
-        raise _NotFlat
-    known["created_at"] = _instants(known["created_at"])
-    for name, column in known.items():
-        if column.type == NUMBER:
-            empty = column.null_count == len(raw)
-            known[name] = pa.nulls(len(raw), AMOUNT) if empty else column.cast(AMOUNT)
-        elif name in _IDS and column.null_count < len(raw):
-            known[name] = pc.if_else(pc.equal(column, ""), pa.scalar(None, TEXT), column)
-    return known
-
-
 def _instants(texts: pa.Array) -> pa.Array:
     """Times as instants, one without a zone as UTC; no other form than the model reads."""
-    if texts.null_count == len(texts):
-        return pa.nulls(len(texts), INSTANT)
     if not pc.all(pc.match_substring_regex(texts, _TIME)).as_py():
         raise _NotFlat
-    zoned = pc.match_substring_regex(texts, _ZONED)
-    if not pc.all(zoned).as_py():
+    if not pc.all(pc.ends_with(texts, "Z")).as_py():
+        zoned = pc.match_substring_regex(texts, _ZONED)
         texts = pc.if_else(zoned, texts, pc.binary_join_element_wise(texts, "Z", ""))
     instants = texts.cast(INSTANT)
     least, most = pc.min_max(instants).values()

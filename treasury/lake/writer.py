@@ -271,7 +271,7 @@ class Writer:
         if len(table.key) != 1:
             return True
         came = incoming[table.key[0]].combine_chunks()
-        return any(pc.any(pc.is_in(keys, value_set=came)).as_py() for keys in adding.keys)
+        return bool(pc.any(pc.is_in(pa.chunked_array(adding.keys), value_set=came)).as_py())
 
     def _settle(self, name: str) -> None:
         """Close the files that are open, and let a version name them."""
