@@ -1,7 +1,7 @@
 """Executing approved actions against bare POSTs of the same bodies, one after the other.
 
-The practice services run in a process of their own. The figure is the ratio of the two rates on this
-machine, in one run; the journal is on this disk, synchronous as always.
+The practice services run in a process of their own. The figure is the ratio of the two rates, in one
+run on one machine; the journal is on its disk, synchronous as always.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ def _settings(addresses: tuple[str, str, str]) -> Settings:
         os.environ[f"BENCH_{name}"] = secret
         credentials[name] = Credential(client_id, f"env:BENCH_{name}")
     services = Services(token_url=token, finance=Service(finance), ramp=Service(ramp))
-    return Settings(
-        workspace=Company(company="Bench"), services=services, credentials=credentials
-    )
+    return Settings(workspace=Company(company="Bench"), services=services, credentials=credentials)
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -82,9 +80,7 @@ def _measure(settings: Settings, folder: Path, count: int) -> float:
 
     def desk(person: str) -> Actions:
         who = Actor(person, "environment")
-        return Actions(
-            journal, clients.__getitem__, settings, settings.now, who=lambda: who
-        )
+        return Actions(journal, clients.__getitem__, settings, settings.now, who=lambda: who)
 
     ines, jonas = desk("ines"), desk("jonas")
     _bare(clients["maker"], 20)

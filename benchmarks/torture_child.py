@@ -1,0 +1,163 @@
+"""Executes one action in a process that is killed at a named point; one process for each line read.
+
+This process has one thread and has everything imported, so each line is a quick `fork`. The child
+wraps what the action goes through: the journal's entries and the one request that writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import httpx
+
+from treasury.actions import Actions
+from treasury.api import Client, Limits
+from treasury.errors import TreasuryError
+from treasury.journal import Actor, Draft, Entry, Head, Journal
+from treasury.settings import Company, Credential, Service, Services, Settings
+
+LIMITS = Limits(deadline=20.0, attempts=3, first_pause=0.005, longest_pause=0.01)
+_SENDING = "action.sending"
+
+
+def die() -> NoReturn:
+    """As a power cut would: nothing is closed, nothing is said."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("unreachable")
+
+
+class CutJournal(Journal):
+    """Dies before, inside or after the transaction of an entry."""
+
+    point = ""
+
+    def extend(self, drafts: Any, *, after: Head | None = None) -> list[Entry] | None:
+        name = _entry_name(drafts)
+        if self.point == f"before the {name} entry":
+            die()
+        added = super().extend(drafts, after=after)
+        if self.point == f"after the {name} entry":
+            die()
+        return added
+
+    def _add(self, connection: Any, head: Head, drafts: Any, bodies: list[str]) -> list[Entry]:
+        added = super()._add(connection, head, drafts, bodies)
+        if self.point == f"inside the {_entry_name(drafts)} entry":
+            die()
+        return added
+
+
+def _entry_name(drafts: list[Draft]) -> str:
+    return "first" if any(draft.kind == _SENDING for draft in drafts) else "last"
+
+
+class CutTransport(httpx.BaseTransport):
+    """Dies on the way of the write that has its number; reads and tokens pass."""
+
+    def __init__(self, point: str, occurrence: int) -> None:
+        self._inner = httpx.HTTPTransport(trust_env=False)
+        self._point = point
+        self._left = occurrence
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "GET" or request.url.path.endswith("/token"):
+            return self._inner.handle_request(request)
+        self._left -= 1
+        if self._left:
+            return self._inner.handle_request(request)
+        if self._point == "before the request":
+            die()
+        if self._point == "half of the request" and request.content:
+            request.stream = _Half(request.content)
+        if self._point == "while the service works":
+            signal.setitimer(signal.ITIMER_REAL, 0.012)  # whose default is to die on the spot
+        response = self._inner.handle_request(request)
+        if self._point == "before the answer is read":
+            die()
+        return response
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class _Half(httpx.SyncByteStream):
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._content[: len(self._content) // 2]
+        die()
+
+
+def settings_of(spec: dict[str, Any]) -> Settings:
+    """The settings of the practice company; its secrets are in the environment."""
+    services = Services(
+        token_url=spec["token_url"],
+        finance=Service(spec["finance_url"]),
+        ramp=Service(spec["ramp_url"]),
+    )
+    credentials = {
+        name: Credential(client_id, f"env:TORTURE_{name.upper()}")
+        for name, client_id in spec["clients"].items()
+    }
+    return Settings(
+        workspace=Company(company="Torture"), services=services, credentials=credentials
+    )
+
+
+def execute(spec: dict[str, Any]) -> str:
+    """Execute the action of a line; how it ended, where nothing cut it off."""
+    settings, now = settings_of(spec), datetime.fromisoformat(spec["now"])
+    assert settings.services is not None
+    services = settings.services
+    inner = CutTransport(spec["point"], spec["occurrence"])
+    clients: dict[str, Client] = {}
+
+    def connect(name: str) -> Client:
+        if name not in clients:
+            credential = settings.credential(name)
+            clients[name] = Client(services, credential, limits=LIMITS, inner=inner)
+        return clients[name]
+
+    journal = CutJournal(Path(spec["folder"]), now=lambda: now)
+    who = Actor(spec["person"], "environment")
+    actions = Actions(journal, connect, settings, lambda: now, who=lambda: who)
+    actions.list()  # what was written before is read before anything is cut
+    journal.point = spec["point"]
+    try:
+        return actions.execute(spec["action"]).state
+    except TreasuryError as error:
+        return type(error).__name__
+
+
+def main() -> None:
+    for line in sys.stdin:
+        specs = json.loads(line)
+        running = {}
+        for spec in specs:
+            reader, writer = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.close(reader)
+                os.write(writer, execute(spec).encode())
+                os._exit(0)
+            os.close(writer)
+            running[child] = reader
+        said = []
+        for child, reader in running.items():
+            with os.fdopen(reader) as pipe:
+                told = pipe.read()
+            _, status = os.waitpid(child, 0)
+            said.append(told if os.WIFEXITED(status) and not status else "killed")
+        print(json.dumps(said), flush=True)
+
+
+if __name__ == "__main__":
+    main()
