@@ -19,6 +19,7 @@ __all__ = [
     "SCALE",
     "basis_points",
     "convert",
+    "difference",
     "exponent",
     "fee_of",
     "format_amount",
@@ -102,6 +103,11 @@ def mean(amounts: Iterable[Decimal]) -> Decimal:
     """The mean; exact for one amount or two."""
     values = list(amounts)
     return _WIDE.divide(total(values), Decimal(len(values)))
+
+
+def difference(amount: Decimal, other: Decimal) -> Decimal:
+    """`amount` less `other`, exact. A bare minus sign rounds at 28 digits too: `copy_negate()`."""
+    return _WIDE.subtract(amount, other)
 
 
 def format_amount(amount: Decimal, currency: str) -> str:

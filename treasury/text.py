@@ -11,7 +11,7 @@ import html
 import unicodedata
 from typing import Final
 
-__all__ = ["clean", "safe_html", "visible"]
+__all__ = ["clean", "neutral", "safe_html", "visible"]
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
@@ -29,6 +29,11 @@ def clean(text: object) -> str:
 def safe_html(text: object) -> str:
     """Outside text as HTML in which nothing of it is markup, nor mathematics in a notebook."""
     return html.escape(clean(text)).replace("$", "&#36;")
+
+
+def neutral(text: str) -> str:
+    """A CSV cell of outside text: one that a spreadsheet would run gets a leading apostrophe."""
+    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
 
 
 def _shown(char: str) -> str:

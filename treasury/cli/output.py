@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.reconcile.rows import cell, shown
-from treasury.text import clean
+from treasury.text import clean, neutral
 
 __all__ = ["format_option", "print_rows"]
 
@@ -74,11 +74,8 @@ def _csv(table: pa.Table) -> str:
 
 
 def _neutral(value: object) -> str:
-    """A CSV cell; text that a spreadsheet would run as a formula gets a leading apostrophe."""
-    text = shown(value)
-    if isinstance(value, str | list) and text[:1] in {"=", "+", "-", "@", "\t", "\r"}:
-        return f"'{text}"
-    return text
+    """A CSV cell: of text that nothing runs, an amount with its sign."""
+    return neutral(shown(value)) if isinstance(value, str | list) else shown(value)
 
 
 def _parquet(table: pa.Table) -> None:

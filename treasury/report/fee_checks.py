@@ -17,12 +17,12 @@ import msgspec
 from treasury.money import (
     basis_points,
     convert,
+    difference,
     exponent,
     fee_of,
     format_amount,
     mean,
     quantize,
-    total,
 )
 
 __all__ = ["Expected", "Rates", "expected_fee", "finding"]
@@ -57,12 +57,12 @@ def finding(row: Mapping[str, Any], expected: Expected) -> str:
         return "no fee recorded"
     if expected.amount is None:
         return "nothing to compare with"
-    variance = total((fee, -expected.amount))
+    variance = difference(fee, expected.amount)
     if not variance:
         return "as expected"
-    size = format_amount(abs(variance), currency)
+    size = format_amount(variance.copy_abs(), currency)
     side = "more" if variance > 0 else "less"
-    cause = _rounding(row, fee) if abs(variance) <= _unit(currency) else ""
+    cause = _rounding(row, fee) if variance.copy_abs() <= _unit(currency) else ""
     return f"{size} {side}: {cause}" if cause else f"CHECK: {size} {side} than {expected.by} gives"
 
 
@@ -114,7 +114,7 @@ class Rates:
         if len(rates) < 2:
             return 0, None, None
         usual = _middle_of_others(rates, bisect_left(rates, rate))
-        return len(rates) - 1, usual, basis_points(total((rate, -usual)), usual)
+        return len(rates) - 1, usual, basis_points(difference(rate, usual), usual)
 
 
 def _pair_day(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from treasury.calendar import Month, Months
 from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
-from treasury.money import basis_points, total
+from treasury.money import basis_points, difference, total
 from treasury.reconcile.inputs import exact_pandas
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import load, load_steps, run
@@ -293,7 +293,6 @@ def _request(
 ) -> dict[str, Any]:
     fiat, crypto = row["fiat_currency"], row["crypto_currency"] or "?"
     expected = expected_fee(row, calculated)
-    known = row["fee"] is not None and expected.amount is not None
     others, usual, deviation = rates.others(row)
     return {
         **{name: row[name] for name in REQUESTS.names if name in row},
@@ -304,7 +303,9 @@ def _request(
         "rate_bp": _rate(row["fee"], row["fiat_gross"]),
         "expected_fee": expected.amount,
         "expected_by": expected.by,
-        "variance": total((row["fee"], -(expected.amount or Decimal()))) if known else None,
+        "variance": None
+        if row["fee"] is None or expected.amount is None
+        else difference(row["fee"], expected.amount),
         "finding": finding(row, expected),
         "others_that_day": others,
         "rate_of_others": None if usual is None else usual.quantize(STORED),
@@ -361,12 +362,11 @@ def _sums_row(sums: FeeTotal) -> dict[str, Any]:
 def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal | None]:
     if before is None:
         return {"fee_change": None, "rate_change_bp": None}
-    known = sums.rate_bp is not None and before.rate_bp is not None
     return {
-        "fee_change": total((sums.fee, -before.fee)),
-        "rate_change_bp": total((sums.rate_bp or Decimal(), -(before.rate_bp or Decimal())))
-        if known
-        else None,
+        "fee_change": difference(sums.fee, before.fee),
+        "rate_change_bp": None
+        if sums.rate_bp is None or before.rate_bp is None
+        else difference(sums.rate_bp, before.rate_bp),
     }
 
 
@@ -378,7 +378,7 @@ def _rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
 
 
 def _bounded(rate: Decimal | None) -> Decimal | None:
-    return rate if rate is not None and abs(rate) < BEYOND else None
+    return rate if rate is not None and rate.copy_abs() < BEYOND else None
 
 
 def _sum(rows: Iterable[Mapping[str, Any]], name: str) -> Decimal:

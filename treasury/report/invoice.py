@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from treasury.csv_input import Column, Line, amount, read_csv, text
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.money import total
+from treasury.money import difference, total
 from treasury.reconcile.inputs import exact_pandas
 from treasury.reconcile.rows import Rows
 from treasury.report.fees import Fees
@@ -152,7 +152,7 @@ def _line(line: Line, requests: Mapping[str, Mapping[str, Any]], seen: set[str])
         "recorded": None if request in seen else fee,
         "vat": values["vat"],
     }
-    row["difference"] = total((values["fee"], -(row["recorded"] or Decimal())))
+    row["difference"] = difference(values["fee"], row["recorded"] or Decimal())
     row["finding"] = _finding(found, row, again=request in seen)
     if request is not None:
         seen.add(request)
@@ -168,11 +168,11 @@ def _finding(found: Mapping[str, Any] | None, row: Mapping[str, Any], *, again: 
         return _CURRENCY
     if found["fee"] is None:
         return _NO_FEE
-    difference = row["difference"]
-    if not difference:
+    gap = row["difference"]
+    if not gap:
         return AGREES
-    side = "more" if difference > 0 else "less"
-    return f"{amount_words(abs(difference), row['currency'])} {side} than recorded"
+    side = "more" if gap > 0 else "less"
+    return f"{amount_words(gap.copy_abs(), row['currency'])} {side} than recorded"
 
 
 def _missing(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _missing(row: Mapping[str, Any]) -> dict[str, Any]:
         "currency": row["fiat_currency"],
         "invoiced": None,
         "recorded": row["fee"],
-        "difference": -row["fee"],
+        "difference": row["fee"].copy_negate(),
         "vat": None,
         "finding": _MISSING,
     }

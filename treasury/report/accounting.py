@@ -1,0 +1,351 @@
+"""A month as double entry: every bank line and every completed request, as postings that balance.
+
+Each entry balances to nothing in each currency by itself. Where one currency becomes another both
+legs stand against `conversion`, so that no rate is invented. What nobody has explained is posted to
+`suspense` and stays visible there; nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
+from treasury.money import difference, total
+from treasury.reconcile.inputs import exact_pandas
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.reconcile.pipeline import load_steps, run
+from treasury.reconcile.rows import Rows
+from treasury.report.words import count
+from treasury.text import clean, safe_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["POSTINGS", "ROLES", "Accounting", "Balance", "accounting"]
+
+ROLES: Final = {
+    "bank": "an account whose statements we have",
+    "wallet": "coins of one asset, in custody and in company wallets",
+    "on-ramp in transit": "fiat sent for coins that have not come yet",
+    "off-ramp in transit": "fiat owed to us for coins that were sold",
+    "collections": "credits to virtual accounts, what customers paid",
+    "conversion": "one currency given for another, both legs",
+    "ramp fees": "fees of completed ramp requests",
+    "bank charges": "what banks charged",
+    "own transfers": "money on its way between own accounts",
+    "transfers out": "coins sent to others",
+    "transfers in": "coins received from others",
+    "other business": "lines that rules or people set apart",
+    "opening": "what was there when the month began",
+    "suspense": "what nobody has explained yet",
+}
+"""What a posting is to; `bank` and `wallet` are one account for each IBAN and each asset."""
+
+POSTINGS: Final = pa.schema(
+    [
+        ("entry", TEXT),
+        ("posting", INTEGER),
+        ("date", DATE),
+        ("role", TEXT),
+        ("of", TEXT),
+        ("currency", TEXT),
+        ("amount", AMOUNT),
+        ("text", TEXT),
+        ("source_ids", TEXTS),
+    ]
+)
+"""`amount` is signed, debit positive, in `currency`; `of` is the IBAN or asset of the role."""
+
+_CONTRA: Final = {
+    "bank_charge": "bank charges",
+    "own_transfer": "own transfers",
+    "conversion_sweep": "conversion",
+    "other_business": "other business",
+    "on_ramp": "on-ramp in transit",
+    "off_ramp": "off-ramp in transit",
+    "virtual_bank_account": "collections",
+}
+_EXPLAINED: Final = ("matched", "returned")
+_PROVED: Final = ("proved", "proved_as_group")
+NOTHING: Final = Decimal(0)
+
+
+class Balance(msgspec.Struct, frozen=True):
+    """What an account is known to hold at the end of a day, by its proved statements."""
+
+    of: str
+    currency: str
+    on: date
+    amount: Decimal
+
+
+class Accounting(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A month's entries: `postings`, one row each, and the balances that they have to meet.
+
+    `notes` says what could not be posted or asserted, and why.
+    """
+
+    title: str
+    first: date
+    postings: pa.Table
+    opening: tuple[Balance, ...]
+    closing: tuple[Balance, ...]
+    notes: tuple[str, ...]
+
+    def balances(self) -> pa.Table:
+        """The sum of each role, account and currency, opening balances included."""
+        sums: defaultdict[tuple[str, str, str], list[Decimal]] = defaultdict(list)
+        for row in self.postings.to_pylist():
+            sums[row["role"], row["of"], row["currency"]].append(row["amount"])
+        names = ("role", "of", "currency")
+        rows = [
+            {**dict(zip(names, key, strict=True)), "balance": total(amounts)}
+            for key, amounts in sorted(sums.items())
+        ]
+        return pa.Table.from_pylist(
+            rows, schema=pa.schema([*((name, TEXT) for name in names), ("balance", AMOUNT)])
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The postings as a DataFrame with exact Decimals."""
+        return exact_pandas(self.postings)
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
+        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
+        return head + Rows(self.balances())._repr_html_()
+
+
+class _Leg(msgspec.Struct, frozen=True):
+    role: str
+    currency: str
+    amount: Decimal
+    of: str = ""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    entry: str
+    on: date
+    text: str
+    legs: tuple[_Leg, ...]
+    sources: tuple[str, ...]
+
+
+def accounting(r: Reconciliation, zone: ZoneInfo) -> Accounting:
+    """The month's entries, by date and entry; each balances in each of its currencies."""
+    notes: list[str] = []
+    opening, closing = _statement_balances(r, notes)
+    entries = [
+        *_openings(opening),
+        *(_line(row) for row in r.lines.to_pylist()),
+        *_requests(r.fee_requests.to_pylist(), notes),
+        *_conversions(r, zone),
+        *_transfers(r, zone, notes),
+    ]
+    entries.sort(key=lambda entry: (entry.on, entry.entry))
+    rows = [row for entry in entries for row in _rows(entry)]
+    what = f"{count(len(rows), 'posting')} of {len(entries):,} entries"
+    return Accounting(
+        title=f"Accounting of {r.month.title}: {what}",
+        first=r.month.first,
+        postings=pa.Table.from_pylist(rows, schema=POSTINGS),
+        opening=opening,
+        closing=closing,
+        notes=tuple(notes),
+    )
+
+
+def _rows(entry: _Entry) -> Iterator[dict[str, Any]]:
+    legs = [leg for leg in entry.legs if leg.amount]
+    for currency in {leg.currency for leg in legs}:
+        # A month of money that does not balance must never leave this function.
+        if total(leg.amount for leg in legs if leg.currency == currency):
+            raise AssertionError(f"{entry.entry} does not balance in {currency}")
+    for at, leg in enumerate(legs, start=1):
+        yield {
+            "entry": entry.entry,
+            "posting": at,
+            "date": entry.on,
+            "role": leg.role,
+            "of": leg.of,
+            "currency": leg.currency,
+            "amount": leg.amount,
+            "text": entry.text,
+            "source_ids": list(entry.sources),
+        }
+
+
+def _statement_balances(
+    r: Reconciliation, notes: list[str]
+) -> tuple[tuple[Balance, ...], tuple[Balance, ...]]:
+    opening, closing = [], []
+    for row in r.statements.to_pylist():
+        of, currency = row["account"], row["currency"]
+        if not row["complete"]:
+            notes.append(f"no balance of {of} is asserted: its statements are not complete, proved")
+            continue
+        opening.append(Balance(of, currency, r.month.previous.last, row["opening_balance"]))
+        closing.append(Balance(of, currency, r.month.last, row["closing_balance"]))
+    return tuple(opening), tuple(closing)
+
+
+def _openings(balances: Iterable[Balance]) -> Iterator[_Entry]:
+    for known in balances:
+        yield _Entry(
+            f"opening:{known.of}",
+            known.on,
+            f"Opening balance of {known.of}",
+            (
+                _Leg("bank", known.currency, known.amount, known.of),
+                _Leg("opening", known.currency, known.amount.copy_negate()),
+            ),
+            (),
+        )
+
+
+def _line(row: Mapping[str, Any]) -> _Entry:
+    """A bank line against what it is; the part beyond what was expected is in suspense."""
+    amount = row["amount"] if row["direction"] == "CRDT" else row["amount"].copy_negate()
+    explained = _explained(row, amount)
+    parts = (row["counterparty_name"], row["reference"] or row["remittance"])
+    return _Entry(
+        f"line:{row['entry_id']}",
+        row["booking_date"],
+        clean(" · ".join(_text(part) for part in parts if part) or "bank line"),
+        (
+            _Leg("bank", row["currency"], amount, row["statement_account"]),
+            _Leg(_contra(row), row["currency"], explained.copy_negate()),
+            _Leg("suspense", row["currency"], difference(explained, amount)),
+        ),
+        tuple(filter(None, (row["entry_id"], row["expectation_id"]))),
+    )
+
+
+def _text(part: object) -> str:
+    return " ".join(map(str, part)) if isinstance(part, list) else str(part)
+
+
+def _contra(row: Mapping[str, Any]) -> str:
+    if row["outcome"] == "ignored":
+        return _CONTRA.get(row["line_class"] or "", "other business")
+    return _CONTRA.get(row["kind"] or "", "suspense")
+
+
+def _explained(row: Mapping[str, Any], amount: Decimal) -> Decimal:
+    """How much of the signed amount is explained."""
+    if row["outcome"] == "ignored":
+        return amount
+    if row["outcome"] not in _EXPLAINED or row["kind"] is None:
+        return NOTHING
+    matched = row["matched_amount"]
+    if matched is None or matched >= row["amount"]:
+        return amount
+    return matched if amount > 0 else matched.copy_negate()
+
+
+def _requests(rows: Iterable[Mapping[str, Any]], notes: list[str]) -> Iterator[_Entry]:
+    for row in rows:
+        name = row["reference"] or row["request_id"]
+        if row["fiat_gross"] is None or row["crypto"] is None:
+            notes.append(f"{clean(name)} is not posted: its amounts are not recorded; sync it")
+            continue
+        yield _Entry(
+            f"request:{row['request_id']}",
+            row["completed_on"],
+            clean(f"{name} completed"),
+            (_on_ramp if row["ramp_type"] == "ON_RAMP" else _off_ramp)(row),
+            (row["request_id"],),
+        )
+
+
+def _on_ramp(row: Mapping[str, Any]) -> tuple[_Leg, ...]:
+    fiat, asset, gross = row["fiat_currency"], row["crypto_currency"] or "?", row["fiat_gross"]
+    fee = row["fee"] or NOTHING
+    return (
+        _Leg("on-ramp in transit", fiat, gross.copy_negate()),
+        _Leg("ramp fees", fiat, fee),
+        _Leg("conversion", fiat, difference(gross, fee)),
+        _Leg("conversion", asset, row["crypto"].copy_negate()),
+        _Leg("wallet", asset, row["crypto"], asset),
+    )
+
+
+def _off_ramp(row: Mapping[str, Any]) -> tuple[_Leg, ...]:
+    fiat, asset, gross = row["fiat_currency"], row["crypto_currency"] or "?", row["fiat_gross"]
+    fee = row["fee"] or NOTHING
+    return (
+        _Leg("wallet", asset, row["crypto"].copy_negate(), asset),
+        _Leg("conversion", asset, row["crypto"]),
+        _Leg("conversion", fiat, gross.copy_negate()),
+        _Leg("ramp fees", fiat, fee),
+        _Leg("off-ramp in transit", fiat, difference(gross, fee)),
+    )
+
+
+def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
+    """The coins of proved conversions; their euros left with the provider's sweep."""
+    for row in r.conversions.to_pylist():
+        if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
+            continue
+        on = row["closed_at"].astimezone(zone).date()
+        if r.month.first <= on <= r.month.last:
+            asset = row["asset"]
+            yield _Entry(
+                f"conversion:{row['account_id']}:{asset}:{row['closed_at']:%Y-%m-%dT%H:%M:%S}",
+                on,
+                clean(f"Converted to {asset}, {row['account']}"),
+                (
+                    _Leg("wallet", asset, row["converted"], asset),
+                    _Leg("conversion", asset, row["converted"].copy_negate()),
+                ),
+                tuple(row["entry_ids"] or ()),
+            )
+
+
+def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[_Entry]:
+    """Coins sent and received; between own accounts nothing moves."""
+    if r.basis is None:
+        return
+    for row in _settled(r.basis.snapshot, r.month.start(zone), r.month.end(zone)):
+        out, into = row["sender_account_id"] is not None, row["receiver_account_id"] is not None
+        asset, amount = row["asset"], row["amount"]
+        if out and into:
+            continue
+        if amount is None or asset is None:
+            notes.append(f"transfer {row['transfer_id']} is not posted: no amount is recorded")
+            continue
+        signed = amount.copy_negate() if out else amount
+        yield _Entry(
+            f"transfer:{row['transfer_id']}",
+            row["settled_at"].astimezone(zone).date(),
+            f"Transfer of {clean(asset)} {'out' if out else 'in'}",
+            (
+                _Leg("wallet", asset, signed, asset),
+                _Leg("transfers out" if out else "transfers in", asset, signed.copy_negate()),
+            ),
+            (row["transfer_id"],),
+        )
+
+
+def _settled(snapshot: Snapshot, start: datetime, end: datetime) -> list[dict[str, Any]]:
+    steps = load_steps(MONTH_PACKAGE, ("settled_transfers",))
+    with snapshot.connection() as connection:
+        run(connection, steps)
+        found = connection.execute(
+            "SELECT * FROM settled_transfers WHERE settled_at >= ? AND settled_at < ?"
+            " ORDER BY settled_at, transfer_id",
+            [start, end],
+        )
+        rows: list[dict[str, Any]] = found.to_arrow_table().to_pylist()
+    return rows
