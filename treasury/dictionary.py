@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from typing import Final
 
@@ -29,7 +30,8 @@ class Group(msgspec.Struct, frozen=True):
     tables: tuple[Table, ...]
     about: str = ""
     """What a person must know of all of them."""
-    in_lake: bool = True
+    kept: frozenset[str] | None = None
+    """The columns added to the declared ones, where they are not those that the lake adds."""
 
     def section(self, column: Column) -> str:
         """Where the column's source is specified; nothing where the value is ours."""
@@ -59,7 +61,27 @@ GROUPS: Final = (
             " record, as last answered. They are read from the journal, not from a commit of the"
             " lake, so they stand in no history; `t.at` reads those journaled by then."
         ),
-        in_lake=False,
+        kept=frozenset({"raw"}),
+    ),
+    Group(
+        "The lake itself",
+        "",
+        (
+            Table(
+                "commits",
+                (
+                    Column("number", INTEGER, "of the commit, from 1"),
+                    Column("at", INSTANT, "the commit's instant, that all its rows share"),
+                    Column("kind", TEXT, "what wrote: sync, statements, repair, loss accepted"),
+                    Column("versions", TEXT, "the version of each stored table, as JSON"),
+                    Column("note", TEXT, "what the writer had to say"),
+                    Column("refetch", TEXTS, "what a repair could not find again"),
+                ),
+                kind="observations",
+                title="Every finished writing, oldest first",
+            ),
+        ),
+        kept=frozenset(),
     ),
 )
 
@@ -110,7 +132,11 @@ def column_rows(name: str | None = None) -> pa.Table:
     known = [(group, table) for group in GROUPS for table in group.tables]
     wanted = [(g, t) for g, t in known if name is None or name in (t.name, t.history)]
     if not wanted:
-        raise InputError(f"there is no table {name!r}", do="run `treasury tables` to see them all")
+        close = difflib.get_close_matches(str(name), [table.name for _, table in known], 1)
+        raise InputError(
+            f"there is no table {name!r}" + (f"; is it {close[0]}?" if close else ""),
+            do="run `treasury tables` to see them all",
+        )
     rows = [
         {
             "table": table.name,
@@ -129,7 +155,7 @@ def column_rows(name: str | None = None) -> pa.Table:
 
 def _kept(group: Group, table: Table) -> Iterator[Column]:
     stored = table.history_schema if table.records else table.schema
-    names = set(stored.names if group.in_lake else table.row_schema.names)
+    names = set(stored.names) if group.kept is None else group.kept
     return (column for column in KEPT if column.name in names)
 
 
@@ -163,13 +189,15 @@ def page() -> str:
 def _group(group: Group) -> str:
     tables = "\n".join(_table(group, table) for table in group.tables)
     about = f"{group.about}\n\n" if group.about else ""
-    return f"## {group.name}\n\n{about}Sections are those of the {group.document}.\n\n{tables}"
+    if group.document:
+        about += f"Sections are those of the {group.document}.\n\n"
+    return f"## {group.name}\n\n{about}{tables}"
 
 
 def _table(group: Group, table: Table) -> str:
     kind = f"key: {', '.join(table.key)}" if table.records else "observations"
-    if not group.in_lake:
-        kind = "answers"
+    if group.kept is not None:
+        kind = "answers" if group.kept else "one row each"
     rows = "".join(
         f"| `{c.name}` | {TYPES[c.type]} | {_text(c.unit)} | {_text(c.meaning)}"
         f" | {_text(group.field(c))} | {_text(_heading(group, c))} |\n"

@@ -22,10 +22,13 @@ from treasury.identifiers import plain_account
 from treasury.lake import Lake, damages, repair, tables_of
 from treasury.lost import Gap, lost_looks, missing_statements, narrow_marks
 from treasury.settings import FILE_NAME, Settings
+from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import coverage
 from treasury.text import clean
 
 __all__ = ["FINDINGS", "Examination", "Finding", "examine"]
+
+BANKS: Final = frozenset(table.name for table in STATEMENT_TABLES)
 
 LISTED: Final = 10
 """So many files are named; of more it is said how many."""
@@ -160,8 +163,19 @@ def _stored(lake: Lake, now: datetime, mend: bool) -> tuple[list[Finding], bool]
     if not found:
         findings.append(Finding("stored files", "ok", "every one is as it was written"))
     if whole:
-        findings += _to_fetch(lake)
+        findings += [*_to_fetch(lake), *_published(lake, mend)]
     return findings, whole
+
+
+def _published(lake: Lake, mend: bool) -> Iterator[Finding]:
+    """Whether other programs see the last commit."""
+    problem = lake.unpublished()
+    if problem and mend:
+        lake.publish()
+        yield Finding("treasury.duckdb", "repaired", f"it {problem}; it was written anew")
+    elif problem:
+        do = "run `treasury doctor --repair`, or sync"
+        yield Finding("treasury.duckdb", "missing", f"it {problem}", do)
 
 
 def _to_fetch(lake: Lake) -> Iterator[Finding]:
@@ -176,16 +190,15 @@ def _to_fetch(lake: Lake) -> Iterator[Finding]:
             "add these files again: `treasury statements add FILE…`",
         )
     marks = () if snapshot.commit is None else snapshot.commit.refetch
-    for name in tables_of(mark for mark in marks if "/" not in mark):
-        of_banks = name.startswith("statement")
-        yield Finding(
-            "stored files",
-            "missing",
-            f"{name}: what a repair could not find again",
-            f"add the bank files again; when that is done, `treasury doctor --accept-loss {name}`"
-            if of_banks
-            else "run `treasury sync --full`",
-        )
+    whole = tables_of(mark for mark in marks if "/" not in mark)
+    lost = "what a repair could not find again"
+    services = [name for name in whole if name not in BANKS]
+    if services:
+        told = f"{', '.join(services)}: {lost}"
+        yield Finding("stored files", "missing", told, "run `treasury sync --full`")
+    for name in sorted(BANKS & set(whole)):
+        do = f"add the bank files again; when that is done, `treasury doctor --accept-loss {name}`"
+        yield Finding("stored files", "missing", f"{name}: {lost}", do)
     for table in lake.catalogue.values():
         if not table.records:
             yield from map(_lost, lost_looks(snapshot, table.name))

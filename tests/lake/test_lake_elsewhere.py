@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -30,7 +32,7 @@ from lake_samples import (
     small_lake,
 )
 
-from treasury.errors import InputError, StorageError
+from treasury.errors import InputError, QueryError, StorageError, WorkspaceDamaged
 from treasury.lake import AMOUNT, Lake, disk, lake_status
 from treasury.workspace import Workspace
 
@@ -275,3 +277,40 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
     assert seen == {"a": "DONE", "b": "OPEN"}
     assert "cannot be locked for writing" in error
     assert "use a local folder that you may write to" in error
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (lambda path: path.unlink(), "is missing"),
+        (lambda path: path.write_bytes(b"no database"), "does not open"),
+        (lambda path: None, "shows the files of another folder"),
+    ],
+    ids=["missing", "garbage", "moved"],
+)
+def test_a_file_of_views_that_misleads_is_told_and_written_anew(
+    workspace: Workspace, tmp_path: Path, damage: Callable[[Path], object], problem: str
+) -> None:
+    desk = tmp_path / "moved"
+    shutil.copytree(workspace.folder, desk, ignore=shutil.ignore_patterns("moved"))
+    damage(desk / "treasury.duckdb")
+    told = [f for f in Workspace(desk).doctor().findings if f.topic == "treasury.duckdb"]
+    assert [(f.state, f.what.partition(" (")[0]) for f in told] == [("missing", f"it {problem}")]
+    told = [f for f in Workspace(desk).doctor(repair=True).findings if f.topic == "treasury.duckdb"]
+    assert [f.state for f in told] == ["repaired"]
+    assert not [f for f in Workspace(desk).doctor().findings if f.topic == "treasury.duckdb"]
+    shutil.rmtree(workspace.folder / "lake")
+    with duckdb.connect(str(desk / "treasury.duckdb"), read_only=True) as plain:
+        assert plain.sql("SELECT count(*) FROM wallet_balances").fetchall() == [(2,)]
+
+
+def test_a_file_that_makes_a_query_fail_is_named(workspace: Workspace) -> None:
+    with pytest.raises(QueryError, match="Conversion"):
+        Workspace(workspace.folder).sql("SELECT 'x'::INTEGER FROM commits")
+    path = Path(workspace.snapshot().files("wallet_balances")[0])
+    stored = bytearray(path.read_bytes())
+    place = stored.index(b"USDC")
+    stored[place - 16 : place] = b"\xff" * 16
+    path.write_bytes(stored)
+    with pytest.raises(WorkspaceDamaged, match=re.escape(str(path))):
+        Workspace(workspace.folder).sql("SELECT * FROM wallet_balances")

@@ -69,9 +69,9 @@ class Digests:
             draft.write_bytes(b"\n".join(lines))
             os.replace(draft, self._path)
 
-    def is_altered(self, file: str, noted: Mapping[str, str]) -> bool | None:
-        """Whether a file is other than `noted`; None where nothing was noted of it."""
-        expected = noted.get(self.name(file))
+    def is_altered(self, file: str, noted: Mapping[str, str] | None = None) -> bool | None:
+        """Whether a file is other than was noted; None where nothing was noted of it."""
+        expected = (self.noted() if noted is None else noted).get(self.name(file))
         return None if expected is None else digest_of(Path(file)) != expected
 
     def name(self, file: str) -> str:

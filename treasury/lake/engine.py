@@ -8,7 +8,7 @@ network and no extension, and its settings are locked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -133,13 +133,20 @@ def known_at(current: str, history: str, wanted: pa.Schema, instant: datetime) -
     )
 
 
-def damage(error: Exception, files: Iterable[StoredFile]) -> WorkspaceDamaged | None:
+def damage(
+    error: Exception,
+    files: Iterable[StoredFile],
+    altered: Callable[[str], bool | None] = lambda _: None,
+) -> WorkspaceDamaged | None:
     """The stored file that an error comes from; None where all of them are as they were written.
 
+    `altered` says whether a file holds other bytes than were written, where that is known.
     StorageError where it is that one of them may not be read.
     """
     for file in files:
         problem = problem_of(Path(file.path), file.size)
+        if not problem and altered(file.path):
+            problem = "is not as it was written"
         if not problem and file.path in str(error):
             problem = f"does not read ({error})"
         if problem:

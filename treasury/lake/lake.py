@@ -7,7 +7,7 @@ run left behind that no commit names is undone by the next writer before it begi
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,7 +31,7 @@ from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
 from treasury.lake.marks import marked, tables_of
 from treasury.lake.pins import Pin, add_pin, all_pins, remove_pin
-from treasury.lake.publish import FILE_NAME, committed, publish
+from treasury.lake.publish import FILE_NAME, committed, publish, published
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Writer
 
@@ -194,13 +194,22 @@ class Lake:
         return snapshot
 
     def _snapshot(self, commit: Commit | None, at: datetime | None = None) -> Snapshot:
-        return Snapshot(self.catalogue, commit, at, self._open, self.commits)
+        return self._read(commit, at, self._open)
+
+    def _read(
+        self,
+        commit: Commit | None,
+        at: datetime | None,
+        opened: Callable[[str, int], delta.StoredTable],
+    ) -> Snapshot:
+        altered = self.digests.is_altered
+        return Snapshot(self.catalogue, commit, at, opened, self.commits, altered=altered)
 
     def _earlier(self, number: int, at: datetime | None) -> Snapshot:
         pin = next((pin for pin in self.pins() if pin.commit.number == number), None)
         if pin is not None:
             tables = pin.opened(self.folder)
-            return Snapshot(self.catalogue, pin.commit, at, lambda *key: tables[key], self.commits)
+            return self._read(pin.commit, at, lambda *key: tables[key])
         recent = recent_commits(self.folder, self._kept)
         for commit in recent:
             if commit.number == number >= _last_repair(recent):
@@ -247,7 +256,19 @@ class Lake:
         paths = ", ".join(engine.literal(file.path) for file in files)
         listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
         views = {**self._snapshot(commit).views(), COMMITS: listed}
-        publish(self.workspace, views, f"commit {commit.number} of {commit.at:%F %T}Z")
+        publish(self.workspace, views, _about(commit))
+
+    def unpublished(self) -> str:
+        """What is wrong with `treasury.duckdb`; nothing where it shows the last commit."""
+        last = self.last_commit()
+        return "" if last is None else published(self.workspace, self.folder, _about(last))
+
+    def publish(self) -> None:
+        """Write `treasury.duckdb` anew, as each commit does."""
+        with workspace_lock(self.workspace, command_line("publish")):
+            last = self.last_commit()
+            if last is not None:
+                self.refresh(last)
 
     def _recover(self, last: Commit | None) -> dict[str, int]:
         """Undo what no commit names; the version of every table then."""
@@ -283,6 +304,10 @@ class Lake:
 def _last_repair(commits: Iterable[Commit]) -> int:
     """The number of the last repair: a version that an earlier commit names may be another now."""
     return max((commit.number for commit in commits if commit.kind == REPAIRED), default=0)
+
+
+def _about(commit: Commit) -> str:
+    return f"commit {commit.number} of {commit.at:%F %T}Z"
 
 
 def _identity(folder: Path) -> int:

@@ -18,7 +18,7 @@ import duckdb
 from treasury.errors import StorageError
 from treasury.lake import disk, engine
 
-__all__ = ["FILE_NAME", "committed", "publish"]
+__all__ = ["FILE_NAME", "committed", "publish", "published"]
 
 FILE_NAME: Final = "treasury.duckdb"
 
@@ -36,6 +36,29 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
         _write(draft, views, about)
         os.replace(draft, path)
     return path
+
+
+def published(folder: Path, below: Path, about: str) -> str:
+    """What is wrong with `treasury.duckdb`; nothing where it shows `about` and files in `below`.
+
+    It names files by their whole path, so it is wrong as well after the workspace was moved.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return "is missing"
+    query = "SELECT comment, sql FROM duckdb_views() WHERE NOT internal"
+    try:
+        with engine.connect() as connection:
+            connection.execute(f"ATTACH {engine.literal(str(path))} AS made (READ_ONLY)")
+            views = connection.execute(f"{query} AND database_name = 'made'").fetchall()
+    except duckdb.Error as error:
+        return f"does not open ({str(error).partition(chr(10))[0]})"
+    if {comment for comment, _ in views} != {about}:
+        return "shows another commit than the last"
+    place = engine.literal(f"{below}{os.sep}")[:-1]
+    if any("read_parquet(" in sql and place not in sql for _, sql in views):
+        return "shows the files of another folder"
+    return ""
 
 
 @contextmanager

@@ -44,6 +44,8 @@ class Snapshot:
         at: datetime | None,
         opened: Callable[[str, int], delta.StoredTable],
         commits: Callable[[], pa.Table],
+        *,
+        altered: Callable[[str], bool | None] = lambda _: None,
     ) -> None:
         if at is not None and at.tzinfo is None:
             raise InputError(f"{at} has no time zone", do="write it as 2026-11-01T09:00Z")
@@ -52,6 +54,7 @@ class Snapshot:
         self._catalogue = catalogue
         self._opened = opened
         self._commits = commits
+        self._altered = altered
         self._beside: dict[str, Callable[[], pa.Table]] = {}
         self._brought: set[str] = set()
         self._lock = threading.Lock()
@@ -189,7 +192,8 @@ class Snapshot:
         """Tell damage on disk from a query's own mistake."""
         names = [n for t in self._catalogue.values() for n in (t.name, t.history)]
         stored = [one for one in map(self._stored, names) if one is not None]
-        damage = engine.damage(error, (file for one in stored for file in one.files))
+        files = (file for one in stored for file in one.files)
+        damage = engine.damage(error, files, self._altered)
         if damage is not None:
             raise damage from error
 
