@@ -2,10 +2,9 @@
 
 No endpoint lists a conversion. What a balance moved beyond the known transfers is what was
 converted; the credits that must, or may, have been in it follow from when they were booked and how
-long the service may take. Credits are converted in the order in which they fall due, so those of
-an interval are a stretch of that order; where it may begin or end is kept as a range, and nothing
-is claimed that another end of the range would contradict. Fiat over coins is the implied rate: it
-holds rate and fee together, for the service states neither.
+long the service may take. A credit is in it for sure only where every explanation has it: of a few
+credits all combinations, of many all stretches of the order in which they fall due. Fiat over coins
+is the implied rate: it holds rate and fee together, for the service states neither.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import accumulate, combinations
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -33,7 +32,7 @@ UNLOCKED: Final = ("VERIFIED", "NOT_REQUIRED")
 NEARBY: Final = timedelta(days=7)
 """Rates recorded up to this long before or after an interval are held against it."""
 AT_MOST: Final = 12
-"""Out of their order, credits are looked for in combinations of so many at most."""
+"""So many credits are looked at in every combination; more, in the order in which they fall due."""
 NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
 
 MEASURED: Final = (
@@ -132,19 +131,14 @@ class _Band(msgspec.Struct, frozen=True):
     high: Decimal
 
 
-class _Fit(msgspec.Struct, frozen=True):
-    """Stretches of the queue that explain a movement.
+class _Explained(msgspec.Struct, frozen=True):
+    """Credits whose fiat explains a movement: those in every explanation, and those in some."""
 
-    They begin at `first` to `first_to` and end before `last` to `last_to`; `least` and `most` are
-    the fiat of the smallest and of the largest.
-    """
-
-    first: int
-    first_to: int
-    last: int
-    last_to: int
+    sure: list[Pending]
+    maybe: list[Pending]
     least: Decimal
     most: Decimal
+    late: bool = False
 
 
 def conversion_rows(
@@ -246,8 +240,6 @@ class _Walk:
         self._zone = zone
         self._edge: list[Pending] = []
         self._waiting = queue
-        self._alike: set[str] = set()
-        """Credits that one movement fitted as well as another."""
 
     def unreported(self, intervals: Sequence[Row]) -> list[Conversion]:
         """Without a report of the provider's account: what moved, and that nothing proves it."""
@@ -310,6 +302,8 @@ class _Walk:
     def _proof(self, interval: Row) -> Conversion:
         opened, closed, coins = interval["opened_at"], interval["closed_at"], interval["converted"]
         known: dict[str, Any] = {name: interval[name] for name in MEASURED}
+        # What was due before and may have been converted then: nothing can tell any more.
+        self._edge = [c for c in self._edge if c.latest is None or c.latest > opened]
         pool = [*self._edge, *(c for c in self._waiting if c.earliest < closed)]
         if interval["is_incomplete"]:
             return self._unproved(
@@ -331,69 +325,42 @@ class _Walk:
             return self._unproved(pool, reason, known)
         known |= {"rate_low": band.low, "rate_high": band.high}
         window = (product(coins, band.low), product(coins, band.high))
-        must = sum(1 for c in pool if c.latest is not None and c.latest <= closed)
-        for at_least, note in ((must, ""), (0, "later than the service says")):
-            fit = _fit(pool, window, len(self._edge), at_least)
-            if fit is not None:
-                return self._proved(pool, fit, window, known, note)
-        return self._out_of_order(pool, window, must, known)
+        must = [c for c in pool if c.latest is not None and c.latest <= closed]
+        found = _explained(pool, window, must, len(self._edge))
+        if found is None:
+            return self._unexplained(pool, must, known)
+        return self._proved(pool, found, known)
 
-    def _proved(
-        self,
-        pool: list[Pending],
-        fit: _Fit,
-        window: tuple[Decimal, Decimal],
-        known: dict[str, Any],
-        note: str,
-    ) -> Conversion:
+    def _proved(self, pool: list[Pending], found: _Explained, known: dict[str, Any]) -> Conversion:
         coins = known["converted"]
-        inside = pool[fit.first : fit.last_to]
-        sure = pool[fit.first_to : fit.last]
-        said = [note] if note else []
-        if len(inside) == 1:
-            alike = [c for c in pool[fit.first :] if window[0] <= c.amount <= window[1]]
-            if len(alike) > 1:
-                self._alike.update(c.entry_id for c in alike)
-            if inside[0].entry_id in self._alike:
-                said.append("another credit of about this amount may be meant; the sum is proved")
-                sure = []
-        edge = [c for c in inside if c not in sure]
-        if edge and len(inside) > 1:
-            said.append(f"{_credits(len(edge))} may lie beyond either end")
-        self._settle(pool, fit.last, fit.last_to)
+        said = ["later than the service says"] if found.late else []
+        if found.maybe:
+            said.append(f"{_credits(len(found.maybe))} may be in it or not")
+        self._settle(pool, found.sure, found.maybe)
         return self._row(
-            "proved" if len(inside) == len(sure) == 1 else "proved_as_group",
+            "proved" if len(found.sure) == 1 and not found.maybe else "proved_as_group",
             "; ".join(said),
             "",
-            credits=len(inside),
-            edge_credits=len(edge),
-            fiat=fit.most,
-            implied_rate=implied_rate(fit.least, coins),
-            implied_rate_to=implied_rate(fit.most, coins),
-            entry_ids=[c.entry_id for c in sure],
-            edge_ids=[c.entry_id for c in edge],
+            credits=len(found.sure) + len(found.maybe),
+            edge_credits=len(found.maybe),
+            fiat=found.most,
+            implied_rate=implied_rate(found.least, coins),
+            implied_rate_to=implied_rate(found.most, coins),
+            entry_ids=[c.entry_id for c in found.sure],
+            edge_ids=[c.entry_id for c in found.maybe],
             **known,
         )
 
-    def _out_of_order(
-        self, pool: list[Pending], window: tuple[Decimal, Decimal], must: int, known: dict[str, Any]
+    def _unexplained(
+        self, pool: list[Pending], must: list[Pending], known: dict[str, Any]
     ) -> Conversion:
-        """No stretch of the queue fits: one combination of credits may, or the rate is odd."""
+        """No credits fit: some are not in the report yet, there are none, or the rate is odd."""
         closed: datetime = known["closed_at"]
-        found = _combinations(pool, window)
-        if len(found) == 1:
-            (chosen,) = found
-            pool = [*chosen, *(c for c in pool if c not in chosen)]
-            amount = total(c.amount for c in chosen)
-            fit = _Fit(0, 0, len(chosen), len(chosen), amount, amount)
-            return self._proved(pool, fit, window, known, "not in the order they were booked")
-        if found:
-            return self._unproved(pool, "several combinations of credits fit", known)
-        reaches: date = self._covered_to()
+        reaches = self._covered_to()
         if reaches < closed.astimezone(self._zone).date():
             reason = f"the provider's report reaches to {reaches:%-d %b %Y} only; {NO_LIST}"
             return self._unproved(pool, reason, known, "Add the provider's report, then look again")
-        batch = pool[: must or len(pool)]
+        batch = must or pool
         if not batch:
             return self._row(
                 "not_provable",
@@ -401,7 +368,7 @@ class _Walk:
                 "Look for a payment session or a payment request of that amount",
                 **known,
             )
-        self._settle(pool, len(batch), len(batch))
+        self._settle(pool, [], batch)
         fiat = total(c.amount for c in batch)
         rate = implied_rate(fiat, known["converted"])
         return self._row(
@@ -409,10 +376,11 @@ class _Walk:
             f"{_credits(len(batch))} over these coins is outside what was recorded; {NO_LIST}",
             "Ask the provider which credits were converted, and at what rate and fee",
             credits=len(batch),
+            edge_credits=len(batch),
             fiat=fiat,
             implied_rate=rate,
             implied_rate_to=rate,
-            entry_ids=[c.entry_id for c in batch],
+            edge_ids=[c.entry_id for c in batch],
             **known,
         )
 
@@ -424,15 +392,15 @@ class _Walk:
         step: str = "Ask the provider",
     ) -> Conversion:
         """Nothing is known of these credits from here on but that they may have been converted."""
-        self._settle(pool, 0, len(pool))
+        self._settle(pool, [], pool)
         return self._row("not_provable", reason, step, **known)
 
-    def _settle(self, pool: list[Pending], last: int, last_to: int) -> None:
-        """Credits before `last` are converted, those up to `last_to` perhaps, the rest not."""
-        taken = {c.entry_id for c in pool[:last_to]}
-        self._edge = pool[last:last_to]
-        left = (c for c in (*pool[last_to:], *self._waiting) if c.entry_id not in taken)
-        self._waiting = sorted({c.entry_id: c for c in left}.values(), key=_turn)
+    def _settle(self, pool: list[Pending], sure: list[Pending], maybe: list[Pending]) -> None:
+        """Take out what is converted, and keep apart what may be."""
+        done = {c.entry_id for c in sure}
+        open_ = {c.entry_id for c in (*self._edge, *maybe)} - done
+        self._waiting = [c for c in self._waiting if c.entry_id not in done | open_]
+        self._edge = [c for c in pool if c.entry_id in open_]
 
     def _uncovered(self, opened: datetime, closed: datetime) -> str | None:
         """Why the provider's report does not show every credit of an interval."""
@@ -491,44 +459,63 @@ def _credits(count: int) -> str:
     return f"{count} credit{'' if count == 1 else 's'}"
 
 
-def _fit(
-    pool: Sequence[Pending], window: tuple[Decimal, Decimal], edge: int, at_least: int
-) -> _Fit | None:
-    """The stretches of the pool whose fiat lies in the window; None where there is none.
+def _explained(
+    pool: Sequence[Pending],
+    window: tuple[Decimal, Decimal],
+    must: Sequence[Pending],
+    edge: int,
+) -> _Explained | None:
+    """The credits whose fiat lies in the window; None where no credits' does.
 
-    A stretch begins among the first `edge` credits or right after them, holds a credit at least and
-    reaches over the first `at_least`.
+    Every combination of a few is looked at. Of many, the stretches of the order in which they fall
+    due, which begin among the first `edge` credits or right after them. Explanations that have all
+    that `must` be in them are preferred; sure is what every explanation has, a late one as well.
     """
+    due = frozenset(pool.index(c) for c in must)
+    if len(pool) <= AT_MOST:
+        sets = _combinations(pool, window)
+        on_time = [one for one in sets if due <= one[0]]
+    else:
+        sets = _stretches(pool, window, edge, 0)
+        on_time = _stretches(pool, window, edge, max(due, default=-1) + 1)
+    chosen = on_time or sets
+    if not chosen:
+        return None
+    in_all = frozenset.intersection(*(members for members, _ in sets))
+    in_some = frozenset.union(*(members for members, _ in chosen)) - in_all
+    return _Explained(
+        [pool[place] for place in sorted(in_all)],
+        [pool[place] for place in sorted(in_some)],
+        min(amount for _, amount in chosen),
+        max(amount for _, amount in chosen),
+        late=not on_time,
+    )
+
+
+_Sets: TypeAlias = list[tuple[frozenset[int], Decimal]]
+
+
+def _combinations(pool: Sequence[Pending], window: tuple[Decimal, Decimal]) -> _Sets:
+    """Every combination of the pool's credits, by their places, whose fiat lies in the window."""
+    found: _Sets = []
+    for size in range(1, len(pool) + 1):
+        for places in combinations(range(len(pool)), size):
+            amount = total(pool[place].amount for place in places)
+            if window[0] <= amount <= window[1]:
+                found.append((frozenset(places), amount))
+    return found
+
+
+def _stretches(
+    pool: Sequence[Pending], window: tuple[Decimal, Decimal], edge: int, at_least: int
+) -> _Sets:
+    """The shortest and the longest stretch, from each beginning, whose fiat lies in the window."""
     sums = [Decimal(0), *accumulate((c.amount for c in pool), lambda a, b: total((a, b)))]
-    found: list[tuple[int, int, int]] = []
+    found: _Sets = []
     for first in range(edge + 1):
         low = bisect_left(sums, total((sums[first], window[0])))
         high = bisect_right(sums, total((sums[first], window[1]))) - 1
         low = max(low, first + 1, at_least)
-        if low <= high:
-            found.append((first, low, high))
-    if not found:
-        return None
-    return _Fit(
-        found[0][0],
-        found[-1][0],
-        min(low for _, low, _ in found),
-        max(high for _, _, high in found),
-        min(sums[low] - sums[first] for first, low, _ in found),
-        max(sums[high] - sums[first] for first, _, high in found),
-    )
-
-
-def _combinations(
-    pool: Sequence[Pending], window: tuple[Decimal, Decimal]
-) -> list[tuple[Pending, ...]]:
-    """Up to two combinations of the pool's first credits whose fiat lies in the window."""
-    found: list[tuple[Pending, ...]] = []
-    few = pool[:AT_MOST]
-    for size in range(1, len(few) + 1):
-        for chosen in combinations(few, size):
-            if window[0] <= total(c.amount for c in chosen) <= window[1]:
-                found.append(chosen)
-                if len(found) == 2:
-                    return found
+        for last in sorted({low, high}) if low <= high else ():
+            found.append((frozenset(range(first, last)), sums[last] - sums[first]))
     return found

@@ -1,0 +1,335 @@
+"""Euros that became coins: what the balances prove, held against what the company really did."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from filled import fill
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from view_desk import look, pay_in, rows, virtual
+
+from treasury import Workspace
+from treasury.money import implied_rate, net_crypto
+from treasury.reconcile import Reconciliation
+from treasury.reconcile.conversion import Conversion, conversion_rows
+from treasury.reconcile.rules import Rules
+from treasury.sandbox import Sandbox
+from treasury.sandbox.rates import conversion_rate
+
+ZONE = ZoneInfo("Europe/Brussels")
+
+
+def told_conversions(
+    workspace: Workspace, company: Sandbox
+) -> dict[tuple[str, str], list[Decimal]]:
+    """Of each account and asset: coins and euros that the practice company really converted."""
+    accounts = {
+        row["id"]: (row["account_id"], row["target_cryptocurrency"])
+        for row in workspace.sql("SELECT * FROM virtual_bank_accounts").to_pylist()
+    }
+    sums: dict[tuple[str, str], list[Decimal]] = {}
+    for line in company.truth():
+        about = line["expectation"]
+        if not about or about["kind"] != "virtual_bank_account":
+            continue
+        if line["returned"] or line["contradiction"]:
+            continue
+        account, asset = accounts[about["id"]]
+        euros, booked = Decimal(line["amount"]), date.fromisoformat(line["booking_date"])
+        day = booked if line["unbroken"] else booked + timedelta(days=2)
+        coins = net_crypto(euros, Decimal(0), conversion_rate(asset, day), asset)
+        total = sums.setdefault((account, asset), [Decimal(0), Decimal(0)])
+        total[0] += coins
+        total[1] += euros
+    return sums
+
+
+def since_the_first_look(r: Reconciliation, account: dict[str, Any]) -> list[dict[str, Any]]:
+    """The conversions of an account after the balance that the first sync saw."""
+    first = datetime(2026, 11, 2, 8, tzinfo=UTC)
+    found = rows(r.conversions, account_id=account["account_id"])
+    return [row for row in found if row["opened_at"] is None or row["opened_at"] >= first]
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_what_the_balances_say_was_converted_is_what_was(seed: int, tmp_path: Path) -> None:
+    company = Sandbox(seed)
+    workspace = fill(tmp_path, company)
+    found = workspace.reconcile("2026-10").conversions.to_pylist()
+    truth = told_conversions(workspace, company)
+    assert {(row["account_id"], row["asset"]) for row in found} == set(truth)
+    for row in found:
+        coins, euros = truth[row["account_id"], row["asset"]]
+        assert row["state"] == "proved_as_group", row
+        assert row["converted"] == coins
+        assert row["opening"] == 0
+        assert row["closing"] - row["known_in"] + row["known_out"] == coins
+        assert row["rate_low"] <= row["implied_rate_to"] <= row["rate_high"]
+        real = implied_rate(euros, coins)
+        assert real is not None
+        assert row["implied_rate"] <= real <= row["implied_rate_to"]
+        if row["asset"] == "EURC":
+            assert row["fiat"] == euros
+            assert row["edge_credits"] == 0
+
+
+def test_view_case_38_without_a_provider_report_nothing_is_proved(
+    month_end_unreported: Workspace,
+) -> None:
+    found = month_end_unreported.reconcile("2026-10").conversions.to_pylist()
+    assert len(found) == 4
+    assert {row["state"] for row in found} == {"not_provable"}
+    assert all("no provider report" in row["reason"] for row in found)
+    assert all(row["converted"] > 0 for row in found)
+
+
+def test_one_credit_between_two_looks_is_proved_with_its_rate(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    account = virtual(look(tmp_path, company))
+    company.clock.advance(days=1)
+    look(tmp_path, company)
+    pay_in(company, account, "1234.56")
+    company.clock.advance(days=1)
+    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    (row,) = since_the_first_look(r, account)
+    (arrival,) = company.finance.all_arrivals()
+    assert row["state"] == "proved"
+    assert (row["credits"], row["fiat"], row["converted"]) == (1, arrival.euros, arrival.coins)
+    assert abs(row["implied_rate"] - arrival.rate) < Decimal("0.000001")
+    assert row["next_step"] == ""
+
+
+def test_several_credits_between_two_looks_are_proved_as_a_group(tmp_path: Path) -> None:
+    company = Sandbox(8)
+    account = virtual(look(tmp_path, company), "EURC")
+    for amount in ("310.10", "5020.00", "77.77"):
+        pay_in(company, account, amount)
+    company.clock.advance(days=2)
+    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    (row,) = since_the_first_look(r, account)
+    assert (row["state"], row["credits"], row["edge_credits"]) == ("proved_as_group", 3, 0)
+    assert row["fiat"] == row["converted"] == Decimal("5407.87")
+    assert row["implied_rate"] == row["implied_rate_to"] == 1
+
+
+def test_a_credit_reads_not_yet_credited_until_a_balance_holds_it(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    account = virtual(look(tmp_path, company))
+    company.clock.advance(days=1)
+    look(tmp_path, company)
+    pay_in(company, account, "900.00", instant=False)
+    company.clock.set(datetime(2026, 11, 4, 7, 0, tzinfo=UTC))
+    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    (row,) = since_the_first_look(r, account)
+    assert (row["state"], row["fiat"]) == ("not_yet_credited", Decimal("900.00"))
+    assert row["next_step"] == "Wait, then sync"
+    (transit,) = rows(r.in_transit, what="virtual-account credit, not converted")
+    assert transit["amount"] == Decimal("900.00")
+    company.clock.advance(days=1)
+    day = date(2026, 11, 4)
+    r = look(tmp_path, company, since=day, last=day).reconcile("2026-11")
+    (row,) = since_the_first_look(r, account)
+    assert (row["state"], row["fiat"]) == ("proved", Decimal("900.00"))
+    assert not rows(r.in_transit, what="virtual-account credit, not converted")
+
+
+def test_money_held_for_an_identity_check_is_told_as_inferred(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = look(tmp_path, company)
+    account = virtual(workspace)
+    (party,) = workspace.sql(
+        "SELECT party_id FROM party_roles WHERE account_id = ?", [account["account_id"]]
+    ).to_pylist()
+    company.clock.advance(days=1)
+    look(tmp_path, company)
+    company.finance.kyc(party["party_id"], "PENDING")
+    pay_in(company, account, "640.00")
+    company.clock.advance(days=1)
+    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    (row,) = rows(r.conversions, state="held_kyc")
+    assert row["fiat"] == Decimal("640.00")
+    assert "inferred" in row["reason"]
+    (told,) = rows(r.differences, state="HELD BY KYC")
+    assert (told["amount"], told["currency"]) == (Decimal("640.00"), "EUR")
+    company.finance.kyc(party["party_id"], "VERIFIED")
+    company.clock.advance(hours=1)
+    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    assert not rows(r.conversions, state="held_kyc")
+    assert rows(r.conversions, state="proved", fiat=Decimal("640.00"))
+
+
+# on rows alone
+
+OPENED = datetime(2026, 10, 1, 8, tzinfo=UTC)
+ACCOUNT = {
+    "account_id": "a", "account_name": "Sales", "asset": "USDC", "currency": "EUR",
+    "kyc_status": "VERIFIED", "opened_at": datetime(2026, 5, 1, tzinfo=UTC),
+}  # fmt: skip
+RATES = [
+    {
+        "asset": "USDC", "currency": "EUR", "quoted_on": date(2026, 10, 1),
+        "lowest": Decimal("0.92"), "highest": Decimal("0.93"),
+    }
+]  # fmt: skip
+USUAL = Rules()
+REPORT = {"currency": "EUR", "covered_from": date(2026, 5, 1), "covered_to": date(2026, 12, 31)}
+
+
+def credit(name: str, day: date, amount: Decimal, **more: Any) -> dict[str, Any]:
+    return {
+        "account_id": "a", "asset": "USDC", "currency": "EUR", "entry_id": name,
+        "booking_date": day, "amount": amount, "outcome": "matched", "is_instant": False,
+    } | more  # fmt: skip
+
+
+def interval(closed: datetime, converted: Decimal, opened: datetime = OPENED) -> dict[str, Any]:
+    zero = Decimal(0)
+    return {
+        "account_id": "a", "asset": "USDC", "opened_at": opened, "closed_at": closed,
+        "opening": zero, "closing": converted, "known_in": zero, "known_out": zero,
+        "converted": converted, "is_incomplete": False,
+    }  # fmt: skip
+
+
+def walk(
+    intervals: list[dict[str, Any]],
+    credits: list[dict[str, Any]],  # noqa: A002 - what a bank calls them
+    *,
+    rates: list[dict[str, Any]] = RATES,
+    report: dict[str, Any] = REPORT,
+    rules: Rules = USUAL,
+) -> list[Conversion]:
+    seen = {"observed_at": intervals[-1]["closed_at"] if intervals else None}
+    return conversion_rows(
+        [ACCOUNT | seen], intervals, credits, rates, [report],
+        until=date(2026, 12, 31), rules=rules, zone=ZONE,
+    )  # fmt: skip
+
+
+NEXT_WEEK = datetime(2026, 10, 9, 8, tzinfo=UTC)
+
+
+def test_a_rate_beyond_the_band_is_never_proved() -> None:
+    credits = [credit("c", date(2026, 10, 2), Decimal("930.00"))]  # noqa: A001
+    (row,) = walk([interval(NEXT_WEEK, Decimal(1000))], credits)
+    assert (row.state, row.implied_rate) == ("proved", Decimal("0.93"))
+    (row,) = walk([interval(NEXT_WEEK, Decimal(970))], credits)
+    assert (row.state, row.implied_rate) == ("rate_outside_band", Decimal("0.95876289"))
+    (row,) = walk(
+        [interval(NEXT_WEEK, Decimal(970))], credits, rules=Rules(conversion_band=Decimal(4))
+    )
+    assert row.state == "proved"
+
+
+def test_view_case_19_a_tolerance_never_hides_a_fee_where_coins_are_one_to_one() -> None:
+    pair = Rules(one_to_one=("EUR/USDC",))
+    credits = [credit("c", date(2026, 10, 2), Decimal("1000.00"))]  # noqa: A001
+    (row,) = walk([interval(NEXT_WEEK, Decimal("1000.000000"))], credits, rules=pair)
+    assert (row.state, row.implied_rate) == ("proved", 1)
+    (row,) = walk([interval(NEXT_WEEK, Decimal("999.999999"))], credits, rules=pair)
+    assert row.state == "rate_outside_band"
+
+
+def test_two_credits_of_one_amount_are_not_told_apart() -> None:
+    credits = [credit(name, date(2026, 10, 8), Decimal("930.00")) for name in "ab"]  # noqa: A001
+    (row, *_) = walk([interval(NEXT_WEEK, Decimal(1000))], credits)
+    assert (row.state, row.entry_ids, row.edge_ids) == ("proved_as_group", [], ["a", "b"])
+
+
+def test_nothing_is_proved_where_the_report_does_not_reach() -> None:
+    credits = [credit("c", date(2026, 10, 2), Decimal("930.00"))]  # noqa: A001
+    short = REPORT | {"covered_to": date(2026, 10, 7)}
+    (row,) = walk([interval(NEXT_WEEK, Decimal(1000))], credits, report=short)
+    assert (row.state, row.reason) == (
+        "not_provable", "the provider's report reaches to 7 Oct 2026 only",
+    )  # fmt: skip
+    late = REPORT | {"covered_from": date(2026, 10, 2)}
+    (row,) = walk([interval(NEXT_WEEK, Decimal(1000))], credits, report=late)
+    assert row.state == "not_provable"
+    nothing = REPORT | {"covered_from": None, "covered_to": None}
+    (row,) = walk([interval(NEXT_WEEK, Decimal(1000))], credits, report=nothing)
+    assert row.state == "not_provable"
+
+
+def test_coins_that_no_credit_explains_may_be_a_session_and_are_not_provable() -> None:
+    (row,) = walk([interval(NEXT_WEEK, Decimal(1000))], [])
+    assert row.state == "not_provable"
+    assert "payment sessions and payment requests" in row.reason
+    (row,) = walk([interval(NEXT_WEEK, Decimal(-5))], [])
+    assert row.state == "not_provable"
+    assert "USDC 5.000000 lower" in row.reason
+    unstated = interval(NEXT_WEEK, Decimal(1000)) | {"is_incomplete": True, "converted": None}
+    (row,) = walk([unstated], [credit("c", date(2026, 10, 2), Decimal("930.00"))])
+    assert row.state == "not_provable"
+    (row,) = walk([interval(NEXT_WEEK, Decimal(1000))], [], rates=[])
+    assert "no rate of USDC in EUR is recorded" in row.reason
+
+
+def test_a_credit_without_its_reference_has_48_clock_hours() -> None:
+    day = date(2026, 10, 23)  # a Friday; the clocks go back on Sunday morning
+    unnamed = [credit("c", day, Decimal("930.00"), outcome="unreferenced")]
+    quiet = interval(datetime(2026, 10, 25, 21, 59, tzinfo=UTC), Decimal(0))
+    (row,) = walk([quiet], unnamed)
+    assert row.due == datetime(2026, 10, 25, 22, tzinfo=UTC)
+    assert row.next_step == "Wait, then sync"
+    quiet = interval(datetime(2026, 10, 25, 22, 1, tzinfo=UTC), Decimal(0))
+    (row,) = walk([quiet], unnamed)
+    assert row.next_step == "Ask the provider where they are"
+
+
+moments = st.integers(0, 20 * 24 * 4).map(lambda n: OPENED + timedelta(minutes=15 * n))
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, datetime], list[datetime]]:
+    """Credits, when each was really converted (within its time), and when balances were seen."""
+    credits, converted = [], {}  # noqa: A001
+    for number in range(draw(st.integers(1, 6))):
+        day = OPENED.date() + timedelta(days=draw(st.integers(1, 14)))
+        amount = Decimal(draw(st.integers(10_00, 5000_00))) / 100
+        instant = draw(st.booleans())
+        name = f"c{number}"
+        credits.append(credit(name, day, amount, is_instant=instant))
+        begin = datetime.combine(day, datetime.min.time(), ZONE).astimezone(UTC)
+        hours = draw(st.integers(1, 23 if instant else 40))
+        if draw(st.integers(0, 9)):
+            converted[name] = begin + timedelta(hours=hours)
+    looks = sorted(draw(st.sets(moments, min_size=1, max_size=8)))
+    return credits, converted, looks
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories(), st.integers(9200, 9300))
+def test_what_is_claimed_of_a_credit_is_so(
+    history: tuple[list[dict[str, Any]], dict[str, datetime], list[datetime]], pips: int
+) -> None:
+    """Whatever the order of conversions: no credit is named that was not converted by then."""
+    credits, converted, looks = history  # noqa: A001
+    rate = Decimal(pips) / 10000
+    coins = {c["entry_id"]: net_crypto(c["amount"], Decimal(0), rate, "USDC") for c in credits}
+    seen = [OPENED, *(moment for moment in looks if moment > OPENED)]
+    intervals = []
+    for opened, closed in pairwise(seen):
+        moved = sum(
+            (coins[name] for name, at in converted.items() if opened < at <= closed), Decimal(0)
+        )
+        if moved or closed == seen[-1]:
+            intervals.append(interval(closed, moved, opened))
+    for row in walk(intervals, credits):
+        if row.state == "proved":
+            (name,) = row.entry_ids
+            assert row.opened_at is not None
+            assert row.closed_at is not None
+            assert converted[name] <= row.closed_at
+        if row.state == "proved_as_group" and row.converted is not None:
+            assert row.rate_low is not None
+            assert row.closed_at is not None
+            for name in row.entry_ids:
+                assert converted[name] <= row.closed_at

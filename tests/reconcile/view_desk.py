@@ -1,0 +1,64 @@
+"""A practice desk that is looked at again and again while the company's clock moves on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from treasury.cli.practice import prepare
+from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
+
+FIRST = date(2026, 11, 1)
+"""The day after the last monthly statement."""
+
+
+@contextmanager
+def environment() -> Iterator[None]:
+    """Secrets that a practice desk puts into the environment are gone afterwards."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def look(
+    folder: Path, company: Sandbox, *, since: date = FIRST, last: date | None = None
+) -> Workspace:
+    """Sync at the company's present instant and add the banks' files, up to `last` if given."""
+    with environment(), company.serve() as served:
+        workspace = prepare(folder, company, served)
+        workspace.sync()
+        workspace.close_clients()
+        files = sorted((folder / "bank").glob("*.xml"))
+        if last is not None:
+            files += company.write_bank_files(folder / "days", since, last)
+        workspace.statements.add(files)
+    return workspace
+
+
+def rows(table: Any, **wanted: Any) -> list[dict[str, Any]]:
+    """The rows of an Arrow table that have these values."""
+    found: list[dict[str, Any]] = table.to_pylist()
+    return [row for row in found if all(row[name] == value for name, value in wanted.items())]
+
+
+def virtual(workspace: Workspace, asset: str = "USDC") -> dict[str, Any]:
+    """The first virtual account that converts into an asset."""
+    found = workspace.sql(
+        "SELECT * FROM virtual_bank_accounts WHERE target_cryptocurrency = ? ORDER BY iban", [asset]
+    )
+    return found.to_pylist()[0]
+
+
+def pay_in(company: Sandbox, account: dict[str, Any], amount: str, **more: Any) -> None:
+    """A customer's SEPA credit on a virtual account, with its code unless told otherwise."""
+    told: dict[str, Any] = {"text": f"Invoice 12 {account['reference_code']}", "instant": True}
+    company.banks.sepa_credit(iban=account["iban"], amount=Decimal(amount), **(told | more))
