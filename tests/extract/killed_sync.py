@@ -1,7 +1,12 @@
-"""A process that syncs until it is done with one task, says so and waits to be killed."""
+"""A process that syncs until it is done with one task, says so and waits to be killed.
+
+Or that dies by itself while it keeps a detail: `frame N BYTES` writes so much of the N-th.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 from datetime import datetime
@@ -9,6 +14,7 @@ from pathlib import Path
 
 from treasury.api import Client
 from treasury.extract import TABLES, sync
+from treasury.extract.staging import LENGTH, Staged
 from treasury.lake import Lake
 from treasury.settings import Credential, Service, Services
 
@@ -30,7 +36,26 @@ class StopAt:
             threading.Event().wait(60)
 
 
-def main(base: str, folder: str, now: str, task: str) -> None:
+def die_keeping(last: int, size: int) -> None:
+    """Kill the process when so many bytes of the `last` detail are on the disk."""
+    original, kept = Staged.keep, [0]
+
+    def keep(self: Staged, detail: bytes) -> None:
+        kept[0] += 1
+        if kept[0] < last:
+            original(self, detail)
+            return
+        self.close()
+        with self._path.open("ab") as file:
+            file.write((len(detail).to_bytes(LENGTH, "big") + detail)[:size])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Staged.keep = keep  # type: ignore[method-assign]  # the process is made to die here
+
+
+def main(base: str, folder: str, now: str, task: str, *frame: str) -> None:
+    if task == "frame":
+        die_keeping(*map(int, frame))
     services = Services(
         token_url=f"{base}/oauth/token",
         finance=Service(f"{base}/finance/v1"),

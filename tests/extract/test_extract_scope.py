@@ -229,6 +229,36 @@ def test_full_comparison_marks_transfers_that_no_list_has(
     assert {row["id"] for row in rows.to_pylist()} == set(gone.values())
 
 
+def test_transfers_that_stop_coming_newest_first_are_all_read_and_it_is_said(
+    desk: tuple[Client, Rewriting, Lake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treasury.extract.transfers.PAGE", 3)
+    client, inner, lake = desk
+    now = Sandbox().now
+    first = sync(client, lake, now, scope=only("transfers"))
+    whole = len([path for path in inner.asked if path.endswith("transfers")])
+
+    def later() -> tuple[SyncReport, int]:
+        inner.asked = []
+        report = sync(client, lake, now, scope=only("transfers"))
+        return report, len([path for path in inner.asked if path.endswith("transfers")])
+
+    in_order, few = later()
+    assert few < whole
+    assert not [notice for notice in in_order.notices if "newest first" in notice]
+
+    def reversed_pages(path: str, body: dict) -> dict:
+        return body | {"result": body["result"][::-1]} if path.endswith("transfers") else body
+
+    inner.change = reversed_pages
+    report, asked = later()
+    assert asked == whole
+    told = [notice for notice in report.notices if "does not come newest first" in notice]
+    assert told
+    assert all("all of it was read" in notice for notice in told)
+    assert (line(report, "transfers"), line(first, "transfers")[1:]) == ((0, 0, 0), (0, 0))
+
+
 def test_since_lists_again_from_that_day(desk: tuple[Client, Rewriting, Lake]) -> None:
     client, inner, lake = desk
     now = Sandbox().now

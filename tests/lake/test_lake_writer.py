@@ -116,6 +116,101 @@ def test_two_upserts_in_one_commit_leave_one_version(tmp_path: Path) -> None:
     assert snapshot.sql("SELECT status FROM requests_history").to_pylist() == [{"status": "OPEN"}]
 
 
+def test_many_small_batches_become_one_file_and_one_version(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    with lake.writer("sync", START) as writer:
+        for number in range(30):
+            writer.upsert(REQUESTS, requests(**{f"r{number}": "DONE", f"o{number}": "OPEN"}))
+            writer.append(BALANCES, balances(str(number)))
+        assert lake.snapshot().commit is None
+    snapshot = lake.snapshot()
+    assert len(statuses(snapshot)) == 60
+    assert {len(snapshot.files(table)) for table in (REQUESTS, BALANCES)} == {2, 1}
+    assert snapshot.commit is not None
+    assert snapshot.commit.versions == {"requests": 0, "balances": 0}
+    rows = snapshot.sql("SELECT is_open, count(*) AS n FROM requests GROUP BY ALL").to_pylist()
+    assert sorted((row["is_open"], row["n"]) for row in rows) == [(False, 30), (True, 30)]
+
+
+def test_a_key_that_comes_again_in_the_first_commit_leaves_its_last_version(
+    tmp_path: Path,
+) -> None:
+    lake = small_lake(tmp_path)
+    with lake.writer("sync", START) as writer:
+        assert writer.upsert(REQUESTS, requests(a="OPEN", b="OPEN")) == Changes(new=2)
+        assert writer.upsert(REQUESTS, requests(c="OPEN")) == Changes(new=1)
+        again = writer.upsert(REQUESTS, requests(a="DONE", b="OPEN", d="DONE"))
+        assert again == Changes(new=1, changed=1, unchanged=1)
+        assert writer.upsert(REQUESTS, requests(a="DONE", d="DONE", e="OPEN"), complete=True) == (
+            Changes(new=1, unchanged=2, vanished=2)
+        )
+        assert writer.vanish(REQUESTS, pa.table({"id": ["e"]})) == 1
+    snapshot = lake.snapshot()
+    everything = {"a": "DONE", "b": "OPEN", "c": "OPEN", "d": "DONE", "e": "OPEN"}
+    assert statuses(snapshot) == everything
+    gone = snapshot.sql("SELECT id FROM requests WHERE vanished_at IS NOT NULL ORDER BY id")
+    assert gone["id"].to_pylist() == ["b", "c", "e"]
+    assert snapshot.sql("SELECT * FROM requests_history").num_rows == 0
+
+
+PAIRS = Table("pairs", (Column("a", TEXT, ""), Column("b", TEXT, "")), key=("a", "b"))
+
+
+def test_a_key_of_several_columns_is_compared_within_a_commit_too(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, [PAIRS])
+    rows = pa.table({"a": ["x", "x"], "b": ["1", "2"], "raw": ["{}", "{}"]})
+    with lake.writer("sync", START) as writer:
+        assert writer.upsert(PAIRS, rows) == Changes(new=2)
+        assert writer.upsert(PAIRS, rows.slice(1)) == Changes(unchanged=1)
+    assert lake.snapshot().sql("SELECT * FROM pairs").num_rows == 2
+
+
+def test_what_a_failed_commit_had_begun_to_write_is_removed(tmp_path: Path) -> None:
+    lake = small_lake(tmp_path)
+    put(lake, 0, requests(a="OPEN", b="DONE"))
+    before = set(lake.folder.rglob("*.parquet"))
+
+    def failing() -> None:
+        with lake.writer("sync", day(1)) as writer:
+            writer.upsert(REQUESTS, requests(c="OPEN", d="DONE"))
+            assert set(lake.folder.rglob("*.parquet")) > before
+            raise TableError("no", do="nothing")
+
+    with pytest.raises(TableError):
+        failing()
+    assert set(lake.folder.rglob("*.parquet")) == before
+
+
+def test_a_hash_of_an_earlier_rule_makes_no_version_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def earlier(rows: pa.Table, _volatile: tuple[str, ...]) -> pa.Table:
+        texts = [f"{place:032x}" for place in range(rows.num_rows)]
+        return rows.append_column("content_hash", pa.array(texts, TEXT))
+
+    lake = small_lake(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr("treasury.lake.writer.with_hash", earlier)
+        put(lake, 0, requests(a="OPEN", b="DONE", c="DONE", d="OPEN"))
+    again = requests(a="OPEN", b="DONE", c="HELD")
+    assert put(lake, 1, again, complete=True) == Changes(changed=1, unchanged=2, vanished=1)
+    assert put(lake, 2, again, complete=True) == Changes(unchanged=3)
+    history = lake.snapshot().sql("SELECT id, status FROM requests_history ORDER BY id")
+    assert history.to_pylist() == [{"id": "c", "status": "DONE"}, {"id": "d", "status": "OPEN"}]
+
+
+def test_a_file_that_is_long_enough_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treasury.lake.parquet.LARGEST", 1)
+    lake = small_lake(tmp_path)
+    with lake.writer("sync", START) as writer:
+        for name in "abc":
+            writer.upsert(REQUESTS, requests(**{name: "DONE"}))
+    assert len(lake.snapshot().files(REQUESTS)) == 3
+    assert statuses(lake.snapshot()) == {"a": "DONE", "b": "DONE", "c": "DONE"}
+
+
 def test_observations_are_added_each_time(tmp_path: Path) -> None:
     lake = small_lake(tmp_path)
     for number in range(2):
