@@ -40,12 +40,16 @@ OUTCOMES = (
 REFERENCE_STEPS = (
     "fields",
     "words",
-    "spaced",
     "codes",
     "sizes",
     "whole_tokens",
     "tokens",
     "segments",
+    "written",
+    "nested_codes",
+    "nested_lines",
+    "looked_at",
+    "spaced",
     "printed",
     "carried",
     "rf_checks",
@@ -57,8 +61,6 @@ REFERENCE_STEPS = (
 
 OUTCOME_STEPS = (
     "unplaced",
-    "nested_codes",
-    "nested_lines",
     "rejoined",
     "doubted",
     "searched",
@@ -69,6 +71,7 @@ OUTCOME_STEPS = (
     "off_head",
     "damaged",
     "pairs",
+    "crowded",
     "named",
     "accepted",
     "owners",
@@ -103,14 +106,15 @@ OUTCOME_STEPS = (
     "candidates",
     "outcomes",
     "allocations",
+    "grand_totals",
     "expectation_states",
 )
 """From whole references to one outcome a line."""
 
 PACKAGE = "treasury.reconcile.match"
 READ_THROUGH = frozenset(
-    {"texts", "fields", "words", "spaced", "whole_tokens", "owners", "line_parties", "assigned"}
-    | {"candidates", "allocations"}
+    {"texts", "fields", "words", "whole_tokens", "whole_references", "named", "owners", "line_parties"}
+    | {"assigned", "grand_totals", "candidates", "allocations"}
 )
 """Steps of many rows that are read once or twice: storing them would cost more."""
 STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS), READ_THROUGH)

@@ -11,11 +11,11 @@ FROM (
     WHERE several = 1 AND counts
     UNION ALL
     SELECT p.entry_id, p.expectation_id, p.tier, CAST(NULL AS VARCHAR) AS accepted_reason, p.booking_date, p.expected,
-        p.amount, n.named - 1 AS rivals
+        p.amount, coalesce(n.named - 1, 0) AS rivals
     FROM pairs AS p
-    JOIN named AS n ON n.entry_id = p.entry_id
+    LEFT JOIN crowded AS n ON n.entry_id = p.entry_id
     WHERE p.tier IN (1, 3) AND p.contradiction IS NULL AND p.proves
-        AND n.code = n.other_code AND n.viable = 1
+        AND (n.entry_id IS NULL OR (n.code = n.other_code AND n.viable = 1))
         AND p.entry_id NOT IN (SELECT entry_id FROM doubted)
         AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'ignore'))
 ) AS p

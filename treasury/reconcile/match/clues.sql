@@ -7,9 +7,9 @@ FROM (
             WHEN 2 THEN 'reference split by a space or line break' ELSE 'damaged reference: ' || p.damage END AS reason
     FROM pairs AS p
     WHERE (p.contradiction IS NULL
-            OR (p.tier <> 4 AND p.entry_id IN (SELECT entry_id FROM named WHERE viable > 0 AND code = other_code)))
+            OR (p.tier <> 4 AND p.entry_id IN (SELECT entry_id FROM crowded WHERE viable > 0 AND code = other_code)))
         AND (p.tier IN (2, 4) OR NOT p.proves
-            OR p.entry_id IN (SELECT entry_id FROM named WHERE named > 1)
+            OR p.entry_id IN (SELECT entry_id FROM crowded)
             OR p.entry_id IN (SELECT entry_id FROM doubted))
     UNION ALL
     SELECT entry_id, expectation_id, 5 AS tier,

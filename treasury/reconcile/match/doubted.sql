@@ -6,8 +6,8 @@ JOIN rejoined AS r ON r.entry_id = n.entry_id AND r.expectation_id = n.expectati
 UNION
 SELECT n.entry_id, n.expectation_id, n.code, 4 AS tier
 FROM nested_lines AS n
-JOIN words AS w ON w.entry_id = n.entry_id
+JOIN looked_at AS w ON w.entry_id = n.entry_id
 CROSS JOIN rules AS u
 WHERE n.short = substr(n.code, 1, length(n.short))
-    AND n.short = replace(replace(replace(split_part(w.words, ' ', -1), '-', ''), '/', ''), '.', '')
+    AND n.short = replace(replace(replace(split_part(regexp_replace(w.text, '[^\p{L}\p{N}./-]+', ' ', 'g'), ' ', -1), '-', ''), '/', ''), '.', '')
     AND length(w.text) >= CASE w.field WHEN 'remittance' THEN u.remittance_limit ELSE u.reference_limit END

@@ -24,6 +24,10 @@ FROM (
         FROM marked AS m
         JOIN owners AS a ON a.entry_id = m.entry_id
         JOIN owners AS w ON w.expectation_id = a.expectation_id
+        JOIN lines AS o ON o.entry_id = w.entry_id
+        WHERE coalesce(m.reference, '') = '' OR coalesce(trim(o.end_to_end_id), '') = ''
+            OR upper(trim(o.end_to_end_id)) = m.reference
+            OR regexp_replace(upper(o.end_to_end_id), '[^\p{L}\p{N}]+', '', 'g') IN (SELECT placeholder FROM placeholders)
     ) AS clues
     GROUP BY return_id, original_id
 ) AS g

@@ -16,21 +16,7 @@ SELECT
     END AS remaining,
     substr(t.last_line, 11) AS last_entry_id
 FROM expectations AS e
-LEFT JOIN (
-    SELECT
-        expectation_id,
-        CAST(sum(received) AS DECIMAL(38, 18)) AS received,
-        max(last_date) AS last_date,
-        max(last_line) AS last_line
-    FROM (
-        SELECT expectation_id, received, last_date, last_line FROM totals
-        UNION ALL
-        SELECT expectation_id, amount AS received, booking_date AS last_date,
-            CAST(booking_date AS VARCHAR) || entry_id AS last_line
-        FROM further
-    ) AS parts
-    GROUP BY expectation_id
-) AS t ON t.expectation_id = e.expectation_id
+LEFT JOIN grand_totals AS t ON t.expectation_id = e.expectation_id
 LEFT JOIN (
     SELECT expectation_id, max(booking_date) AS last_date
     FROM returns WHERE expectation_id <> '' GROUP BY expectation_id

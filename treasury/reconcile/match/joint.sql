@@ -4,7 +4,7 @@ SELECT p.entry_id, p.expectation_id, p.booking_date, p.expected, s.remaining AS 
 FROM (
     SELECT p.entry_id
     FROM pairs AS p
-    JOIN named AS n ON n.entry_id = p.entry_id
+    JOIN crowded AS n ON n.entry_id = p.entry_id
     LEFT JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
     WHERE n.code = n.other_code AND n.viable > 1 AND n.viable = n.named AND p.tier IN (1, 3) AND p.proves
         AND p.entry_id NOT IN (SELECT entry_id FROM doubted)

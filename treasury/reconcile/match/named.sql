@@ -1,15 +1,10 @@
--- What the whole references of a line amount to: its first and last code, how many expectations they name and
--- how many of those nothing contradicts, the only such one, and otherwise the first contradiction.
+-- The same for every line that names an expectation in full; most name just one.
+SELECT entry_id, code, other_code, tier, named, viable, any_id, contradiction
+FROM crowded
+UNION ALL
 SELECT
-    entry_id,
-    min(code) AS code,
-    max(code) AS other_code,
-    min(tier) AS tier,
-    count(*) AS named,
-    count(*) FILTER (WHERE contradiction IS NULL) AS viable,
-    min(expectation_id) FILTER (WHERE contradiction IS NULL) AS viable_id,
-    min(expectation_id) AS any_id,
-    min(contradiction) AS contradiction
-FROM pairs
-WHERE tier IN (1, 3)
-GROUP BY entry_id
+    p.entry_id, p.code, p.code AS other_code, p.tier, 1 AS named,
+    CASE WHEN p.contradiction IS NULL THEN 1 ELSE 0 END AS viable, p.expectation_id AS any_id, p.contradiction
+FROM pairs AS p
+LEFT JOIN crowded AS c ON c.entry_id = p.entry_id
+WHERE p.tier IN (1, 3) AND c.entry_id IS NULL

@@ -4,8 +4,12 @@ SELECT DISTINCT entry_id, token, form
 FROM (
     SELECT entry_id, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form
     FROM (
-        SELECT w.entry_id, unnest(string_split(substr(w.words, 1, (SELECT max_text FROM rules)), ' ')) AS token
-        FROM words AS w
+        SELECT
+            w.entry_id,
+            unnest(string_split(
+                regexp_replace(substr(w.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}./-]+', ' ', 'g'), ' '
+            )) AS token
+        FROM looked_at AS w
         JOIN unplaced AS u ON u.entry_id = w.entry_id
     ) AS tokens_of_words
     UNION ALL
@@ -16,7 +20,7 @@ FROM (
             unnest(string_split(
                 regexp_replace(substr(w.text, 1, (SELECT max_text FROM rules)), '[\s\p{Z}]+', ' ', 'g'), ' '
             )) AS token
-        FROM words AS w
+        FROM looked_at AS w
         JOIN unplaced AS u ON u.entry_id = w.entry_id
         WHERE regexp_matches(w.text, '[^A-Z0-9 ./-]')
     ) AS spaced_words

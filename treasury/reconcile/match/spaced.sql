@@ -6,4 +6,4 @@ SELECT
     text,
     trim(regexp_replace(regexp_replace(regexp_replace(
         text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]+', ' ', 'g')) AS spaced
-FROM fields
+FROM looked_at

@@ -3,6 +3,6 @@ SELECT DISTINCT entry_id, field, token
 FROM (
     SELECT entry_id, field, unnest(string_split(words, ' ')) AS token
     FROM words
-    WHERE contains(words, '/') OR contains(words, '.')
+    WHERE contains(text, '/') OR contains(text, '.')
 ) AS split
 WHERE contains(token, '/') OR contains(token, '.')

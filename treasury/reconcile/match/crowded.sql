@@ -1,0 +1,17 @@
+-- What the whole references of a line amount to, where it has several: its first and last code, how many
+-- expectations they name and how many of those nothing contradicts, and the first contradiction.
+SELECT
+    p.entry_id,
+    min(p.code) AS code,
+    max(p.code) AS other_code,
+    min(p.tier) AS tier,
+    count(*) AS named,
+    count(*) FILTER (WHERE p.contradiction IS NULL) AS viable,
+    min(p.expectation_id) AS any_id,
+    min(p.contradiction) AS contradiction
+FROM pairs AS p
+JOIN (
+    SELECT entry_id FROM pairs WHERE tier IN (1, 3) GROUP BY entry_id HAVING count(*) > 1
+) AS m ON m.entry_id = p.entry_id
+WHERE p.tier IN (1, 3)
+GROUP BY p.entry_id
