@@ -115,9 +115,11 @@ def check_files(
     from treasury.statements import check_statements, read_statements
 
     workspace = _workspace(context)
+    accounts = workspace.settings.accounts if workspace else ()
     declared = _declared(workspace) if workspace else None
     reading = read_statements(files, profiles=_profiles(context, profile), account=account)
-    checks = check_statements(reading, declared)
+    currencies = {account.account: account.currency for account in accounts}
+    checks = check_statements(reading, declared, currencies)
     print_rows(checks, form, title="Statements", empty="none in these files")
     _tell(reading.problems)
     if not checks.num_rows or not all(checks["proved"].to_pylist()):

@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT
+from treasury.statements.heads import HEAD, doubted, doubts
 from treasury.statements.read import Reading
 from treasury.statements.values import account_number
 
@@ -33,17 +34,26 @@ CHECKS: Final = pa.schema(
 """A row per statement; `source` is null for an account that is not declared."""
 
 
-def check_statements(reading: Reading, declared: Mapping[str, str] | None = None) -> pa.Table:
-    """What each statement proves, or what fails.
+def check_statements(
+    reading: Reading,
+    declared: Mapping[str, str] | None = None,
+    currencies: Mapping[str, str] | None = None,
+) -> pa.Table:
+    """What each statement proves, or what fails, also beside the others that were read with it.
 
-    With `declared` (account -> source) an account that is not among them fails too.
+    With `declared` (account -> source) an account that is not among them fails too, with
+    `currencies` (account -> currency) a statement in another one.
     """
     known = {account_number(k): v for k, v in (declared or {}).items()}
-    rows = []
-    for row in reading.statements.select([n for n in CHECKS.names if n != "source"]).to_pylist():
+    wanted = {account_number(k): v for k, v in (currencies or {}).items()}
+    rows = reading.statements.select(list(HEAD)).to_pylist()
+    found = doubts(rows, wanted)
+    checked = []
+    for alone in rows:
+        row = doubted(alone, found.get(alone["statement_id"]))
         row["source"] = known.get(row["account"] or "")
         if declared is not None and row["proved"] and row["source"] is None:
             row["proved"] = False
             row["proof"] = f"account {row['account']} is not declared; {row['proof']}"
-        rows.append(row)
-    return pa.Table.from_pylist(rows, schema=CHECKS)
+        checked.append({name: row[name] for name in CHECKS.names})
+    return pa.Table.from_pylist(checked, schema=CHECKS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, Protocol
 
 import msgspec
@@ -20,7 +21,7 @@ from treasury.statements.sources import Document
 from treasury.statements.stream import Source, Stream
 from treasury.statements.tables import STATEMENT_ENTRIES
 
-__all__ = ["BankFile", "StatementFile", "open_file", "read_document", "with_twins"]
+__all__ = ["BankFile", "StatementFile", "mapped", "open_file", "read_document", "with_twins"]
 
 
 class BankFile(Protocol):
@@ -55,16 +56,37 @@ class StatementFile(msgspec.Struct, frozen=True):
     statements: pa.Table
     entries: pa.Table
     problems: tuple[Problem, ...]
+    rows: str = ""
+    """Where the rows are on disk, an Arrow stream, if there are many: `entries` is mapped to it."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The entries a batch at a time, twins not marked; no more of them is held."""
+        if not self.rows:
+            yield from self.entries.to_batches()
+            return
+        with pa.OSFile(self.rows, "rb") as source, pa.ipc.open_stream(source) as reader:
+            yield from reader
 
 
 def read_document(
-    document: Document, *, profiles: Sequence[Profile] = (), account: str | None = None
+    document: Document,
+    *,
+    profiles: Sequence[Profile] = (),
+    account: str | None = None,
+    rows: str = "",
 ) -> StatementFile:
-    """Read a file wherever it comes from."""
+    """Read a file wherever it comes from. Many rows are left at the path `rows`, if it is given."""
     with document.open() as source:
         file = open_file(source, document.name, profiles=profiles, account=account)
-        batches = list(file.batches())
-    entries = pa.Table.from_batches(batches, schema=STATEMENT_ENTRIES.row_schema)
+        batches = file.batches()
+        held = list(_while_few(batches) if rows else batches)
+        following = next(batches, None)
+        if following is not None:
+            _leave(chain(held, (following,), batches), rows)
+    if following is None:
+        rows, entries = "", pa.Table.from_batches(held, schema=STATEMENT_ENTRIES.row_schema)
+    else:
+        entries = mapped(rows)
     return StatementFile(
         name=document.name,
         sha256=file.sha256,
@@ -72,7 +94,34 @@ def read_document(
         statements=statement_table(file.statements),
         entries=with_twins(entries),
         problems=tuple(file.problems),
+        rows=rows,
     )
+
+
+_FEW: Final = 16 << 20
+"""Bytes of rows from which a file's rows are left on disk."""
+
+
+def _while_few(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    size = 0
+    for batch in batches:
+        yield batch
+        size += batch.nbytes
+        if size > _FEW:
+            return
+
+
+def _leave(batches: Iterable[pa.RecordBatch], path: str) -> None:
+    schema = STATEMENT_ENTRIES.row_schema
+    with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def mapped(path: str) -> pa.Table:
+    """The rows of an Arrow stream on disk, mapped into memory rather than read."""
+    with pa.memory_map(path) as source:
+        return pa.ipc.open_stream(source).read_all()
 
 
 _SPACE: Final = b"\xef\xbb\xbf \t\r\n\x0b\x0c"
@@ -83,7 +132,7 @@ def open_file(
 ) -> BankFile:
     """The reader for a stream of bytes, chosen by how it begins.
 
-    It holds no more of the file than a batch of entries at a time, for camt and MT. A reader of the
+    It holds no more of the file than a batch of entries at a time. A reader of the
     whole refuses what is none of the formats.
     """
     stream = Stream(source)

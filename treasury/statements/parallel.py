@@ -22,7 +22,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.statements.files import StatementFile, open_file, read_document, with_twins
+from treasury.statements.files import StatementFile, mapped, open_file, read_document, with_twins
 from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, statement_table
 from treasury.statements.sources import Document
@@ -72,12 +72,12 @@ def read_in_processes(
     ):
         waiting: deque[Future[StatementFile] | StatementFile | Problem] = deque()
         for number, document in enumerate(found):
+            out = str(Path(folder) / f"{number}.arrow")
             if count > 1 and document.path is not None and document.size >= _LARGE:
-                out = str(Path(folder) / f"{number}.arrow")
                 job = Job(str(document.path.absolute()), out, tuple(profiles), account)
                 waiting.append(pool.submit(processes.read, job))
             else:
-                waiting.append(_here(document, profiles, account))
+                waiting.append(_here(document, profiles, account, out))
             while waiting and (_is_done(waiting[0]) or len(waiting) > count * _AHEAD):
                 yield _result(waiting.popleft())
         while waiting:
@@ -93,10 +93,10 @@ def _result(one: Future[StatementFile] | StatementFile | Problem) -> StatementFi
 
 
 def _here(
-    document: Document, profiles: Sequence[Profile], account: str | None
+    document: Document, profiles: Sequence[Profile], account: str | None, rows: str
 ) -> StatementFile | Problem:
     try:
-        return read_document(document, profiles=profiles, account=account)
+        return read_document(document, profiles=profiles, account=account, rows=rows)
     except UnknownFormat as error:
         if document.is_asked_for:
             raise
@@ -152,14 +152,15 @@ def _mapped(outcome: Outcome, job: Job) -> StatementFile:
     """The file that a process read, its rows mapped from where it left them."""
     if outcome.error:
         raise StatementError(outcome.error, do=outcome.do)
-    with pa.memory_map(job.out) as mapped:
-        entries = pa.ipc.open_stream(mapped).read_all()
-    with pa.memory_map(f"{job.out}.statements") as mapped:
-        statements = pa.ipc.open_stream(mapped).read_all()
     return StatementFile(
-        outcome.name, outcome.sha256, outcome.format, statements, with_twins(entries),
+        outcome.name,
+        outcome.sha256,
+        outcome.format,
+        mapped(f"{job.out}.statements"),
+        with_twins(mapped(job.out)),
         outcome.problems,
-    )  # fmt: skip
+        job.out,
+    )
 
 
 def work(job: Job) -> Outcome:

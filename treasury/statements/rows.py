@@ -64,6 +64,7 @@ class StatementRow(msgspec.Struct, frozen=True, kw_only=True):
     debit_total: Decimal = Decimal(0)
     proved: bool = False
     proof: str = ""
+    doubt: str | None = None
     added_at: datetime | None = None
     raw: str = ""
 

@@ -58,6 +58,7 @@ STATEMENTS: Final = Table(
         ),
         Column("proved", BOOL, "whether opening + booked entries = closing, and nothing was lost"),
         Column("proof", TEXT, "the sum that holds, or what fails"),
+        Column("doubt", TEXT, "what its account or another statement contradicts; in `proof` too"),
         Column("added_at", INSTANT, "when it was first added"),
     ),
 )

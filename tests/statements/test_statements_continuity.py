@@ -1,0 +1,123 @@
+"""A statement beside the others: the one before it, and the currency that its account is in."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from camt_samples import OURS, document, entry, rows, statement, write
+
+from treasury.lake import Lake
+from treasury.statements import TABLES, AddReport, add_statements, check_statements, read_statements
+
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+
+
+class Desk:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.count = folder, 0
+        self.lake = Lake(folder / "workspace", TABLES)
+
+    def add(self, *texts: str, currency: str = "EUR") -> AddReport:
+        self.count += 1
+        path = write(self.folder, document(*texts), f"{self.count}.xml")
+        return add_statements(
+            self.lake,
+            [path],
+            NOW + timedelta(days=self.count),
+            declared={OURS: "own_bank"},
+            currencies={OURS: currency},
+        )
+
+    def proofs(self) -> list[tuple[object, ...]]:
+        stored = self.lake.snapshot().sql("SELECT * FROM statements ORDER BY opening_date")
+        return rows(stored, "sequence_number", "proved")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def day(number: int, opening: str, closing: str, *, sequence: int | None = None) -> str:
+    moved = float(closing) - float(opening)
+    one = entry(f"{moved:.2f}") if moved else ""
+    shown = f"2026-10-{number:02d}"
+    text = statement(
+        one, opening=opening, closing=closing, days=(shown, shown), name=f"D{number}",
+        sequence=sequence or number,
+    )  # fmt: skip
+    return text.replace("2026-10-15", shown).replace("2026-10-16", shown)
+
+
+def test_statements_that_follow_one_another_are_proved(desk: Desk) -> None:
+    desk.add(day(5, "100.00", "110.00"), day(6, "110.00", "115.00"))
+    assert desk.proofs() == [(5, True), (6, True)]
+
+
+def test_a_statement_that_does_not_open_where_the_one_before_closed_is_not_proved(
+    desk: Desk,
+) -> None:
+    desk.add(day(5, "100.00", "110.00"))
+    report = desk.add(day(6, "111.00", "115.00"))
+    assert desk.proofs() == [(5, True), (6, False)]
+    (said,) = report.not_proved
+    assert said.proof.startswith(
+        "opening EUR 111.00, but the statement before it (number 5), to 2026-10-05, closed with"
+        " EUR 110.00; opening EUR 111.00 + "
+    )
+
+
+def test_what_is_missing_between_is_said_and_what_adds_up_stays_proved(desk: Desk) -> None:
+    report = desk.add(day(5, "100.00", "110.00"), day(8, "111.00", "115.00"))
+    assert desk.proofs() == [(5, True), (8, True)]
+    assert "numbers 6 to 7 are not known" in str(report)
+    assert "numbers 6 to 7 are not known" in report.statements[1].proof
+
+
+def test_what_fills_the_gap_takes_back_what_was_said_of_the_statement_after_it(desk: Desk) -> None:
+    desk.add(day(5, "100.00", "110.00"), day(7, "112.00", "115.00"))
+    report = desk.add(day(6, "110.00", "112.00"))
+    stored = desk.lake.snapshot().sql("SELECT * FROM statements ORDER BY opening_date")
+    assert rows(stored, "proved", "doubt") == [(True, None)] * 3
+    assert not any("not known" in proof for proof in stored["proof"].to_pylist())
+    assert any("proved now" in problem.what for problem in report.problems)
+
+
+def test_a_later_find_can_make_a_stored_statement_doubtful(desk: Desk) -> None:
+    desk.add(day(6, "111.00", "115.00"))
+    assert desk.proofs() == [(6, True)]
+    report = desk.add(day(5, "100.00", "110.00"))
+    assert desk.proofs() == [(5, True), (6, False)]
+    assert any("closed with EUR 110.00" in problem.what for problem in report.problems)
+    desk.add(day(6, "111.00", "115.00"))
+    assert desk.proofs() == [(5, True), (6, False)]
+
+
+def test_a_counter_that_never_moves_is_no_reason_for_doubt(desk: Desk) -> None:
+    several = [day(n, f"{100 + n}.00", f"{101 + n}.00", sequence=1) for n in range(5, 9)]
+    assert not desk.add(*several).problems
+    assert {proved for _, proved in desk.proofs()} == {True}
+
+
+def test_a_month_and_its_days_do_not_contradict_one_another(desk: Desk) -> None:
+    month = statement(entry("10.00"), opening="100.00", closing="110.00", name="M", sequence=44)
+    assert not desk.add(month, day(15, "100.00", "110.00")).problems
+    assert {proved for _, proved in desk.proofs()} == {True}
+
+
+def test_a_statement_in_another_currency_than_declared_is_stored_not_proved(desk: Desk) -> None:
+    report = desk.add(day(5, "100.00", "110.00"), currency="CHF")
+    assert desk.proofs() == [(5, False)]
+    assert report.not_proved[0].proof.startswith(
+        f"account {OURS} is declared in CHF, not in EUR; opening EUR 100.00"
+    )
+    desk.add(day(5, "100.00", "110.00"))  # declared rightly now
+    assert desk.proofs() == [(5, True)]
+
+
+def test_check_says_the_same_of_files_read_together(tmp_path: Path) -> None:
+    path = write(tmp_path, document(day(5, "100.00", "110.00"), day(6, "111.00", "115.00")))
+    checks = check_statements(read_statements([path]))
+    assert rows(checks, "proved") == [(True,), (False,)]
+    other = check_statements(read_statements([path]), currencies={OURS: "USD"})
+    assert "declared in USD" in other["proof"][0].as_py()
