@@ -23,6 +23,7 @@ __all__ = [
     "BankAccount",
     "Company",
     "Credential",
+    "JournalPlace",
     "Secret",
     "Service",
     "Services",
@@ -106,30 +107,50 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def secret(self) -> Secret:
         """Fetch the secret; SettingsError says where it was looked for, never what was found."""
-        kind, _, place = self.client_secret.partition(":")
-        match kind:
-            case "env":
-                value = os.environ.get(place)
-                missing = f"environment variable {place} is not set"
-            case "file":
-                path = Path(place).expanduser()
-                value = path.read_text("utf-8").strip() if path.is_file() else None
-                missing = f"secret file {path} does not exist"
-            case "keyring":
-                import keyring  # only where it is used: it loads the desktop's secret service
+        return _secret_at(self.client_secret, self.client_id, "client_secret")
 
-                service, _, user = place.partition("/")
-                value = keyring.get_password(service, user)
-                missing = f"the keyring has no entry {place}"
-            case _:
-                value = None
-                missing = "client_secret names no place (env:NAME, file:PATH, keyring:SERVICE/USER)"
-        if not value:
-            raise SettingsError(
-                f"no secret for {self.client_id}: {missing}",
-                do="set it there, then run the command again",
-            )
-        return Secret(value)
+
+def _secret_at(described: str, whose: str, key: str) -> Secret:
+    kind, _, place = described.partition(":")
+    match kind:
+        case "env":
+            value = os.environ.get(place)
+            missing = f"environment variable {place} is not set"
+        case "file":
+            path = Path(place).expanduser()
+            value = path.read_text("utf-8").strip() if path.is_file() else None
+            missing = f"secret file {path} does not exist"
+        case "keyring":
+            import keyring  # only where it is used: it loads the desktop's secret service
+
+            service, _, user = place.partition("/")
+            value = keyring.get_password(service, user)
+            missing = f"the keyring has no entry {place}"
+        case _:
+            value = None
+            missing = f"{key} names no place (env:NAME, file:PATH, keyring:SERVICE/USER)"
+    if not value:
+        raise SettingsError(
+            f"no secret for {whose}: {missing}",
+            do="set it there, then run the command again",
+        )
+    return Secret(value)
+
+
+class JournalPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[journal]`: the database of a journal that several desks share, PostgreSQL by its URL.
+
+    The URL names no password; `password` says where it is, as a client's secret.
+    """
+
+    url: str
+    password: str | None = None
+
+    def secret(self) -> Secret | None:
+        """Fetch the password; None where the database asks for none."""
+        if self.password is None:
+            return None
+        return _secret_at(self.password, "the journal", "password")
 
 
 class BankAccount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,6 +173,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     services: Services | None = None
     credentials: dict[str, Credential] = {}
     accounts: tuple[BankAccount, ...] = ()
+    journal: JournalPlace | None = None
+    """Where people's decisions are kept; in the workspace where left out."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -269,6 +292,11 @@ def _check(settings: Settings, path: Path) -> None:
         _check_same("services", services.environment, settings, path)
     for name, credential in settings.credentials.items():
         _check_same(f"credentials.{name}", credential.environment, settings, path)
+    if settings.journal is not None and urlsplit(settings.journal.url).password is not None:
+        raise SettingsError(
+            f"{path}: journal.url holds a password",
+            do='take it out, and say where it is with password = "env:NAME"',
+        )
 
 
 def _check_same(

@@ -317,7 +317,10 @@ class Workspace:
         """People's decisions, append-only."""
         from treasury.journal import Journal
 
-        return Journal(self.folder, now=self.settings.now)
+        place = self.settings.journal
+        if place is None:
+            return Journal(self.folder, now=self.settings.now)
+        return Journal(place.url, password=place.secret(), now=self.settings.now)
 
     @cached_property
     def actions(self) -> Actions:

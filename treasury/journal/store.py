@@ -28,6 +28,7 @@ from treasury.errors import ActionRefused, JournalError
 from treasury.journal.actor import Actor
 from treasury.journal.chain import FIRST, Entry, Head, canonical, entry_hash, unbroken
 from treasury.journal.schema import bring_up_to_date, entries, is_present
+from treasury.settings import Secret
 
 __all__ = ["Draft", "Journal"]
 
@@ -49,17 +50,21 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Journal:
-    """People's decisions, in the order they were taken; `place` is a workspace folder or a URL."""
+    """People's decisions, in the order they were taken; `place` is a workspace folder or a URL.
+
+    A URL's password is given apart from it, and is shown in no error.
+    """
 
     def __init__(
         self,
-        place: Path | str | sa.URL,
+        place: Path | str,
         *,
+        password: Secret | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         url = f"sqlite:///{place / FILE_NAME}" if isinstance(place, Path) else place
         try:
-            self._engine = _engine(url)
+            self._engine = _engine(url, password)
         except (sa.exc.ArgumentError, ImportError) as error:
             raise JournalError(
                 f"the journal's address cannot be used: {type(error).__name__}",
@@ -256,8 +261,10 @@ def _entry(row: dict[str, Any]) -> Entry:
     )
 
 
-def _engine(url: str | sa.URL) -> sa.Engine:
+def _engine(url: str, password: Secret | None) -> sa.Engine:
     parsed = sa.make_url(url)
+    if password is not None:
+        parsed = parsed.set(password=password.reveal())
     if parsed.get_backend_name() != "sqlite":
         engine = sa.create_engine(parsed, pool_pre_ping=True)
         sa.event.listen(engine, "begin", _wait_at_most)

@@ -1,0 +1,324 @@
+"""What the journal promises holds on SQLite and on PostgreSQL, and through every schema."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from postgres_server import Server
+from sqlalchemy.pool import NullPool
+
+from treasury.actions.book import Book
+from treasury.errors import ActionRefused, JournalError
+from treasury.journal import Actor, Draft, Journal
+from treasury.journal import store as journal_store
+from treasury.journal.schema import SCHEMA_VERSION, entries
+
+ANNA = Actor("anna", "environment")
+NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
+VERSION_1 = Path(__file__).parent / "data" / "version_1.sqlite"
+HEAD_OF_VERSION_1 = "3459e452311901470c3d16594d0128070b3d2048f737db3bceb8830879309521"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'journal.sqlite'}"
+    server: Server = request.getfixturevalue("postgresql")
+    return server.new_url()
+
+
+@pytest.fixture
+def journal(url: str) -> Iterator[Journal]:
+    journal = Journal(url, now=lambda: NOON)
+    yield journal
+    journal.close()
+
+
+@pytest.fixture
+def run(url: str) -> Callable[..., None]:
+    """Run SQL as somebody at the database's own shell would."""
+    engine = sa.create_engine(url, poolclass=NullPool)
+
+    def statements(*several: str) -> None:
+        with engine.begin() as connection:
+            for statement in several:
+                connection.exec_driver_sql(statement)
+
+    return statements
+
+
+def disarm(run: Callable[..., None], url: str) -> None:
+    """Take the triggers away, as whoever means it can."""
+    names = ("entries_no_update", "entries_no_delete", "entries_in_order")
+    if url.startswith("sqlite"):
+        run(*(f"DROP TRIGGER {name}" for name in names))
+    else:
+        run("ALTER TABLE entries DISABLE TRIGGER ALL")
+
+
+def test_entries_come_back_in_order_with_every_digit(journal: Journal) -> None:
+    body = {"amount": Decimal("25000.100000000000000001"), "text": "\u202e é \x00 '\"", "n": None}
+    journal.append("match.accept", "a", body, actor=ANNA, nonce="n1")
+    journal.append("action.done", "b", {}, actor=ANNA)
+    first, second = journal.entries()
+    assert first.body == {"amount": "25000.100000000000000001", "text": body["text"], "n": None}
+    assert (first.seq, first.at, second.prev_hash) == (1, NOON, first.hash)
+    assert [e.seq for e in journal.entries("match.")] == [1]
+    assert [e.seq for e in journal.entries(since=1)] == [2]
+    assert journal.verify() == journal.head()
+
+
+def test_a_nonce_is_good_for_one_entry(journal: Journal) -> None:
+    journal.append("x", "y", {}, actor=ANNA, nonce="n")
+    with pytest.raises(ActionRefused, match="already decided: x for y by anna"):
+        journal.append("x", "z", {}, actor=ANNA, nonce="n")
+    assert len(journal.entries()) == 1
+
+
+def test_several_are_added_whole_or_not_at_all(journal: Journal) -> None:
+    journal.append("x", "y", {}, actor=ANNA, nonce="taken")
+    drafts = [Draft("x", "1", {}, ANNA), Draft("x", "2", {}, ANNA, "taken")]
+    with pytest.raises(ActionRefused):
+        journal.extend(drafts)
+    assert journal.head().seq == 1
+    added = journal.extend(drafts[:1] * 3)
+    assert added is not None
+    assert [entry.seq for entry in added] == [2, 3, 4]
+    journal.verify()
+
+
+def test_nothing_is_added_after_another_head_than_the_one_that_was_read(journal: Journal) -> None:
+    head = journal.head()
+    journal.append("x", "y", {}, actor=ANNA)
+    assert journal.extend([Draft("x", "late", {}, ANNA)], after=head) is None
+    assert journal.extend([Draft("x", "in time", {}, ANNA)], after=journal.head())
+    assert [entry.subject for entry in journal.entries()] == ["y", "in time"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET kind = 'z'",
+        "DELETE FROM entries WHERE seq = 1",
+        (
+            "INSERT INTO entries SELECT seq + 7, at, kind, subject, actor, actor_source, body, 'q',"
+            " prev_hash, hash FROM entries WHERE seq = 1"
+        ),
+    ],
+)
+def test_the_database_refuses_a_change_by_accident(
+    journal: Journal, run: Callable[..., None], statement: str
+) -> None:
+    for number in range(2):
+        journal.append("x", "y", {"n": number}, actor=ANNA)
+    with pytest.raises(sa.exc.DBAPIError, match="append-only"):
+        run(statement)
+    assert journal.verify().seq == 2
+
+
+def test_replacing_a_row_and_emptying_the_table_are_refused_too(
+    journal: Journal, url: str, run: Callable[..., None]
+) -> None:
+    journal.append("x", "y", {}, actor=ANNA)
+    statement = "TRUNCATE entries"
+    if url.startswith("sqlite"):
+        statement = "INSERT OR REPLACE INTO entries SELECT * FROM entries"
+    with pytest.raises(sa.exc.DBAPIError, match="append-only"):
+        run(statement)
+    assert journal.verify().seq == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("UPDATE entries SET body = '{}' WHERE seq = 2", "entry 2 was changed"),
+        ("UPDATE entries SET actor = 'bert' WHERE seq = 3", "entry 3 was changed"),
+        ("DELETE FROM entries WHERE seq = 2", "entry 2 is missing"),
+    ],
+)
+def test_whoever_means_it_is_found_by_the_chain(
+    journal: Journal, url: str, run: Callable[..., None], statement: str, found: str
+) -> None:
+    for number in range(3):
+        journal.append("x", "y", {"n": number}, actor=ANNA)
+    disarm(run, url)
+    run(statement)
+    with pytest.raises(JournalError, match=found):
+        journal.verify()
+
+
+def test_threads_add_to_one_chain(journal: Journal) -> None:
+    def add(name: str) -> None:
+        for number in range(5):
+            journal.append("x", name, {"n": number}, actor=ANNA)
+
+    threads = [threading.Thread(target=add, args=(f"t{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert journal.verify().seq == 20
+
+
+def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
+    journal: Journal, url: str
+) -> None:
+    script = (
+        "import sys; from treasury.journal import Actor, Journal\n"
+        "from treasury.errors import ActionRefused\n"
+        "journal, actor = Journal(sys.argv[1]), Actor('p', 'system')\n"
+        "for n in range(5): journal.append('x', sys.argv[2], {}, actor=actor)\n"
+        "try: journal.append('x', 'y', {}, actor=actor, nonce='one')\n"
+        "except ActionRefused: print('refused')\n"
+        "journal.close()\n"
+    )
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, url, str(number)], stdout=subprocess.PIPE, text=True
+        )
+        for number in range(3)
+    ]
+    said = [run.communicate(timeout=120)[0] for run in runs]
+    assert sorted(said) == ["", "refused\n", "refused\n"]
+    assert journal.verify().seq == 16
+
+
+def test_a_locked_database_is_a_clear_error_and_loses_nothing(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_store, "WAIT_SECONDS", 1)
+    impatient = Journal(url, now=lambda: NOON)
+    impatient.append("x", "y", {}, actor=ANNA)
+    engine = sa.create_engine(url, poolclass=NullPool)
+    with engine.connect() as other:
+        if url.startswith("sqlite"):
+            raw = other.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            raw.isolation_level = None
+            raw.execute("BEGIN EXCLUSIVE")
+        else:
+            other.exec_driver_sql("LOCK TABLE entries IN EXCLUSIVE MODE")
+        with pytest.raises(JournalError, match="is locked: another process"):
+            impatient.append("x", "y", {}, actor=ANNA)
+        if url.startswith("sqlite"):
+            raw.execute("ROLLBACK")
+    assert impatient.append("x", "y", {}, actor=ANNA).seq == 2
+    impatient.close()
+
+
+def test_a_journal_of_a_newer_version_is_left_alone(
+    journal: Journal, url: str, run: Callable[..., None]
+) -> None:
+    journal.append("x", "y", {}, actor=ANNA)
+    run(f"UPDATE journal_schema SET version = {SCHEMA_VERSION + 1}")
+    newer = Journal(url)
+    with pytest.raises(JournalError, match=r"newer version of treasury \(schema 3\)"):
+        newer.append("x", "y", {}, actor=ANNA)
+    with pytest.raises(JournalError, match="newer version"):
+        newer.entries()
+    newer.close()
+
+
+def test_a_journal_of_version_1_is_brought_up_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    shutil.copyfile(VERSION_1, path)
+    with closing(sqlite3.connect(path)) as before:
+        rows = before.execute("SELECT * FROM entries ORDER BY seq").fetchall()
+        assert before.execute("SELECT version FROM journal_schema").fetchall() == [(1,)]
+    journal = Journal(tmp_path, now=lambda: NOON)
+    head = journal.verify()
+    assert (head.seq, head.hash) == (6, HEAD_OF_VERSION_1)
+    with closing(sqlite3.connect(path)) as now:
+        assert now.execute("SELECT * FROM entries ORDER BY seq").fetchall() == rows
+        assert now.execute("SELECT version FROM journal_schema").fetchall() == [(SCHEMA_VERSION,)]
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            now.execute("INSERT OR REPLACE INTO entries SELECT * FROM entries")
+    assert journal.append("x", "y", {}, actor=ANNA).seq == 7
+    journal.close()
+
+
+def test_decisions_of_version_1_read_as_actions(tmp_path: Path) -> None:
+    shutil.copyfile(VERSION_1, tmp_path / "journal.sqlite")
+    journal = Journal(tmp_path)
+    book = Book(journal)
+    book.refresh()
+    told = [(a.id, a.kind, a.state, a.proposed_by.name) for a in book.all()]
+    assert told == [
+        ("S-2", "ramp_request.approve", "done", "jonas"),
+        ("S-4", "ramp_request.reject", "unknown", "jonas"),
+    ]
+    done = book.get("S-2").outcome
+    assert done is not None
+    assert (done.status, done.version, done.decided_by) == ("AWAITING_FUNDS", 2, "jonas")
+    journal.close()
+
+
+def test_an_empty_shared_database_with_the_tables_of_version_1_is_brought_up(
+    postgresql: Server,
+) -> None:
+    url = postgresql.new_url()
+    engine = sa.create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        entries.metadata.create_all(connection)
+        connection.exec_driver_sql("INSERT INTO journal_schema VALUES (1)")
+    journal = Journal(url, now=lambda: NOON)
+    journal.append("x", "y", {}, actor=ANNA)
+    with pytest.raises(sa.exc.DBAPIError, match="append-only"), engine.begin() as connection:
+        connection.exec_driver_sql("TRUNCATE entries")
+    assert journal.verify().seq == 1
+    journal.close()
+
+
+def test_a_migration_that_would_lose_a_row_is_rolled_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copyfile(VERSION_1, tmp_path / "journal.sqlite")
+    from treasury.journal import schema
+
+    bad = ({}, {"sqlite": ("DROP TRIGGER entries_no_delete", "DELETE FROM entries WHERE seq = 6")})
+    monkeypatch.setattr(schema, "STEPS", bad)
+    journal = Journal(tmp_path)
+    with pytest.raises(JournalError, match="would have lost an entry"):
+        journal.entries()
+    journal.close()
+    monkeypatch.undo()
+    whole = Journal(tmp_path)
+    assert whole.verify().hash == HEAD_OF_VERSION_1
+    whole.close()
+
+
+def test_a_journal_that_was_replaced_by_a_copy_is_read_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, now=lambda: NOON)
+    journal.append("x", "1", {}, actor=ANNA)
+    shutil.copyfile(tmp_path / "journal.sqlite", tmp_path / "copy")
+    journal.append("x", "2", {}, actor=ANNA)
+    (tmp_path / "journal.sqlite").unlink()
+    (tmp_path / "copy").rename(tmp_path / "journal.sqlite")
+    assert [entry.subject for entry in journal.entries()] == ["1"]
+    assert journal.append("x", "3", {}, actor=ANNA).seq == 2
+    journal.close()
+
+
+def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(
+    tmp_path: Path,
+) -> None:
+    from treasury.settings import Secret
+
+    journal = Journal(
+        f"postgresql+psycopg://anna@/none?host={tmp_path}", password=Secret("topsecret")
+    )
+    with pytest.raises(JournalError, match="cannot be used") as caught:
+        journal.entries()
+    assert "topsecret" not in str(caught.value)
+    journal.close()
