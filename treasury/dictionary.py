@@ -60,6 +60,8 @@ GROUPS: Final = (
             "What was answered to creates that no endpoint reads or lists again: a row for each"
             " record, as last answered. They are read from the journal, not from a commit of the"
             " lake, so they stand in no history; `t.at` reads those journaled by then."
+            " `treasury.duckdb` shows the lake alone: what people decided stays under the journal's"
+            " chain, and `treasury sql … --format parquet` takes it elsewhere."
         ),
         kept=frozenset({"raw"}),
     ),

@@ -64,13 +64,14 @@ def narrow_marks(lake: Lake, now: datetime, lost: Mapping[str, int | None]) -> N
         return
     snapshot = lake.snapshot()
     short, headless = (_ids(snapshot, query) for query in (_SHORT, _HEADLESS))
-    with lake.writer("repair", now, note="which statements lack something") as writer:
-        writer.refetch -= {_ROWS}
-        writer.refetch |= {mark_of(_ROWS, one) for one in short}
-        writer.refetch |= {mark_of(_HEADS, one) for one in headless}
-        counted = lost.get(_HEADS, 0 if _HEADS not in last.refetch else None)
-        if counted is not None and counted <= len(headless):
-            writer.refetch -= {_HEADS}
+    marks = set(last.refetch) - {_ROWS}
+    marks |= {mark_of(_ROWS, one) for one in short} | {mark_of(_HEADS, one) for one in headless}
+    counted = lost.get(_HEADS)
+    if counted is not None and counted <= len(headless):
+        marks -= {_HEADS}
+    if marks != set(last.refetch):
+        with lake.writer("repair", now, note="which statements lack something") as writer:
+            writer.refetch = marks
 
 
 def missing_statements(snapshot: Snapshot) -> tuple[int, list[str]]:
