@@ -15,7 +15,7 @@ from treasury.journal import Actor, Journal
 from treasury.sandbox import Sandbox, Served
 from treasury.settings import Company, Credential, Service, Services, Settings
 
-NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
+MORNING = datetime(2026, 11, 2, 8, tzinfo=UTC)
 TREASURY = "f5520527-134b-49e6-ac6e-833cf327cb46"
 OPERATIONS = "aaaa0793-25d6-433b-ae47-6f2de3994601"
 WALLET = "b7f0d570-3ffb-42c6-aa53-7fd5b51f6b6a"
@@ -47,7 +47,7 @@ class Practice:
         self.settings = settings
         self.folder = folder
         self.wall = Wall()
-        self.journal = Journal(folder, now=lambda: NOON)
+        self.journal = Journal(folder, now=lambda: MORNING)
         self._stack = stack
         self._clients: dict[str, Client] = {}
         self.ines = self.desk("ines")
@@ -58,7 +58,7 @@ class Practice:
         journal = given.pop("journal", self.journal)
         settings = given.pop("settings", self.settings)
         who = Actor(person, "environment")
-        return Actions(journal, self.client, settings, lambda: NOON, who=lambda: who, **given)
+        return Actions(journal, self.client, settings, lambda: MORNING, who=lambda: who, **given)
 
     def client(self, name: str) -> Client:
         if name not in self._clients:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from action_practice import (
-    NOON,
+    MORNING,
     OPERATIONS,
     PAYOUT,
     TREASURY,
@@ -229,7 +229,7 @@ def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(
     assert action.text == (
         'Register bank account "=HYPERLINK("x")" at Test Bank in BE, held by Harbour Lane Trading'
         " NV, number BE68539007547034. Once the provider has reviewed it, off-ramp money can be"
-        " paid to it. Proposed by ines at 2026-11-02 12:00:00 UTC, sent as harbour-checker."
+        " paid to it. Proposed by ines at 2026-11-02 08:00:00 UTC, sent as harbour-checker."
         " Reason: new bank"
     )
     assert "…7034" in action.masked
@@ -319,7 +319,7 @@ def test_an_effect_is_recognised_by_its_event_or_else_its_status(
 ) -> None:
     history = tuple(RampEvent(event_type=event) for event in events)
     request = RampRequest(id="x", status=status, events=history)
-    sent = Sent(fields=None, ids=("x",), body=None, key="", version=1, at=NOON)
+    sent = Sent(fields=None, ids=("x",), body=None, key="", version=1, at=MORNING)
     declared = KINDS[kind].shows
     assert declared is not None
     assert declared(request, sent) is shows

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from action_practice import (
-    NOON,
+    MORNING,
     OPERATIONS,
     TREASURY,
     Practice,
@@ -281,7 +281,7 @@ class Failing(Journal):
 def test_an_end_that_cannot_be_journaled_says_that_it_was_sent(
     practice: Practice, tmp_path: Path
 ) -> None:
-    failing = practice.desk("jonas", journal=Failing(tmp_path, now=lambda: NOON))
+    failing = practice.desk("jonas", journal=Failing(tmp_path, now=lambda: MORNING))
     [request] = practice.awaiting()
     ready = failing.propose(APPROVE, request_id=request)
     with pytest.raises(JournalError, match=r"\(done\) was sent, and that could not be journaled"):

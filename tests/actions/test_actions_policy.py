@@ -1,0 +1,202 @@
+"""Who may propose and approve what, how much, and how many people it takes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from action_practice import TREASURY, Practice, refused, request_fields, transfer_fields
+
+from treasury.actions import KINDS, POLICY_FILE, Money, load_policy
+from treasury.actions.policy import same_person
+from treasury.errors import InputError, SettingsError
+from treasury.journal import Actor
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / POLICY_FILE).write_text(text, "utf-8")
+
+
+def propose(practice: Practice, amount: str = "10.00", person: str = "ines") -> str:
+    return practice.desk(person).propose("crypto_transfer.create", **transfer_fields(amount)).id
+
+
+def test_by_default_what_moves_money_needs_a_second_person() -> None:
+    policy = load_policy(Path("/nowhere"))
+    needs = {name for name, kind in KINDS.items() if policy.people(kind, None) == 2}
+    assert needs == {
+        "crypto_transfer.create", "fiat_transfer.create", "account_transfer.create",
+        "payment_request.create", "company_bank_account.create", "company_wallet.create",
+        "account.reactivate",
+    }  # fmt: skip
+    # A ramp request moves nothing until somebody else than its maker approves it.
+    assert KINDS["ramp_request.approve"].decides_on_maker
+
+
+def test_the_maker_is_never_the_checker_however_the_name_is_written(practice: Practice) -> None:
+    action = propose(practice)
+    for name in ("ines", "Ines", " INES ", "ｉｎｅｓ"):
+        assert "never the checker" in refused(lambda n=name: practice.desk(n).approve(action))
+    assert practice.jonas.approve(action)[0].state == "ready"
+    assert not same_person("ines", "inès")
+
+
+def test_a_small_amount_needs_one_person_and_a_large_one_two(practice: Practice) -> None:
+    write(practice.folder, '[[rules]]\nkinds = ["*"]\ntwo_people_from = {USDC = "100.00"}\n')
+    assert practice.ines.get(propose(practice, "99.99")).state == "ready"
+    assert practice.ines.get(propose(practice, "100.00")).state == "proposed"
+    euros = {"sender_account_id": TREASURY, "receiver_external_id": "ops-usd", "currency": "EUR"}
+    action = practice.ines.propose("fiat_transfer.create", amount="0.01", **euros)
+    assert (action.state, action.needed) == ("proposed", 2)  # the rule does not name EUR
+
+
+def test_three_people_have_to_agree_where_the_policy_says_three(practice: Practice) -> None:
+    write(practice.folder, '[[rules]]\nkinds = ["crypto_transfer.*"]\npeople = 3\n')
+    action = propose(practice)
+    [after_one] = practice.jonas.approve(action)
+    assert (after_one.state, after_one.waits_for) == ("proposed", 1)
+    assert "has agreed to A-1 already" in refused(lambda: practice.jonas.approve(action))
+    assert "waits for 1 more" in refused(lambda: practice.ines.execute(action))
+    [ready] = practice.desk("nora").approve(action)
+    assert (ready.state, ready.people) == ("ready", ("ines", "jonas", "nora"))
+
+
+def test_who_may_propose_and_approve_is_named(practice: Practice) -> None:
+    write(
+        practice.folder,
+        '[[rules]]\nkinds = ["crypto_transfer.create"]\npropose = ["ines"]\napprove = ["nora"]\n',
+    )
+    assert "jonas may not propose crypto_transfer.create" in refused(
+        lambda: propose(practice, person="jonas")
+    )
+    action = propose(practice)
+    said = refused(lambda: practice.jonas.approve(action))
+    assert said == "jonas may not approve crypto_transfer.create: nothing was decided - ask nora"
+    assert "may not approve" in refused(lambda: practice.jonas.reject(action, "no"))
+    assert practice.desk("nora").approve(action)[0].state == "ready"
+
+
+def test_a_single_amount_and_a_day_have_their_limits(practice: Practice) -> None:
+    write(
+        practice.folder,
+        '[[rules]]\nkinds = ["crypto_transfer.create", "payment_request.create"]\n'
+        'at_most = {USDC = 50, EUR = 5}\nper_day = {USDC = "70.00", EUR = 5}\n',
+    )
+    assert "USDC 50.010000 is more than one may propose" in refused(
+        lambda: propose(practice, "50.01")
+    )
+    first, second, third = (propose(practice, amount) for amount in ("40", "30.01", "30.00"))
+    practice.jonas.approve(first)
+    said = refused(lambda: practice.jonas.approve(second))
+    assert "USDC 70.010000 is more than one may approve in a day: USDC 70.000000" in said
+    assert practice.jonas.approve(third)[0].state == "ready"
+    assert practice.desk("nora").approve(second)[0].state == "ready"  # each has a day of their own
+
+
+def test_a_batch_counts_together_against_the_day(practice: Practice) -> None:
+    write(practice.folder, '[[rules]]\nkinds = ["*"]\nper_day = {USDC = 70}\n')
+    write_again = [propose(practice, "40"), propose(practice, "31")]
+    assert "in a day" in refused(lambda: practice.jonas.approve(*write_again))
+    assert {practice.ines.get(one).state for one in write_again} == {"proposed"}
+
+
+def test_a_workspace_of_one_person_says_so(practice: Practice) -> None:
+    write(practice.folder, "one_person = true\n")
+    action = practice.ines.get(propose(practice))
+    assert action.state == "ready"
+    assert "This workspace has one person: nobody else approves it." in action.text
+    done = practice.ines.execute(action.id)
+    assert done.people == ("ines",)
+    made = practice.ines.execute(
+        practice.ines.propose("ramp_request.create", **request_fields()).id
+    )
+    assert made.outcome is not None
+    mine = practice.ines.propose("ramp_request.approve", request_id=made.outcome.record)
+    assert practice.ines.execute(mine.id).state == "done"
+
+
+def test_a_policy_that_became_stricter_holds_what_was_approved_before(practice: Practice) -> None:
+    action = propose(practice)
+    practice.jonas.approve(action)
+    write(practice.folder, '[[rules]]\nkinds = ["*"]\npeople = 3\n')
+    assert "approved by 2 people, and the policy now wants 3" in refused(
+        lambda: practice.ines.execute(action)
+    )
+    assert practice.posts() == []
+
+
+def test_how_a_person_is_known_can_be_asked_for(practice: Practice) -> None:
+    write(practice.folder, 'identified_by = ["hub"]\n')
+    assert "known from the environment only" in refused(lambda: propose(practice))
+    assert Actor("ines", "hub").source in load_policy(practice.folder).identified_by
+
+
+def test_each_decision_names_its_policy_and_the_journal_holds_its_text(practice: Practice) -> None:
+    action = propose(practice)
+    text = '[[rules]]\nkinds = ["nothing"]\n'
+    write(practice.folder, text)
+    practice.jonas.approve(action)
+    saved = {e.subject: e.body["content"] for e in practice.journal.entries("policy.saved")}
+    assert sorted(saved.values()) == ["", text]
+    proposed, approved = practice.journal.entries("action.")
+    assert saved[proposed.body["policy"]] == ""
+    assert saved[approved.body["policy"]] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("one_person = 1", "one_person"),
+        ('[[rules]]\nkinds = ["*"]\nper_day = {EUR = "lots"}', "per_day.EUR"),
+        ('[[rules]]\nkinds = ["*"]\nlimit = 5', "limit"),
+        ("[[rules]]\npeople = 2", "kinds"),
+        ("[[rules]", "policy.toml"),
+        ('text = "x"', "text"),
+    ],
+)
+def test_a_policy_that_does_not_read_names_the_key_and_nothing_is_decided(
+    practice: Practice, text: str, said: str
+) -> None:
+    write(practice.folder, text)
+    with pytest.raises(SettingsError, match=said):
+        propose(practice)
+    assert practice.kinds() == []
+
+
+def test_amounts_of_the_file_are_exact(tmp_path: Path) -> None:
+    write(tmp_path, '[[rules]]\nkinds = ["*"]\nat_most = {USDC = 0.1, EUR = "0.30", USD = 7}\n')
+    [rule] = load_policy(tmp_path).rules
+    assert rule.at_most == {"USDC": Decimal("0.1"), "EUR": Decimal("0.30"), "USD": Decimal(7)}
+
+
+def test_a_currency_that_a_limit_does_not_name_is_not_allowed(tmp_path: Path) -> None:
+    write(tmp_path, '[[rules]]\nkinds = ["*"]\nat_most = {EUR = 5}\n')
+    policy = load_policy(tmp_path)
+    kind = KINDS["crypto_transfer.create"]
+    said = refused(
+        lambda: policy.check("approve", kind, Money("USDC", Decimal(1)), Actor("a", "hub"), ())
+    )
+    assert "USDC 1.000000 is more than" in said
+
+
+def test_rejecting_and_withdrawing_say_why_and_are_final(practice: Practice) -> None:
+    one, two = propose(practice, "1"), propose(practice, "2")
+    with pytest.raises(InputError, match="reason: is missing"):
+        practice.jonas.reject(one, "")
+    assert practice.jonas.reject(one, "wrong receiver").why == "wrong receiver"
+    assert "ines proposed A-2, not jonas" in refused(lambda: practice.jonas.withdraw(two))
+    assert practice.ines.withdraw(two, "not yet").state == "withdrawn"
+    for one_of in (one, two):
+        assert "nothing was" in refused(lambda i=one_of: practice.jonas.approve(i))
+        assert "nothing was sent" in refused(lambda i=one_of: practice.ines.execute(i))
+    with pytest.raises(InputError, match="there is no action A-9"):
+        practice.ines.get("A-9")
+
+
+def test_a_proposal_that_looks_like_another_says_so(practice: Practice) -> None:
+    propose(practice)
+    again = practice.ines.get(propose(practice))
+    assert "LOOK: the same as A-1, which is proposed." in again.text
+    other = practice.ines.get(propose(practice, "10.01"))
+    assert "LOOK" not in other.text

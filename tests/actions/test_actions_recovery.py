@@ -1,0 +1,209 @@
+"""What a crash or a lost answer leaves open is settled by what the operation allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from action_practice import OPERATIONS, TREASURY, Practice, refused, request_fields, transfer_fields
+
+from treasury.actions import Action
+from treasury.errors import InputError, OutcomeUnknown, ServiceUnreachable
+
+FINANCE, RAMP = "/finance/v1", "/ramp/v1"
+
+
+def unknown(practice: Practice, action: Action, path: str, **fault: Any) -> Action:
+    """Execute an action whose answer does not come."""
+    practice.sandbox.faults.add(path, **({"method": "POST", "times": 2} | fault))
+    with pytest.raises(OutcomeUnknown, match="treasury actions recover"):
+        practice.ines.execute(action.id)
+    practice.sandbox.faults.clear()
+    return practice.ines.get(action.id)
+
+
+def how(action: Action) -> tuple[str, str]:
+    return action.state, action.outcome.how if action.outcome is not None else action.why
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_keyed_action_is_sent_again_byte_for_byte(practice: Practice, when: str) -> None:
+    action = unknown(practice, practice.transfer(), FINANCE, drop=when)
+    assert action.state == "unknown"
+    [settled] = practice.ines.recover()
+    assert how(settled) == ("done", "sent again")
+    first, second = practice.journal.entries("action.sending")
+    assert first.body["body"] == second.body["body"]
+    assert first.body["key"] == second.body["key"]
+    assert (first.body["attempt"], second.body["attempt"]) == (1, 2)
+    assert len(practice.effects()) == 1
+
+
+def test_after_its_key_is_forgotten_a_transfer_is_looked_up_by_the_key(practice: Practice) -> None:
+    action = unknown(practice, practice.transfer(), FINANCE, drop="after")
+    practice.wall.pass_(hours=25)
+    writes = len(practice.posts())
+    [settled] = practice.ines.recover()
+    assert how(settled) == ("done", "adopted")
+    assert len(practice.posts()) == writes
+    assert practice.ines.recover(action.id) == (settled,)
+
+
+def test_after_its_key_is_forgotten_what_nobody_lists_goes_to_a_person(practice: Practice) -> None:
+    card = {"type": "p", "reference_id": "c", "amount": "1.00", "currency": "EUR"}
+    unknown(practice, practice.approved("payment_request.create", **card), FINANCE, drop="after")
+    practice.wall.pass_(hours=25)
+    [open_] = practice.ines.recover()
+    assert open_.state == "unknown"
+    assert open_.why == ("OUTCOME UNKNOWN: its key is older than 24 hours; the service lists none")
+    again = practice.ines.recover()
+    assert again == (open_,)
+    assert practice.kinds().count("unknown") == 2
+
+
+def test_a_key_that_was_spent_is_looked_up(practice: Practice) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after")
+    spent = {"status": 422, "name": ""}
+    practice.sandbox.faults.add(FINANCE, method="POST", **spent)
+    with pytest.raises(Exception):  # noqa: B017, PT011 - which one is the service's choice
+        practice.ines.execute(action.id)
+    practice.sandbox.faults.clear()
+    assert how(practice.ines.recover(action.id)[0])[0] == "done"
+    assert len(practice.effects()) == 1
+
+
+def test_what_has_neither_key_nor_version_waits_before_it_is_looked_up(practice: Practice) -> None:
+    action = practice.ines.propose("ramp_request.create", **request_fields())
+    unknown(practice, action, RAMP, drop="after")
+    [early] = practice.ines.recover()
+    assert early.state == "unknown"
+    assert practice.ines.settling_until(action.id) > practice.wall()
+    practice.wall.pass_(seconds=121)
+    [settled] = practice.ines.recover()
+    assert how(settled) == ("done", "adopted")
+    assert len(practice.effects()) == 1
+
+
+def test_a_create_that_nobody_finds_is_unknown_and_never_sent_again(practice: Practice) -> None:
+    action = practice.ines.propose("ramp_request.create", **request_fields())
+    unknown(practice, action, RAMP, drop="before")
+    practice.wall.pass_(hours=100)
+    for _ in range(3):
+        [open_] = practice.ines.recover()
+        assert (open_.state, open_.why) == (
+            "unknown",
+            "OUTCOME UNKNOWN: it is not sent a second time; no record shows it",
+        )
+    assert len(practice.posts()) == 1
+    assert "A-1 is the same" in refused(
+        lambda: practice.ines.propose("ramp_request.create", **request_fields())
+    )
+
+
+def test_a_twin_of_what_is_unknown_is_not_executed(practice: Practice) -> None:
+    twin = practice.transfer()
+    action = practice.transfer()
+    unknown(practice, action, FINANCE, drop="before")
+    assert "is the same as A-2" in refused(lambda: practice.ines.execute(twin.id))
+    practice.ines.recover()
+    assert practice.ines.execute(twin.id).state == "done"
+    assert len(practice.effects()) == 2
+
+
+def test_two_records_that_might_be_it_are_left_to_a_person(practice: Practice) -> None:
+    action = practice.ines.propose("company_wallet.create", address="0x" + "ab" * 20, chain="BASE")
+    practice.jonas.approve(action.id)
+    unknown(practice, action, RAMP, drop="after")
+    company = practice.client("checker").ramp.wallets
+    from treasury.api.bodies import NewCompanyWallet
+
+    company.create(NewCompanyWallet(address="0x" + "AB" * 20, chain="BASE"))
+    practice.wall.pass_(seconds=121)
+    [open_] = practice.ines.recover()
+    assert open_.state == "unknown"
+
+
+def test_a_wallet_that_was_there_before_is_not_taken_for_the_new_one(practice: Practice) -> None:
+    action = practice.ines.propose("wallet.create", account_id=TREASURY, chain="BASE")
+    unknown(practice, action, FINANCE, drop="before")
+    practice.wall.pass_(seconds=121)
+    [open_] = practice.ines.recover()
+    assert open_.state == "unknown"
+
+
+def test_a_person_who_did_not_make_it_says_what_became_of_it(practice: Practice) -> None:
+    card = {"type": "p", "reference_id": "c", "amount": "1.00", "currency": "EUR"}
+    action = practice.approved("payment_request.create", **card)
+    unknown(practice, action, FINANCE, drop="before")
+    assert "somebody else has to say" in refused(
+        lambda: practice.ines.settle(action.id, carried_out=False, reason="not at the provider")
+    )
+    with pytest.raises(InputError, match="reason: is missing"):
+        practice.jonas.settle(action.id, carried_out=False, reason=" ")
+    settled = practice.jonas.settle(action.id, carried_out=False, reason="mail of 3 November")
+    assert (settled.state, settled.why) == ("refused", "mail of 3 November")
+    again = practice.jonas.again(action.id)
+    assert again.state == "proposed"
+    assert "is proposed, not unknown" in refused(
+        lambda: practice.ines.settle(again.id, carried_out=True, reason="x")
+    )
+
+
+def test_a_person_can_say_that_it_was_carried_out(practice: Practice) -> None:
+    action = practice.ines.propose("wallet.create", account_id=TREASURY, chain="BASE")
+    unknown(practice, action, FINANCE, drop="after")
+    settled = practice.ines.settle(
+        action.id, carried_out=True, reason="seen in the portal", record="w-1"
+    )
+    assert settled.outcome is not None
+    assert (settled.outcome.how, settled.outcome.record) == ("said by a person", "w-1")
+
+
+def test_a_version_that_has_passed_proves_that_nothing_was_carried_out(
+    practice: Practice,
+) -> None:
+    [request] = practice.awaiting()
+    action = practice.jonas.propose("ramp_request.approve", request_id=request)
+    practice.sandbox.faults.add(f"{RAMP}/ramp-requests/{request}/approve", drop="before")
+    with pytest.raises(OutcomeUnknown):
+        practice.jonas.execute(action.id)
+    practice.client("checker").ramp.requests.reject(request, version=1)
+    [settled] = practice.jonas.recover()
+    assert settled.state == "ready"
+    assert "without it" in settled.why
+    assert "is REJECTED" in refused(lambda: practice.jonas.execute(action.id))
+
+
+def test_a_service_out_of_reach_leaves_it_open(practice: Practice) -> None:
+    action = unknown(practice, practice.transfer(), FINANCE, drop="after")
+    practice.sandbox.faults.add("", drop="before", times=99)
+    states = [recovered(practice, action.id) for _ in range(2)]
+    practice.sandbox.faults.clear()
+    assert states == ["unknown", "unknown"]
+    assert how(practice.ines.recover()[0])[0] == "done"
+    assert len(practice.effects()) == 1
+
+
+def recovered(practice: Practice, action_id: str) -> str:
+    try:
+        return practice.ines.recover(action_id)[0].state
+    except (ServiceUnreachable, OutcomeUnknown):
+        return practice.ines.get(action_id).state
+
+
+def test_what_is_settled_is_left_alone(practice: Practice) -> None:
+    done = practice.ines.execute(practice.transfer().id)
+    assert practice.ines.recover() == ()
+    assert practice.ines.recover(done.id) == (done,)
+    assert practice.jonas.unsettled() == ()
+
+
+def test_reactivating_is_adopted_where_the_account_is_active(practice: Practice) -> None:
+    practice.sandbox.finance.suspend_account(OPERATIONS)
+    action = practice.approved("account.reactivate", account_id=OPERATIONS)
+    unknown(practice, action, FINANCE, drop="after")
+    practice.wall.pass_(seconds=121)
+    [settled] = practice.ines.recover()
+    assert how(settled) == ("done", "adopted")
+    assert transfer_fields()["receiver_account_id"] == OPERATIONS
