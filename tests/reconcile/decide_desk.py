@@ -36,7 +36,7 @@ def october(workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def first_line(
-    lines: list[dict[str, Any]], outcome: str, kind: str | None = None
+    lines: list[dict[str, Any]], outcome: str, kind: str | None = None, direction: str = ""
 ) -> dict[str, Any]:
     """The first line with this outcome, its expectation of this kind."""
     return next(
@@ -45,6 +45,7 @@ def first_line(
         if row["outcome"] == outcome
         and row["line_class"] is None
         and (kind is None or row["kind"] == kind)
+        and row["direction"].startswith(direction)
     )
 
 

@@ -32,7 +32,7 @@ def lines(month_end: Workspace) -> Lines:
 @pytest.fixture
 def suggested(lines: Lines) -> dict[str, Any]:
     """A line that is suggested for an on-ramp request."""
-    return first_line(lines, "suggested", "on_ramp")
+    return first_line(lines, "suggested", "on_ramp", "DBIT")
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +46,17 @@ def test_an_accepted_suggestion_is_matched_with_who_when_why_and_the_facts(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
     line, reference = suggested["entry_id"], suggested["reference"]
-    made = desk.matches.accept(line, reference, reason="invoice 1577", actor=ANNA)
+    made = desk.matches.accept(line, reference, reason="as on the invoice", actor=ANNA)
     after = line_of(desk, line)
     assert (after["outcome"], after["expectation_id"]) == ("matched", suggested["expectation_id"])
     assert (after["decided_by"], after["decided_at"]) == ("anna", desk.now())
-    assert "invoice 1577" in after["reason"]
+    assert "as on the invoice" in after["reason"]
     (entry,) = desk.journal.entries("match.")
     assert (entry.seq, entry.kind, entry.subject, entry.actor) == (
         made.seq, "match.accept", line, ANNA,
     )  # fmt: skip
     assert entry.body["expectation_id"] == suggested["expectation_id"]
-    assert entry.body["facts"]["line"]["amount"] == "6400.00"
+    assert entry.body["facts"]["line"]["amount"] == f"{suggested['amount']:.2f}"
     assert entry.body["facts"]["expectations"][suggested["expectation_id"]]["code"] == reference
     assert entry.body["seen"]["outcome"] == "suggested"
     (listed,) = desk.matches.list().to_pylist()
@@ -152,38 +152,56 @@ def test_a_conflict_is_accepted_with_a_reason_only(desk: Workspace, lines: Lines
     assert line_of(desk, line["entry_id"])["outcome"] == "matched"
 
 
-def test_more_than_what_is_still_expected_takes_a_reason(
-    desk: Workspace, suggested: dict[str, Any], lines: Lines
-) -> None:
+def test_more_than_what_is_still_expected_takes_a_reason(desk: Workspace, lines: Lines) -> None:
     """Two lines in one go count together."""
     duplicate = first_line(lines, "duplicate")
     with pytest.raises(ActionRefused, match=r"duplicate.*is more than the EUR 0\.00 still expect"):
         desk.matches.accept(duplicate["entry_id"], duplicate["reference"], actor=ANNA)
-    expected = desk.reconcile("2026-10").matches.expectations.to_pylist()
-    line, reference = suggested["entry_id"], suggested["reference"]
-    wanted = suggested["expectation_id"]
-    remaining = next(row for row in expected if row["expectation_id"] == wanted)["remaining"]
-    assert remaining == Decimal(6400)
-    other = next(
-        row
-        for row in lines
-        if row["direction"] == "DBIT" and row["entry_id"] != line and row["outcome"] == "suggested"
-    )
+    first, second = rivals(lines)
+    pairs = [(row["entry_id"], row["reference"]) for row in (first, second)]
     with pytest.raises(ActionRefused, match=r"more than the EUR 0\.00 still expected"):
-        desk.matches.accept_many([(line, reference), (other["entry_id"], reference)], actor=ANNA)
+        desk.matches.accept_many(pairs, actor=ANNA)
+    assert desk.journal.entries() == []
+    desk.matches.accept_many(pairs[:1], actor=ANNA)
+    with pytest.raises(ActionRefused, match=r"more than the EUR 0\.00 still expected"):
+        desk.matches.accept(*pairs[1], actor=ANNA)
+
+
+def rivals(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two lines that are suggested for one request, each of its whole amount."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in lines:
+        if row["outcome"] == "suggested" and row["kind"] == "off_ramp":
+            if row["expectation_id"] in found:
+                return found[row["expectation_id"]], row
+            found[row["expectation_id"]] = row
+    raise AssertionError("the company has no such pair")
+
+
+def test_another_currency_is_never_received_and_another_direction_not_without_a_reason(
+    desk: Workspace, lines: Lines, suggested: dict[str, Any]
+) -> None:
+    line = first_line(lines, "suggested", "off_ramp")["entry_id"]
+    with pytest.raises(ActionRefused, match=r"it is CRDT, PAY-.* expects DBIT"):
+        desk.matches.accept(line, suggested["reference"], actor=ANNA)
+    edit(desk, "ramp_requests", "id", suggested["expectation_id"], fiat_currency="USD")
+    with pytest.raises(ActionRefused, match=r"is in EUR, PAY-.* in USD"):
+        desk.matches.accept(line, suggested["reference"], reason="it must be", actor=ANNA)
     assert desk.journal.entries() == []
 
 
-def test_another_direction_is_never_received(
-    desk: Workspace, lines: Lines, suggested: dict[str, Any]
+def test_case_35_a_refund_that_is_accepted_reopens_what_it_brings_back(
+    desk: Workspace, lines: Lines
 ) -> None:
-    line = next(
-        row for row in lines if row["outcome"] == "suggested" and row["direction"] == "CRDT"
-    )
-    with pytest.raises(ActionRefused, match=r"is CRDT, .* expects DBIT"):
-        desk.matches.accept(
-            line["entry_id"], suggested["reference"], reason="it must be", actor=ANNA
-        )
+    refund = first_line(lines, "suggested", "on_ramp", "CRDT")
+    desk.matches.accept(refund["entry_id"], refund["reference"], actor=ANNA)
+    found = line_of(desk, refund["entry_id"])
+    assert (found["outcome"], found["matched_amount"]) in {("returned", None), ("matched", None)}
+    state = {
+        row["expectation_id"]: row["received"]
+        for row in desk.reconcile("2026-10").matches.expectations.to_pylist()
+    }
+    assert state[refund["expectation_id"]] == 0
 
 
 def test_case_27_undo_restores_the_earlier_state_exactly(
@@ -254,13 +272,13 @@ def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
     expectation = suggested["expectation_id"]
     desk.matches.accept(line, reference, actor=ANNA)
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")
-    edit(later, "statement_entries", "entry_id", line, amount=Decimal("6399.00"))
-    edit(later, "ramp_requests", "id", expectation, fiat_amount=Decimal(6500), status="CANCELLED")
+    edit(later, "statement_entries", "entry_id", line, amount=Decimal("8849.00"))
+    edit(later, "ramp_requests", "id", expectation, fiat_amount=Decimal(9000), status="CANCELLED")
     assert line_of(later, line)["outcome"] == "matched"
     (row,) = later.matches.list().to_pylist()
     for change in (
-        "amount was 6400.00, is 6399.00",
-        f"{reference}: amount was 6400.00, is 6500.00",
+        "amount was 8850.00, is 8849.00",
+        f"{reference}: amount was 8850.00, is 9000.00",
         f"{reference}: status was SUCCEEDED, is CANCELLED",
     ):
         assert change in row["moved"]

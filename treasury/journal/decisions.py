@@ -7,7 +7,7 @@ it to a colleague, `match.undo` takes the last of them back, so that what stood 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ __all__ = [
     "Mark",
     "decision_table",
     "decisions",
+    "mark_table",
     "request_marks",
     "standing",
     "standing_marks",
@@ -141,7 +142,11 @@ def standing_marks(entries: Iterable[Entry]) -> dict[str, Mark]:
 
 def request_marks(journal: Journal, *, until: datetime | None = None) -> pa.Table:
     """The remark that stands on each ramp request, by request; shown apart, and no evidence."""
-    marks = standing_marks(_known(journal, REQUEST, until))
+    return mark_table(standing_marks(_known(journal, REQUEST, until)))
+
+
+def mark_table(marks: Mapping[str, Mark]) -> pa.Table:
+    """These remarks, by request; columns as in REQUEST_MARKS."""
     rows = [
         {
             "request_id": request,

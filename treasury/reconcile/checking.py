@@ -1,7 +1,7 @@
 """Whether a decision on a bank line may be taken, on what is known and decided already.
 
 A wrong match is worse than none: what a fact contradicts takes a reason, and what can never be
-(another currency, money in against money out, a month that is closed) is refused.
+(another currency, a line that is not booked, a month that is closed) is refused.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Check:
             )
         rows = [self._seen.expectation_rows[one] for one in wish.expectations]
         for row in rows:
-            _require_same_unit(line, row)
+            _require_same_currency(line, row)
         why = [*self._contradictions(line, outcome, rows), *self._over(line, outcome, rows)]
         if why and not wish.reason:
             raise ActionRefused(
@@ -186,7 +186,10 @@ class Check:
         if line["line_class"] is not None:
             yield f"the rules class it as {line['line_class']}"
         for row in rows:
-            if contradicts(row["status"], self._seen.rules):
+            receives = line["direction"] == row["direction"]
+            if not receives and not _is_suggested(outcome, row):
+                yield f"it is {line['direction']}, {row['code']} expects {row['direction']}"
+            if receives and contradicts(row["status"], self._seen.rules):
                 yield f"{row['code']} is {row['status']}"
             if row["account"] is not None and row["account"] != line["account"]:
                 yield f"it reached {line['account']}, {row['code']} belongs to {row['account']}"
@@ -195,7 +198,9 @@ class Check:
         self, line: dict[str, Any], outcome: dict[str, Any], rows: list[dict[str, Any]]
     ) -> Iterable[str]:
         """Whether the line is more than what is still expected, earlier wishes counted."""
-        if any(row["remaining"] is None for row in rows):
+        if any(row["remaining"] is None for row in rows) or any(
+            row["direction"] != line["direction"] for row in rows
+        ):
             return
         room = Decimal(0)
         for row in rows:
@@ -229,14 +234,19 @@ def _require_booked(line: dict[str, Any]) -> None:
         )
 
 
-def _require_same_unit(line: dict[str, Any], row: dict[str, Any]) -> None:
-    """Amounts of two currencies are never set against each other, nor money in against out."""
-    for name in ("currency", "direction"):
-        if line[name] != row[name]:
-            raise ActionRefused(
-                f"the line {line['entry_id']} is {line[name]}, {row['code']} expects {row[name]}",
-                do="it cannot be received there: ask the provider, or close the line with a reason",
-            )
+def _is_suggested(outcome: dict[str, Any], row: dict[str, Any]) -> bool:
+    said = (outcome["outcome"], outcome["expectation_id"])
+    return said == ("suggested", row["expectation_id"])
+
+
+def _require_same_currency(line: dict[str, Any], row: dict[str, Any]) -> None:
+    """Amounts of two currencies are never set against each other."""
+    if line["currency"] != row["currency"]:
+        raise ActionRefused(
+            f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
+            f" {row['currency']}",
+            do="it cannot be received there: ask the provider, or close the line with a reason",
+        )
 
 
 def same(one: Decision, wish: Wish) -> bool:

@@ -21,6 +21,7 @@ from treasury.journal.turns import Decided, append_next, read_decided
 from treasury.reconcile.checking import Body, Check, Wish, already, same
 from treasury.reconcile.decided import open_lines, standing_table
 from treasury.reconcile.known import Known
+from treasury.reconcile.matching import read_decisions
 from treasury.reconcile.rows import Rows
 from treasury.text import clean
 
@@ -216,8 +217,11 @@ class Deciding:
             seen = self._look(decision_table(stand))
             wanted = wishes(seen, stand)
             bodies = Check(seen, decided, stand).all(wanted)
+            planned = [_planned(wish, body, who, self._now()) for wish, body in bodies]
+            # What the matching would refuse to read is never journaled.
+            read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
             if dry_run:
-                return [_planned(wish, body, who, self._now()) for wish, body in bodies]
+                return planned
             made = self._append(decided, stand, bodies, who)
             if made is not None:
                 return made

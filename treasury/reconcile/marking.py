@@ -10,11 +10,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-import pyarrow as pa
-
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Journal, current_actor
-from treasury.journal.decisions import REQUEST_MARKS, Mark, standing_marks
+from treasury.journal.decisions import Mark, mark_table, standing_marks
 from treasury.journal.turns import append_next, read_decided
 from treasury.lake import Snapshot
 from treasury.money import format_amount
@@ -75,18 +73,8 @@ class Marking:
 
     def list(self) -> Rows:
         """The remark that stands on each request, with its reference."""
-        marks = standing_marks(read_decided(self._journal, until=self._until).entries)
-        rows = [
-            {
-                "request_id": mark.request_id,
-                "mark": mark.mark,
-                "reason": mark.reason,
-                "marked_by": mark.by,
-                "marked_at": mark.at,
-            }
-            for _, mark in sorted(marks.items())
-        ]
-        return Rows(pa.Table.from_pylist(rows, schema=REQUEST_MARKS))
+        decided = read_decided(self._journal, until=self._until)
+        return Rows(mark_table(standing_marks(decided.entries)))
 
     def _mark(
         self, word: str, request: str, reason: str, actor: Actor | None, *, dry_run: bool

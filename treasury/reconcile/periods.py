@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.errors import ActionRefused, InputError, JournalError, NothingStored
-from treasury.journal import Actor, Journal
-from treasury.journal.decisions import decision_table, standing
+from treasury.journal import Actor, Entry, Journal
+from treasury.journal.decisions import decision_table, mark_table, standing, standing_marks
 from treasury.journal.periods import CLOSE, REOPEN, Close, Period, closed_periods, period_history
 from treasury.journal.store import Draft
 from treasury.journal.turns import Decided, append_next, read_decided
-from treasury.lake import Lake
+from treasury.lake import Lake, Snapshot
 from treasury.money import format_amount
 from treasury.reconcile.decided import standing_table
 from treasury.reconcile.known import Known, known
@@ -98,7 +98,7 @@ def plan_close(
     if snapshot.commit is None:
         raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
     stand = standing(decided.entries)
-    basis = Basis(snapshot, question, decision_table(stand))
+    basis = _basis(snapshot, question, decided.entries)
     answer, seen = reconcile(basis), known(basis)
     moves = _moves(journal, lake, basis, seen, decided)
     blocking = (*blockers(answer), *_flagged(standing_table(stand, seen), question.month))
@@ -211,7 +211,12 @@ def basis_of(journal: Journal, lake: Lake, period: Period) -> Basis:
         rules=rules,
     )
     then = [one for one in read_decided(journal).entries if one.seq <= close.head.seq]
-    return Basis(lake.snapshot(commit=close.commit), question, decision_table(standing(then)))
+    return _basis(lake.snapshot(commit=close.commit), question, then)
+
+
+def _basis(snapshot: Snapshot, question: Question, entries: Sequence[Entry]) -> Basis:
+    marks = mark_table(standing_marks(entries))
+    return Basis(snapshot, question, decision_table(standing(entries)), marks)
 
 
 def verify_period(journal: Journal, lake: Lake, period: Period) -> Reconciliation:

@@ -24,7 +24,7 @@ from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import format_amount, total
 from treasury.reconcile.facts import contradicts
 from treasury.reconcile.known import Known
-from treasury.reconcile.matching import match_references
+from treasury.reconcile.matching import Matches, match_references
 from treasury.reconcile.rows import shown
 
 if TYPE_CHECKING:
@@ -70,11 +70,12 @@ ZERO: Final = Decimal(0)
 
 
 class _Position(msgspec.Struct, frozen=True, kw_only=True):
-    """One expectation at a month's end; `open` is what it still waits for."""
+    """One expectation at a month's end; `open` is what it still waits for, `back` what returned."""
 
     row: dict[str, Any]
     amount: Decimal
     shares: dict[str, Decimal]
+    back: Decimal
     cancelled: bool
     open: Decimal
 
@@ -89,7 +90,6 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
 
     month: Month
     positions: dict[str, _Position]
-    returned: frozenset[str]
 
     def totals(self) -> dict[tuple[str, str], Decimal]:
         """What is open, by kind and currency."""
@@ -129,6 +129,7 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
     remaining = {
         row["expectation_id"]: row["remaining"] for row in matches.expectations.to_pylist()
     }
+    back = _came_back(booked, matches)
     positions = {}
     for row in made.to_pylist():
         if row["amount"] is None:
@@ -138,11 +139,11 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
             row=row,
             amount=row["amount"],
             shares=shares.get(row["expectation_id"], {}),
+            back=total(back.get((row["expectation_id"], _OTHER[row["direction"]]), ())),
             cancelled=cancelled,
             open=ZERO if cancelled else remaining[row["expectation_id"]],
         )
-    back = matches.lines.filter(pc.equal(matches.lines["outcome"], "returned"))
-    return MonthEnd(month, positions, frozenset(back["entry_id"].to_pylist()))
+    return MonthEnd(month, positions)
 
 
 def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
@@ -165,14 +166,25 @@ def _made_by(known: Known, month: Month) -> pa.ChunkedArray:
     return pc.fill_null(pc.less(opened, end), fill_value=True)
 
 
+def _came_back(booked: pa.Table, matches: Matches) -> dict[tuple[str | None, str], list[Decimal]]:
+    """What returns brought back, by the expectation they belong to and their direction."""
+    chosen = pc.equal(matches.lines["outcome"], "returned")
+    of = dict(zip(*(matches.lines.filter(chosen)[n].to_pylist() for n in _RETURNED), strict=True))
+    lines = booked.filter(pc.is_in(booked["entry_id"], pa.array(list(of), pa.string())))
+    found: dict[tuple[str | None, str], list[Decimal]] = {}
+    for row in lines.select(["entry_id", "direction", "amount"]).to_pylist():
+        found.setdefault((of[row["entry_id"]], row["direction"]), []).append(row["amount"])
+    return found
+
+
+_RETURNED: Final = ("entry_id", "expectation_id")
+_OTHER: Final = {"CRDT": "DBIT", "DBIT": "CRDT"}
+
+
 def _item(name: str, opening: MonthEnd, closing: MonthEnd) -> dict[str, Any]:
     before, after = opening.positions.get(name), closing.positions.get(name)
     row = (after or before or _never()).row
-    first, last = _shares(before), _shares(after)
-    came = {line: share for line, share in last.items() if line not in first}
-    gone = {line: less(first[line], last.get(line, ZERO)) for line in first}
-    reopened = total(share for line, share in gone.items() if line in closing.returned)
-    lost = total(share for line, share in gone.items() if line not in closing.returned)
+    matched, reopened, lost = _shares_moved(before, after)
     was, is_now = (one.amount if one else ZERO for one in (before, after))
     return {
         "expectation_id": name,
@@ -182,7 +194,7 @@ def _item(name: str, opening: MonthEnd, closing: MonthEnd) -> dict[str, Any]:
         "amount": row["amount"],
         "opening": before.open if before else ZERO,
         "new": ZERO if before else is_now,
-        "matched": total(came.values()),
+        "matched": matched,
         "reopened": reopened,
         "cancelled": less(_cancelled(after), _cancelled(before)),
         "adjusted": total((lost, less(is_now, was) if before else ZERO)),
@@ -190,13 +202,27 @@ def _item(name: str, opening: MonthEnd, closing: MonthEnd) -> dict[str, Any]:
     }
 
 
+def _shares_moved(
+    before: _Position | None, after: _Position | None
+) -> tuple[Decimal, Decimal, Decimal]:
+    """What was matched, what returns reopened, and what shares lost otherwise.
+
+    Money that came and went back between the two ends is shown both ways, up to the amount.
+    """
+    first, last = (one.shares if one else {} for one in (before, after))
+    came = total(share for line, share in last.items() if line not in first)
+    gone = total(less(share, last.get(line, ZERO)) for line, share in first.items())
+    if after is None:
+        return came, ZERO, gone
+    back = max(less(after.back, before.back if before else ZERO), ZERO)
+    reopened = max(min(gone, back), ZERO)
+    both_ways = max(min(less(back, reopened), less(after.amount, came)), ZERO)
+    return total((came, both_ways)), total((reopened, both_ways)), less(gone, reopened)
+
+
 def less(amount: Decimal, other: Decimal) -> Decimal:
     """The exact difference."""
     return total((amount, other.copy_negate()))
-
-
-def _shares(one: _Position | None) -> dict[str, Decimal]:
-    return one.shares if one else {}
 
 
 def _cancelled(one: _Position | None) -> Decimal:

@@ -1,6 +1,6 @@
 -- The candidates of every line that more than one clue points from, or none that settles it, best first: tier,
 -- score within the tier, reason, and for all but the first why they lost. A candidate that a fact contradicts
--- is listed only beside one that nothing does.
+-- is listed only beside one that nothing does; one that a person rejected is none, whatever points to it.
 SELECT
     entry_id, expectation_id, tier, score, reason, rank,
     CASE
@@ -36,6 +36,9 @@ FROM (
         LEFT JOIN known_counterparties AS k
             ON k.kind = e.kind AND k.party = p.party
             AND k.tie = coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, '')
+        LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
+            ON d.entry_id = c.entry_id AND d.expectation_id = c.expectation_id
+        WHERE d.entry_id IS NULL
     ) AS scored
 ) AS few
 WHERE rank <= (SELECT max_candidates FROM rules)
