@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from pathlib import Path
 
 import pytest
+from practice import client_for
 
-from treasury.extract import TABLES, SyncReport
-from treasury.extract.finance import FINANCE
-from treasury.extract.ramp import RAMP
-from treasury.extract.sources import PER_ACCOUNT, WHOLE
-from treasury.lake import Lake
+from treasury.extract import TABLES, Scope, SyncReport, TableReport, finance, ramp, sync
+from treasury.extract.rows import Field, Form, form, forms
+from treasury.extract.sources import whole
+from treasury.extract.tables import FORMS
+from treasury.lake import TEXT, Lake
 from treasury.sandbox import Sandbox, Served
 
 LISTS = {
@@ -76,8 +79,32 @@ def test_what_a_list_holds_is_in_its_table(synced: tuple[Lake, SyncReport], path
 
 
 def test_every_small_table_is_one_declaration_that_the_sync_reads() -> None:
-    declared = {form.table.name for form in (*FINANCE, *RAMP)}
-    read = {source.form.table.name for source in (*WHOLE, *PER_ACCOUNT)}
     own_way = {"transfers", "ramp_requests", "ramp_request_events", "wallet_balances"}
-    assert read | own_way == declared
-    assert not read & own_way
+    assert {form.table.name for form in FORMS if form.source is None} == own_way
+
+
+NETWORKS = form(
+    "networks",
+    "Endpoints",
+    Field("name", TEXT, "name", "of the network"),
+    key=("name",),
+    title="One table more",
+    source=whole(lambda client: client.ramp.chains.all()),
+)
+
+
+def test_adding_a_table_is_adding_one_declaration(
+    calm: tuple[Sandbox, Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert forms({"first": 5, "NETWORKS": NETWORKS}) == (NETWORKS,)
+    declared = [one for m in (finance, ramp) for one in vars(m).values() if isinstance(one, Form)]
+    assert list(FORMS) == declared
+    module = import_module("treasury.extract.sync")
+    monkeypatch.setattr(module, "WHOLE", [(NETWORKS, NETWORKS.source)])
+    monkeypatch.setattr(module, "TABLES", [NETWORKS.table])
+    lake = Lake(tmp_path, [NETWORKS.table])
+    with client_for(tmp_path, *calm) as client:
+        report = sync(client, lake, calm[0].now, scope=Scope(tables=frozenset({"networks"})))
+    rows = lake.snapshot().sql("SELECT name, raw, valid_from FROM networks")
+    assert report.tables == (TableReport("networks", new=rows.num_rows),)
+    assert rows.num_rows

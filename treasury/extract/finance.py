@@ -1,5 +1,6 @@
 """The tables of the finance service: one declaration each, its columns in the order people read.
 
+A declaration is all it takes: what is asked for, the key, what stays open, the columns.
 Sources name the headings of the finance service's specification. Times are instants in UTC; an
 amount is in units of the asset or currency that its meaning names.
 """
@@ -11,7 +12,8 @@ from decimal import Decimal
 from typing import Final
 
 from treasury.api.models import FiatOrigin, Transfer
-from treasury.extract.rows import Field, Form, Found, form
+from treasury.extract.rows import Field, Found, form, forms
+from treasury.extract.sources import PerAccount, whole
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
 __all__ = [
@@ -59,6 +61,11 @@ PARTIES: Final = form(
     _UPDATED,
     _VERSION,
     title="Persons and companies that hold accounts",
+    source=whole(
+        lambda client: client.finance.parties.iterate(),
+        detail=lambda client, party: client.finance.parties.get(party),
+        lacks=lambda party: party.kyc_status is None and party.kyb_status is None,
+    ),
 )
 
 ACCOUNTS: Final = form(
@@ -73,6 +80,7 @@ ACCOUNTS: Final = form(
     _CREATED,
     _VERSION,
     title="Accounts at the finance service",
+    source=whole(lambda client: client.finance.accounts.iterate()),
     volatile=("partyRoles",),  # copies of what `party_roles` and `parties` hold
 )
 
@@ -87,6 +95,7 @@ PARTY_ROLES: Final = form(
     _UPDATED,
     key=("account_id", "party_id", "role_type"),
     title="Who holds which account",
+    source=PerAccount(lambda client, account: client.finance.party_roles.all(account)),
     volatile=("party",),  # a copy of what `parties` holds
 )
 
@@ -101,6 +110,7 @@ WALLETS: Final = form(
     Field("status", TEXT, "status", "ACTIVE"),
     Field("aml_status", TEXT, "aml_status", "screening of the address"),
     title="Custodial wallets",
+    source=PerAccount(lambda client, account: client.finance.wallets.iterate(account)),
     volatile=("balances",),  # observations of their own, in `wallet_balances`
 )
 
@@ -165,6 +175,9 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     _CREATED,
     _UPDATED,
     title="Virtual bank accounts and their reference codes",
+    source=PerAccount(
+        lambda client, account: client.finance.virtual_bank_accounts.iterate(account)
+    ),
 )
 
 
@@ -270,12 +283,4 @@ TRANSFERS: Final = form(
     settles=True,
 )
 
-FINANCE: Final[tuple[Form, ...]] = (
-    PARTIES,
-    ACCOUNTS,
-    PARTY_ROLES,
-    WALLETS,
-    WALLET_BALANCES,
-    VIRTUAL_BANK_ACCOUNTS,
-    TRANSFERS,
-)
+FINANCE: Final = forms(globals())

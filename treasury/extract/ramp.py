@@ -1,5 +1,6 @@
 """The tables of the ramp service: one declaration each, its columns in the order people read.
 
+A declaration is all it takes: what is asked for, the key, what stays open, the columns.
 Sources name the headings of the ramp service's specification. `amount` of a ramp request is fiat
 gross on-ramp and crypto gross off-ramp; the columns whose names say what they hold are the ones to
 use. Rates are fiat per crypto, percentages are per cent.
@@ -7,11 +8,14 @@ use. Rates are fiat per crypto, percentages are per cent.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from treasury.api import Client
 from treasury.api.models import CryptoCurrency, FiatCurrency, RampEvent, RampRequest
-from treasury.extract.rows import Field, Form, Found, form
+from treasury.extract.rows import Field, Found, form, forms
+from treasury.extract.sources import Whole, whole
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
 __all__ = [
@@ -268,6 +272,7 @@ FEES: Final = form(
     Field("percentage", AMOUNT, "percentage", "per cent", unit="per cent"),
     _VERSION,
     title="Fee tiers",
+    source=whole(lambda client: client.ramp.fees.all()),
 )
 
 
@@ -275,6 +280,13 @@ class FoundPair(Found, frozen=True, kw_only=True):
     """A currency pair and the direction that it was listed for."""
 
     ramp_type: str
+
+
+def _pairs(client: Client) -> Iterator[Found]:
+    listed = {"ON_RAMP": client.ramp.on_ramp_pairs, "OFF_RAMP": client.ramp.off_ramp_pairs}
+    for ramp_type, pairs in listed.items():
+        for record in pairs.all():
+            yield FoundPair(value=record.value, raw=record.raw, ramp_type=ramp_type)
 
 
 CURRENCY_PAIRS: Final = form(
@@ -289,6 +301,7 @@ CURRENCY_PAIRS: Final = form(
     Field("to_chain", TEXT, "target.chain", "its network", "to.chain"),
     key=("ramp_type", "from_id", "to_id"),
     title="What can be exchanged for what",
+    source=Whole(_pairs),
 )
 
 FIAT_CURRENCIES: Final = form(
@@ -300,6 +313,7 @@ FIAT_CURRENCIES: Final = form(
     Field("enabled", BOOL, "enabled", "whether it can be used"),
     _VERSION,
     title="Fiat currencies of the ramp service",
+    source=whole(lambda client: client.ramp.fiat_currencies.all()),
 )
 
 CRYPTO_CURRENCIES: Final = form(
@@ -313,6 +327,7 @@ CRYPTO_CURRENCIES: Final = form(
     Field("enabled", BOOL, "enabled", "whether it can be used"),
     _VERSION,
     title="Cryptocurrencies of the ramp service, by network",
+    source=whole(lambda client: client.ramp.crypto_currencies.all()),
 )
 
 CHAINS: Final = form(
@@ -321,6 +336,7 @@ CHAINS: Final = form(
     Field("name", TEXT, "name", "of the network"),
     key=("name",),
     title="Blockchain networks of the ramp service",
+    source=whole(lambda client: client.ramp.chains.all()),
 )
 
 BANK_ACCOUNT_CONFIG: Final = form(
@@ -331,6 +347,7 @@ BANK_ACCOUNT_CONFIG: Final = form(
     Field("name", TEXT, "name", "its name"),
     key=("kind", "code"),
     title="What a company bank account may be",
+    source=whole(lambda client: client.ramp.bank_config.all()),
 )
 
 COMPANY: Final = form(
@@ -341,6 +358,7 @@ COMPANY: Final = form(
     Field("kyb_status", TEXT, "kyb_status", "VERIFIED is needed for ramp requests"),
     _CREATED,
     title="The company of the credential",
+    source=whole(lambda client: [client.ramp.company.get()]),
 )
 
 COMPANY_USERS: Final = form(
@@ -355,6 +373,7 @@ COMPANY_USERS: Final = form(
     Field("role", TEXT, "role", "COMPANY_ADMIN, COMPANY_MANAGER, COMPANY_VIEWER"),
     Field("invitation_status", TEXT, "invitation_status", "PENDING, ACCEPTED"),
     title="Users of the company; the link of an invitation is not kept",
+    source=whole(lambda client: client.ramp.users.all()),
 )
 
 COMPANY_BANK_ACCOUNTS: Final = form(
@@ -379,6 +398,10 @@ COMPANY_BANK_ACCOUNTS: Final = form(
     _UPDATED,
     _VERSION,
     title="Bank accounts that the company registered",
+    source=whole(
+        lambda client: client.ramp.bank_accounts.iterate(),
+        detail=lambda client, account: client.ramp.bank_accounts.get(account),
+    ),
 )
 
 COMPANY_WALLETS: Final = form(
@@ -395,19 +418,10 @@ COMPANY_WALLETS: Final = form(
     _UPDATED,
     _VERSION,
     title="Wallets that the company registered; the service shows no balance of them",
+    source=whole(
+        lambda client: client.ramp.wallets.iterate(),
+        detail=lambda client, wallet: client.ramp.wallets.get(wallet),
+    ),
 )
 
-RAMP: Final[tuple[Form, ...]] = (
-    RAMP_REQUESTS,
-    RAMP_REQUEST_EVENTS,
-    FEES,
-    CURRENCY_PAIRS,
-    FIAT_CURRENCIES,
-    CRYPTO_CURRENCIES,
-    CHAINS,
-    BANK_ACCOUNT_CONFIG,
-    COMPANY,
-    COMPANY_USERS,
-    COMPANY_BANK_ACCOUNTS,
-    COMPANY_WALLETS,
-)
+RAMP: Final = forms(globals())

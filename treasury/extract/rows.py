@@ -2,29 +2,23 @@
 
 A form is a table of the lake whose columns also know how to take their value out of a record: by a
 path through the model ("deposit_bank_account.iban", nothing where a step is missing) or by a
-function where the value is derived. One loop turns records into an Arrow table.
+function where the value is derived. It also says where the records come from, so that a form is all
+there is to say about a table. One loop turns records into an Arrow table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.extract.sources import Found, PerAccount, Whole
 from treasury.lake import Column, Table
 
-__all__ = ["Field", "Form", "Found", "first_of_each", "form", "rows"]
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A record as it was met: the model, its bytes, and the account whose list it was in."""
-
-    value: Any
-    raw: bytes
-    account_id: str | None = None
+__all__ = ["Field", "Form", "Found", "first_of_each", "form", "forms", "rows"]
 
 
 Take = Callable[[Any], Any]
@@ -43,10 +37,12 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class Form(msgspec.Struct, frozen=True):
-    """A table of the lake, and how each column's value is taken from a `Found`."""
+    """A table of the lake, how each column's value is taken from a `Found`, and what is asked."""
 
     table: Table
     takes: tuple[Take, ...]
+    source: Whole | PerAccount | None = None
+    """None where the table has a module of its own, or comes with another table's records."""
 
 
 def form(
@@ -55,6 +51,7 @@ def form(
     *fields: Field,
     key: tuple[str, ...] = ("id",),
     title: str,
+    source: Whole | PerAccount | None = None,
     settles: bool = False,
     observations: bool = False,
     volatile: tuple[str, ...] = (),
@@ -72,7 +69,12 @@ def form(
         title=title,
         volatile=volatile,
     )
-    return Form(table, tuple(_taker(field.take) for field in fields))
+    return Form(table, tuple(_taker(field.take) for field in fields), source)
+
+
+def forms(module: Mapping[str, object]) -> tuple[Form, ...]:
+    """The forms that a module declares, in its order; give it its `globals()`."""
+    return tuple(value for value in module.values() if isinstance(value, Form))
 
 
 def rows(form: Form, found: Iterable[Found]) -> pa.Table:

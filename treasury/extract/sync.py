@@ -21,11 +21,11 @@ from treasury.extract import drift
 from treasury.extract.finance import ACCOUNTS, TRANSFERS, WALLET_BALANCES, WALLETS, FoundBalance
 from treasury.extract.ramp import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
 from treasury.extract.requests import sync_requests
-from treasury.extract.rows import Found
+from treasury.extract.rows import Form, Found
 from treasury.extract.run import REFUSED, Progress, Run, Scope, Silent, SyncReport, asking
-from treasury.extract.sources import PER_ACCOUNT, WHOLE, PerAccount, Whole
+from treasury.extract.sources import PerAccount, Whole
 from treasury.extract.staging import Staged
-from treasury.extract.tables import TABLES
+from treasury.extract.tables import FORMS, TABLES
 from treasury.extract.transfers import sync_transfers
 from treasury.lake import Lake
 
@@ -34,6 +34,9 @@ __all__ = ["sync"]
 WORKERS: Final = 8
 STAGING: Final = "staging"
 """Beside the lake: what a sync fetched and did not come to commit."""
+
+WHOLE: Final = [(form, form.source) for form in FORMS if isinstance(form.source, Whole)]
+PER_ACCOUNT: Final = [(form, form.source) for form in FORMS if isinstance(form.source, PerAccount)]
 
 TOGETHER: Final = (
     (RAMP_REQUESTS.table.name, RAMP_REQUEST_EVENTS.table.name),
@@ -99,20 +102,20 @@ def _checked(scope: Scope) -> Scope:
 
 def _whole(run: Run) -> list[str]:
     """Fill the tables that one list fills; the ids of the accounts, where something needs them."""
-    by_account = run.scope.has(TRANSFERS.table.name, *(s.form.table.name for s in PER_ACCOUNT))
+    by_account = run.scope.has(TRANSFERS.table.name, *(form.table.name for form, _ in PER_ACCOUNT))
     asked = [
-        (source, run.ask(_listed, run, source))
-        for source in WHOLE
-        if run.scope.has(source.form.table.name) or (by_account and source.form is ACCOUNTS)
+        (form, source, run.ask(_listed, run, source))
+        for form, source in WHOLE
+        if run.scope.has(form.table.name) or (by_account and form is ACCOUNTS)
     ]
     accounts: list[str] = []
-    for source, answer in asked:
-        if source.form is ACCOUNTS:
+    for form, source, answer in asked:
+        if form is ACCOUNTS:
             accounts = [account.value.id for account in answer.result()]
-        came, complete = run.collect(source.form, [answer])
+        came, complete = run.collect(form, [answer])
         found = [record for batch in came for record in batch]
-        if complete and run.scope.has(source.form.table.name):
-            run.store(source.form, _detailed(run, source, found), complete=True)
+        if complete and run.scope.has(form.table.name):
+            run.store(form, _detailed(run, form, source, found), complete=True)
     return accounts
 
 
@@ -120,7 +123,7 @@ def _listed(run: Run, source: Whole) -> list[Found]:
     return list(source.ask(run.client))
 
 
-def _detailed(run: Run, source: Whole, found: list[Found]) -> list[Found]:
+def _detailed(run: Run, form: Form, source: Whole, found: list[Found]) -> list[Found]:
     """The records, those that a list leaves incomplete as their details."""
     detail = source.detail
     if detail is None:
@@ -138,7 +141,7 @@ def _detailed(run: Run, source: Whole, found: list[Found]) -> list[Found]:
         except REFUSED as error:
             refused.append(error)
     if refused:
-        table = source.form.table.name
+        table = form.table.name
         run.notice(f"{table}: {len(refused)} are known from the list only ({refused[0].what})")
     return [_replaced(record, details.get(record.value.id)) for record in found]
 
@@ -152,17 +155,17 @@ def _replaced(found: Found, detail: Record[object] | None) -> Found:
 def _per_account(run: Run, accounts: Sequence[str]) -> None:
     """Fill the tables that have a list for each account, and the balances."""
     asked = [
-        (source, [run.ask(_of_account, run, source, name) for name in accounts])
-        for source in PER_ACCOUNT
-        if run.scope.has(source.form.table.name)
+        (form, [run.ask(_of_account, run, source, name) for name in accounts])
+        for form, source in PER_ACCOUNT
+        if run.scope.has(form.table.name)
     ]
-    for source, answers in asked:
-        came, complete = run.collect(source.form, answers)
+    for form, answers in asked:
+        came, complete = run.collect(form, answers)
         found = [record for batch in came for record in batch]
-        if source.form is WALLETS:
+        if form is WALLETS:
             run.observe(WALLET_BALANCES, _balances(run, found))
             found = [wallet for wallet in found if wallet.value.id is not None]
-        run.store(source.form, found, complete=complete)
+        run.store(form, found, complete=complete)
 
 
 def _of_account(run: Run, source: PerAccount, account: str) -> list[Found]:

@@ -11,6 +11,7 @@ from treasury.extract.finance import FINANCE
 from treasury.extract.ramp import RAMP
 from treasury.lake import Table
 
-__all__ = ["TABLES"]
+__all__ = ["FORMS", "TABLES"]
 
-TABLES: Final[tuple[Table, ...]] = tuple(form.table for form in (*FINANCE, *RAMP))
+FORMS: Final = (*FINANCE, *RAMP)
+TABLES: Final[tuple[Table, ...]] = tuple(form.table for form in FORMS)
