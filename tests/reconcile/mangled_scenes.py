@@ -260,6 +260,16 @@ def _orphan_code(b: Builder) -> None:
     b.line("never", wanted, wanted["code"], direction="CRDT", **back)
 
 
+@scene("return of another line, with the code")
+def _other_return(b: Builder) -> None:
+    wanted = b.on_ramp()
+    sent = Written(wanted["code"], end_to_end_id=f"E2E{b.random.randrange(10**9)}")
+    b.line("auto", wanted, sent, booking_date=_day(6))
+    other = Written(wanted["code"], end_to_end_id=f"OTHER{b.random.randrange(10**9)}")
+    back = _return_of(wanted, other) | {"booking_date": _day(26)}
+    b.line("never", wanted, wanted["code"], outcomes=("conflict", "suggested"), **back)
+
+
 @scene("refund without original ids")
 def _refund(b: Builder) -> None:
     wanted = b.on_ramp()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from random import Random
 
@@ -12,7 +13,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from mangled import KINDS, draw
 from mangled_figures import falls, figures, misnamed, run, totals
+from mangled_texts import plain
 from mangled_world import World
+from match_tables import OWN, expectation, line, match
 
 from treasury import match_references
 from treasury.reconcile import Matches
@@ -117,6 +120,48 @@ def test_the_order_of_rows_changes_nothing(world: World, random: Random) -> None
     first, again = run(world), match_references(_dealt(lines, random), _dealt(expectations, random))
     for name in ("lines", "expectations", "allocations", "candidates"):
         assert getattr(again, name).equals(getattr(first, name)), name
+
+
+CODES = ("PAY-2026-004417", "PAY-2026-004471", "PAY-2026-00441", "PAY-2026-044170", "VFY-8M3T-407")
+HEADS = {code[:at] for code in CODES for at in (3, 8, 9, 11)}
+TAILS = {code[at:] for code in CODES for at in (3, 4, 8, 9, 11)}
+PIECES = [*CODES, *sorted(HEADS | TAILS), "0", "O", "7", "X", "é", "26"]
+GAPS = ["", " ", " ", "-", "\n", "/", ".", ", ", "?"]
+TEXTS = st.lists(
+    st.tuples(
+        st.sampled_from(PIECES), st.sampled_from(["", " ", " ", "-", "\n", "/", ".", ", ", "?"])
+    ),
+    max_size=6,
+).map(lambda parts: "".join(piece + gap for piece, gap in parts))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["10", "20"])), min_size=1, max_size=40))
+def test_nothing_matches_whose_code_is_not_there_letter_by_letter(
+    told: list[tuple[str, str, str]],
+) -> None:
+    """Whatever pieces of codes a text is made of: read without what is no letter or digit."""
+    lines = [
+        line(f"e{n:02}", amount, text, 2, end_to_end_id=other, counterparty_account=f"DE{n}")
+        for n, (text, other, amount) in enumerate(told)
+    ]
+    wanted = [
+        expectation(code, code, None if code.startswith("VFY") else "10", account=OWN)
+        for code in CODES
+    ]
+    for row, (text, other, _) in zip(match(lines, wanted).lines.to_pylist(), told, strict=True):
+        if row["outcome"] in {"matched", "duplicate"}:
+            fields = [re.sub(r"[\W_]", "", field.upper()) for field in (text, other)]
+            assert any(plain(row["expectation_id"]) in field for field in fields), row
+            whole = {
+                code
+                for code in CODES
+                for field in (text, other)
+                if plain(code) in map(plain, re.split(r"[^\w./-]+", field))
+            }
+            assert whole <= {row["expectation_id"]}, row
+        assert row["margin"] is None or 0 <= row["margin"] <= 1
+        assert row["runner_up_id"] is None or row["runner_up_id"] != row["expectation_id"]
 
 
 def _dealt(table: pa.Table, random: Random) -> pa.Table:

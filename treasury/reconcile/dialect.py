@@ -1,8 +1,9 @@
 """The steps of a model in another engine's SQL, so that the same model runs where the data is.
 
 SQLGlot writes the text; what it leaves different in meaning is put right on the parsed step first:
-a series that would run backwards is empty, a group in a replacement is named as Java does, and a
-pattern's test keeps its brackets where it becomes an operator.
+a series that would run backwards is empty, a group in a replacement is named as Java does, a
+pattern's test keeps its brackets where it becomes an operator, and QUALIFY, which becomes a query
+around its own, sees that query's columns by their names alone.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def render(step: Step, dialect: str = "spark") -> str:
         tree = parse_one(step.sql, read="duckdb")
         for call in tree.find_all(exp.RegexpReplace):
             _name_groups(call)
+        for qualify in tree.find_all(exp.Qualify):
+            _look_from_outside(qualify)
         for test in list(tree.find_all(exp.RegexpLike)):
             test.replace(exp.Paren(this=test.copy()))
         for series in list(tree.find_all(exp.GenerateSeries)):
@@ -62,6 +65,20 @@ def _forwards(series: exp.GenerateSeries) -> exp.Expression:
 
     is_forwards = exp.LTE(this=series.args["start"].copy(), expression=series.args["end"].copy())
     return exp.Case(ifs=[exp.If(this=is_forwards, true=series.copy())], default=exp.Array())
+
+
+def _look_from_outside(qualify: exp.Qualify) -> None:
+    """A column beside the windows is looked for among those that the query gives."""
+    from sqlglot import exp
+
+    query = qualify.find_ancestor(exp.Select)
+    columns = query.expressions if query is not None else []
+    given = {column.alias_or_name: column.unalias() for column in columns}
+    for column in list(qualify.find_all(exp.Column)):
+        if column.table and not column.find_ancestor(exp.Window):
+            if given.get(column.name) != column:
+                raise ValueError(f"QUALIFY names {column.sql()}, which the query does not give")
+            column.set("table", None)
 
 
 def _name_groups(call: exp.RegexpReplace) -> None:

@@ -1,6 +1,6 @@
 -- Earlier lines that a return may bring back, with the strongest evidence only: 1 the original's own reference
--- and the code, 2 the reference alone, 3 the code alone. The other direction on the same account: the mark of
--- a return never turns it around once more.
+-- and the code, 2 the reference alone, 3 the code alone, where the two do not state different references. The
+-- other direction on the same account: the mark of a return never turns it around once more.
 SELECT
     r.entry_id AS return_id,
     o.entry_id AS original_id,
