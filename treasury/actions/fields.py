@@ -44,9 +44,13 @@ _NORMAL: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
-@cache
 def field_names(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     """The fields of a struct in their order, and whether each must be given."""
+    return _declared(kind)
+
+
+@cache
+def _declared(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     return {field.name: field.required for field in msgspec.structs.fields(kind)}
 
 

@@ -11,6 +11,7 @@ import sys
 import click
 
 from treasury import __version__
+from treasury.cli.actions import actions, journal
 from treasury.cli.decide import compare, match, periods, request, rules
 from treasury.cli.desk import (
     awaiting_funds,
@@ -70,6 +71,8 @@ for command in (
     durations,
     doctor,
     lake,
+    actions,
+    journal,
 ):
     treasury.add_command(command)
 

@@ -1,0 +1,129 @@
+"""The commands about actions and the journal, as a shell runs them, by two people."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from action_practice import OPERATIONS, TREASURY
+from click.testing import CliRunner, Result
+
+from treasury.cli import treasury
+from treasury.cli.practice import prepare
+from treasury.errors import ActionRefused, InputError, JournalError
+from treasury.sandbox import Sandbox
+
+Run = Callable[..., Result]
+TRANSFER = (
+    "actions", "propose", "crypto_transfer.create", f"sender_account_id={TREASURY}",
+    f"receiver_account_id={OPERATIONS}", "chain=base", "asset=USDC",
+)  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Run a command as somebody; what fails is raised, as `main` sees it."""
+    company = Sandbox(7)
+    with company.serve() as served:
+        workspace = prepare(tmp_path, company, served)
+        workspace.sync()
+        workspace.close_clients()
+
+        def as_somebody(who: str, *words: str) -> Result:
+            monkeypatch.setenv("TREASURY_USER", who)
+            arguments = ["--workspace", str(tmp_path), *words]
+            return CliRunner().invoke(treasury, arguments, catch_exceptions=False)
+
+        yield as_somebody
+
+
+def test_a_transfer_from_the_proposal_to_the_answer(run: Run) -> None:
+    said = run("ines", *TRANSFER, "amount=100.00", "--reason", "invoice 7").output
+    assert "A-1  proposed, waits for 1 to approve  Send USDC 100.000000 on BASE" in said
+    with pytest.raises(ActionRefused, match="never the checker"):
+        run("ines", "actions", "approve", "A-1", "--yes")
+    approved = run("jonas", "actions", "approve", "A-1", "--yes").output
+    assert "Approve 1 action: 1 of USDC 100.000000." in approved
+    assert "A-1  ready" in approved
+    done = run("ines", "actions", "execute", "A-1", "--yes")
+    assert done.exit_code == 0
+    assert "A-1  done (PENDING)" in done.output
+    again = run("ines", "actions", "execute", "A-1", "--yes")
+    assert again.exit_code == ActionRefused.exit_code
+    assert "was already carried out by ines" in again.output
+    assert "nothing is open" in run("ines", "actions", "recover").output
+
+
+def test_the_proposal_is_checked_against_the_last_sync_and_says_the_field(run: Run) -> None:
+    with pytest.raises(ActionRefused, match=r"amount: .* is over the balance"):
+        run("ines", *TRANSFER, "amount=99999999")
+    with pytest.raises(InputError, match="amount: is missing"):
+        run("ines", *TRANSFER)
+    with pytest.raises(InputError, match="is not FIELD=VALUE"):
+        run("ines", *TRANSFER, "amount")
+
+
+def test_several_are_listed_shown_rejected_and_withdrawn(run: Run) -> None:
+    for amount in ("1.00", "2.00", "3.00"):
+        run("ines", *TRANSFER, f"amount={amount}")
+    assert "A-1  rejected: no" in run("jonas", "actions", "reject", "A-1", "--reason", "no").output
+    assert "A-2  withdrawn" in run("ines", "actions", "withdraw", "A-2").output
+    rows = json.loads(run("ines", "actions", "list", "--format", "json").output)
+    assert [(row["id"], row["state"], row["amount"]) for row in rows] == [
+        ("A-1", "rejected", "1.00"), ("A-2", "withdrawn", "2.00"), ("A-3", "proposed", "3.00"),
+    ]  # fmt: skip
+    assert [row["id"] for row in json.loads(run(
+        "ines", "actions", "list", "--state", "proposed", "--format", "json").output
+    )] == ["A-3"]  # fmt: skip
+    shown = run("jonas", "actions", "show", "A-3").output
+    assert "sender verification: VERIFIED" in shown
+    assert "agreed: ines; needed: 2" in shown
+    assert "A-4  proposed" in run("ines", "actions", "again", "A-1").output
+
+
+def test_without_a_terminal_nothing_is_decided_unasked(run: Run) -> None:
+    run("ines", *TRANSFER, "amount=1.00")
+    with pytest.raises(InputError, match="nobody is there to confirm"):
+        run("jonas", "actions", "approve", "A-1")
+    assert "A-1  proposed" in run("ines", "actions", "show", "A-1").output
+
+
+def test_kinds_fields_and_the_policy_are_told(run: Run) -> None:
+    assert "ramp_request.submit_hash" in run("ines", "actions", "kinds").output
+    fields = run("ines", "actions", "kinds", "wallet.create", "--format", "csv").output
+    assert fields == "field,needed\naccount_id,True\nchain,True\n"
+    policy = json.loads(run("ines", "actions", "policy", "--format", "json").output)
+    assert {row["kind"]: row["people"] for row in policy}["crypto_transfer.create"] == 2
+
+
+def test_the_journal_is_listed_and_verified_and_an_edit_is_found(run: Run, tmp_path: Path) -> None:
+    run("ines", *TRANSFER, "amount=1.00")
+    rows = json.loads(
+        run("ines", "journal", "list", "--kind", "action.", "--format", "json").output
+    )
+    assert [(row["kind"], row["by"], row["known_from"]) for row in rows] == [
+        ("action.proposed", "ines", "environment")
+    ]
+    said = run("ines", "journal", "verify").output
+    assert said.startswith("2 entries, none changed; the end is 2:")
+    noted = said.strip().rpartition(" ")[2]
+    assert run("ines", "journal", "verify", "--head", noted).exit_code == 0
+    with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as shell:
+        shell.execute("DROP TRIGGER entries_no_update")
+        shell.execute("UPDATE entries SET actor = 'jonas' WHERE seq = 2")
+        shell.commit()
+    with pytest.raises(JournalError, match="entry 2 was changed"):
+        run("ines", "journal", "verify")
+    with pytest.raises(InputError, match="is no end of a journal"):
+        run("ines", "journal", "verify", "--head", "seven")
+
+
+def test_what_is_unknown_is_settled_by_somebody_else(run: Run, tmp_path: Path) -> None:
+    run("ines", *TRANSFER, "amount=1.00")
+    with pytest.raises(ActionRefused, match="A-1 is proposed, not unknown"):
+        run("jonas", "actions", "settle", "A-1", "--outcome", "not-carried-out", "--reason", "m")
+    assert run("jonas", "actions", "settle", "A-1", "--reason", "mail").exit_code == 2
