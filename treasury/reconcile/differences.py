@@ -270,12 +270,7 @@ def _hashed(row: Row, _: Today) -> dict[str, Any]:
         case _:
             moved = format_amount(row["other_amount"], row["other_asset"] or "?")
             step = f"The transfer with this hash moved {moved}"
-    return {
-        "due": None,
-        "next_step": step,
-        "currency": row["asset"] or "",
-        "transfer_id": row["transfer_id"],
-    }
+    return {"due": None, "next_step": step}
 
 
 TELLERS: Final[dict[str, Teller]] = {

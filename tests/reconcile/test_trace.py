@@ -1,0 +1,268 @@
+"""One payment from end to end, whatever a person has of it."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filled import fill
+from hypothesis import given
+from hypothesis import strategies as st
+from view_desk import look, pay_in, virtual
+
+from treasury import Workspace
+from treasury.errors import InputError, NothingStored
+from treasury.reconcile.lookup import amounts_in
+from treasury.reconcile.trace import Hop, Trace
+from treasury.sandbox import Sandbox
+
+
+def places(trace: Trace) -> list[tuple[str, str]]:
+    return [(hop.place, hop.state) for hop in trace.hops]
+
+
+def request(workspace: Workspace, **wanted: Any) -> dict[str, Any]:
+    found = workspace.table("ramp_requests").to_pylist()
+    return next(row for row in found if all(row[name] == value for name, value in wanted.items()))
+
+
+def test_an_on_ramp_is_told_from_the_request_to_the_wallet(month_end: Workspace) -> None:
+    trace = month_end.trace("PAY-2026-004417")
+    assert places(trace) == [
+        ("Request", "seen"),
+        ("Approval", "seen"),
+        ("Bank line", "seen"),
+        ("Reference", "seen"),
+        ("Service", "seen"),
+        ("Conversion", "as recorded"),
+        ("Wallet", "seen"),
+    ]
+    _, _, bank, _, _, rate, wallet = trace.hops
+    assert (bank.on, bank.amount) == (date(2026, 5, 5), 25000)
+    assert bank.evidence.startswith("camt053_BE45539951876689_2026-05.xml, Ntry[")
+    assert rate.says == "as recorded, (EUR 25,000.00 − EUR 200.00) / 0.9231 = USDC 26,865.995017"
+    assert "service says delivered (hash 0x" in wallet.says
+    assert "company wallets show no balance" in wallet.evidence
+    assert not trace.gaps
+    assert trace.next_step == ""
+
+
+def test_an_off_ramp_that_never_paid_out_names_the_gap_and_since_when(
+    month_end: Workspace,
+) -> None:
+    missing = next(
+        row
+        for row in month_end.reconcile("2026-10").differences.to_pylist()
+        if row["state"] == "NOT AT BANK"
+    )
+    trace = month_end.trace(missing["request_id"])
+    (gap,) = trace.gaps
+    assert (gap.place, gap.state, gap.since) == ("Bank line", "missing", missing["since"])
+    assert "the statements reach to 31 Oct 2026" in gap.says
+    assert trace.next_step.startswith("NOT AT BANK: Ask the provider")
+    assert "MISSING" in str(trace)
+
+
+def test_every_name_of_a_payment_leads_to_the_same_trace(month_end: Workspace) -> None:
+    paid = request(month_end, payment_reference="PAY-2026-004417")
+    given_names = [
+        "pay 2026 004417",
+        "Pay/2026/004417",
+        paid["id"],
+        paid["id"][:8],
+        paid["blockchain_transaction_hash"],
+        paid["blockchain_transaction_hash"].upper(),
+        "USDC 26,865.995017",
+    ]
+    titles = {month_end.trace(name).title for name in given_names}
+    assert titles == {"PAY-2026-004417, on-ramp of EUR 25,000.00, SUCCEEDED"}
+
+
+def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Workspace) -> None:
+    trace = month_end.trace("EUR 25,000.00")
+    assert trace.hops == ()
+    assert trace.choices.num_rows == 3
+    assert trace.provider_text() == ""
+    assert set(trace.choices["kind"].to_pylist()) == {"request"}
+    for row in trace.choices.to_pylist():
+        assert row["amount"] == 25000
+        assert month_end.trace(row["id"]).hops
+    assert repr(trace) == "<Trace of EUR 25,000.00: 3 to choose from>"
+
+
+def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: Workspace) -> None:
+    account = virtual(month_end)
+    for name in (account["reference_code"], account["reference_code"].lower()):
+        choices = month_end.trace(name).choices
+        assert choices.num_rows == 50
+        days = choices["happened_on"].to_pylist()
+        assert days == sorted(days, reverse=True)
+    by_iban = month_end.trace(account["iban"]).choices
+    assert by_iban.num_rows == 50
+    assert set(by_iban["kind"].to_pylist()) == {"line"}
+
+
+def test_a_credit_is_told_on_to_the_virtual_account_and_its_wallet(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    account = virtual(look(tmp_path, company))
+    company.clock.advance(days=1)
+    look(tmp_path, company)
+    pay_in(company, account, "1234.56")
+    company.clock.advance(days=1)
+    workspace = look(tmp_path, company, last=date(2026, 11, 3))
+    trace = workspace.trace("1.234,56")
+    assert places(trace) == [
+        ("Bank line", "seen"),
+        ("Reference", "seen"),
+        ("Virtual account", "seen"),
+        ("Conversion", "seen"),
+        ("Wallet", "seen"),
+    ]
+    assert trace.hops[3].says.startswith("proved by the balance; EUR 0.92")
+    assert "rate and fee together" in trace.hops[3].says
+
+
+def test_a_credit_without_its_reference_is_never_proved_by_a_group(month_end: Workspace) -> None:
+    lost = next(
+        line
+        for line in month_end.reconcile("2026-10").lines.to_pylist()
+        if line["outcome"] == "unreferenced" and line["amount"] == 2050
+    )
+    trace = month_end.trace(lost["entry_id"])
+    states = dict(places(trace))
+    assert states["Reference"] == "needs decision"
+    assert states["Conversion"] == "not provable"
+
+
+def test_without_a_provider_report_the_way_of_a_credit_cannot_begin(
+    month_end_unreported: Workspace,
+) -> None:
+    with pytest.raises(NothingStored, match="no bank line has reached"):
+        month_end_unreported.trace(virtual(month_end_unreported)["reference_code"])
+
+
+def test_a_transfer_is_told_with_both_its_legs(month_end: Workspace) -> None:
+    transfers = month_end.table("transfers").to_pylist()
+    between = next(
+        row
+        for row in transfers
+        if row["kind"] == "account_to_account" and row["status"] == "COMPLETED"
+    )
+    assert places(month_end.trace(between["id"])) == [
+        ("Sender", "seen"), ("Service", "seen"), ("Receiver", "seen"),
+    ]  # fmt: skip
+    waiting = next(row for row in transfers if row["status"] == "PENDING")
+    assert ("Service", "missing") in places(month_end.trace(waiting["id"]))
+    failed = next(row for row in transfers if row["status"] == "FAILED")
+    assert ("Service", "ended") in places(month_end.trace(failed["id"]))
+
+
+def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Workspace) -> None:
+    seen: set[str] = set()
+    for line in month_end.reconcile("2026-10").lines.to_pylist():
+        kind = f"{line['outcome']} {line['line_class']}"
+        if kind not in seen:
+            seen.add(kind)
+            assert month_end.trace(line["entry_id"]).hops
+    by_status = {
+        (row["ramp_type"], row["status"]): row["id"]
+        for row in month_end.table("ramp_requests").to_pylist()
+    }
+    for name in by_status.values():
+        trace = month_end.trace(name)
+        assert trace.hops
+        assert trace._repr_html_()
+
+
+def test_what_nobody_has_is_said_and_nothing_typed_is_an_error(month_end: Workspace) -> None:
+    with pytest.raises(NothingStored, match="nothing stored goes by 'PAY-1999-000001'"):
+        month_end.trace("PAY-1999-000001")
+    for nothing in ("", "  ", "---"):
+        with pytest.raises(InputError, match="nothing to trace"):
+            month_end.trace(nothing)
+
+
+def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
+    month_end: Workspace,
+) -> None:
+    missing = next(
+        row
+        for row in month_end.reconcile("2026-10").differences.to_pylist()
+        if row["state"] == "NOT AT BANK"
+    )
+    paid = request(month_end, id=missing["request_id"])
+    text = month_end.trace(missing["request_id"]).provider_text()
+    assert text.startswith(f"Subject: {paid['payment_reference']}, off-ramp of USDC")
+    for needed in (paid["payment_reference"], paid["id"], paid["blockchain_transaction_hash"]):
+        assert needed in text
+    assert "no credit of EUR 7,829.08 is matched" in text
+    assert "Please tell us where the money is" in text
+    assert ".xml" not in text
+    assert "event " not in text
+    whole = month_end.trace("PAY-2026-004417").provider_text()
+    assert "Please confirm that this agrees" in whole
+
+
+def test_hostile_text_stays_text(month_end: Workspace) -> None:
+    hostile = next(
+        line
+        for line in month_end.reconcile("2026-10").lines.to_pylist()
+        if "<" in (line["counterparty_name"] or "") or "<" in (line["remittance"] or "")
+    )
+    trace = month_end.trace(hostile["entry_id"])
+    assert "<script" not in trace._repr_html_()
+    assert "<img" not in trace._repr_html_()
+    evil = Trace(
+        asked="x", title="<b>$1$</b>\x1b[31m", next_step="<i>", names=(("a", "b\nSubject: c"),),
+        hops=(Hop(place="p", state="missing", says="\u202e<u>"),), choices=trace.choices,
+        company="c", known_at=trace.known_at, zone=trace.zone,
+    )  # fmt: skip
+    html = evil._repr_html_()
+    assert not any(tag in html for tag in ("<b>$", "<i>", "<u>", "$1$"))
+    assert "\x1b" not in str(evil) + repr(evil) + evil.provider_text()
+    assert "a: b Subject: c" in evil.provider_text()
+
+
+def test_a_trace_leaves_as_exact_rows(month_end: Workspace) -> None:
+    frame = month_end.trace("PAY-2026-004417").to_pandas()
+    assert list(frame["place"])[:2] == ["Request", "Approval"]
+    assert isinstance(frame["amount"].dropna().iloc[0], Decimal)
+
+
+def test_an_earlier_instant_traces_what_was_known_then(tmp_path: Path) -> None:
+    workspace = fill(tmp_path, Sandbox(7))
+    with pytest.raises(NothingStored):
+        workspace.at("2026-11-01T00:00Z").trace("PAY-2026-004417")
+
+
+@pytest.mark.parametrize(
+    ("text", "amounts", "currency"),
+    [
+        ("25,000.00", {"25000"}, None),
+        ("25.000,00", {"25000"}, None),
+        ("EUR 25 000", {"25000"}, "EUR"),
+        ("1,5 usdc", {"1.5"}, "USDC"),
+        ("25.000", {"25", "25000"}, None),
+        ("0.000001", {"0.000001"}, None),
+        ("1'234.5", {"1234.5"}, None),
+        ("PAY-2026-004417", set(), None),
+        ("12-13", set(), None),
+        ("1.2.3", set(), None),
+    ],
+)
+def test_amounts_are_read_as_people_write_them(
+    text: str, amounts: set[str], currency: str | None
+) -> None:
+    assert amounts_in(text) == ({Decimal(amount) for amount in amounts}, currency)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_an_amount_or_is_none(text: str) -> None:
+    try:
+        amounts, _ = amounts_in(text)
+    except InputError:
+        return
+    assert all(amount >= 0 for amount in amounts)

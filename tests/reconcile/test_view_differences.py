@@ -1,0 +1,315 @@
+"""What bank and services do not say alike, on the practice company and after what happens to it."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filled import fill
+from view_desk import look, rows
+
+from treasury import Workspace
+from treasury.reconcile import Reconciliation
+from treasury.sandbox import Sandbox
+
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+
+
+def states(r: Reconciliation) -> dict[str, str]:
+    """The state of each ramp request that has a difference."""
+    return {row["item"]: row["state"] for row in r.differences.to_pylist() if row["request_id"]}
+
+
+def requests(workspace: Workspace, **wanted: Any) -> list[dict[str, Any]]:
+    return rows(workspace.table("ramp_requests"), **wanted)
+
+
+HELD = {"PROCESSING": "IN PROCESSING", "BLOCKED": "BLOCKED"}
+
+
+def true_state(request: dict[str, Any], lines: list[dict[str, Any]]) -> str | None:
+    """What has to be said of a request whose lines these are; "decide" where a person must."""
+    status = request["status"]
+    if status in HELD:
+        return HELD[status]
+    if status == "CANCELLED":
+        return "PAID TO CLOSED REQUEST" if lines else None
+    if status == "AWAITING_FUNDS":
+        return "decide" if lines else None
+    if status != "SUCCEEDED":
+        return None
+    if not lines:
+        return "NOT AT BANK"
+    if any(line["duplicate"] for line in lines):
+        return "PAID TWICE"
+    return None if any(line["unbroken"] for line in lines) else "decide"
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_view_case_23_every_difference_of_the_month_is_told_and_no_other(
+    seed: int, tmp_path: Path
+) -> None:
+    company = Sandbox(seed)
+    workspace = fill(tmp_path, company)
+    found = states(workspace.reconcile("2026-10"))
+    booked: dict[str, list[dict[str, Any]]] = {}
+    for line in company.truth():
+        if line["expectation"]:
+            booked.setdefault(line["expectation"]["id"], []).append(line)
+    for request in requests(workspace):
+        expected = true_state(request, booked.get(request["id"], []))
+        if expected != "decide":
+            assert found.get(request["payment_reference"]) == expected, request["payment_reference"]
+
+
+def test_what_is_late_comes_first_and_every_item_has_its_age_and_next_step(
+    month_end: Workspace,
+) -> None:
+    found = month_end.reconcile("2026-10").differences.to_pylist()
+    ranks = [("missing", "late", "open", "expected").index(row["stage"]) for row in found]
+    assert ranks == sorted(ranks)
+    assert all(row["next_step"] and row["age_unit"] and row["age"] >= 0 for row in found)
+    assert all(row["since"] <= date(2026, 10, 31) for row in found)
+
+
+def test_view_case_37_a_payout_that_never_came_is_due_and_then_asked_for(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = fill(tmp_path, company)
+    (missing,) = rows(workspace.reconcile("2026-10").differences, state="NOT AT BANK")
+    assert (missing["since"], missing["due"]) == (date(2026, 10, 27), date(2026, 10, 28))
+    assert (missing["age"], missing["age_unit"]) == (4, "TARGET day")
+    assert missing["next_step"].startswith("Ask the provider")
+    assert "bounced" in missing["next_step"]
+    (paid_out,) = requests(workspace, id=missing["request_id"])
+    assert missing["amount"] == paid_out["fiat_net_amount"]
+
+
+def test_a_payout_reads_check_bank_while_no_statement_could_show_it(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = look(tmp_path, company)
+    (under_way,) = requests(workspace, ramp_type="OFF_RAMP", status="PROCESSING")
+    name = under_way["payment_reference"]
+    company.ramp.complete(under_way["id"])
+    r = look(tmp_path, company).reconcile("2026-11")
+    (row,) = rows(r.differences, item=name)
+    assert (row["state"], row["stage"]) == ("PAYOUT DUE", "expected")
+    assert row["next_step"].startswith("Due by 3 Nov")
+    company.clock.advance(days=2)
+    r = look(tmp_path, company).reconcile("2026-11")
+    (row,) = rows(r.differences, item=name)
+    assert (row["state"], row["stage"]) == ("CHECK BANK", "late")
+    assert row["next_step"] == "Add the statement of …4300 after 31 Oct"
+    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    assert not rows(r.differences, item=name)
+
+
+def test_a_request_that_stays_in_processing_grows_late_and_then_missing(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = look(tmp_path, company)
+    (stuck,) = requests(workspace, ramp_type="ON_RAMP", status="PROCESSING")
+    stages = []
+    for day in (2, 3, 5):
+        company.clock.set(max(company.now, datetime(2026, 11, day, 8, tzinfo=UTC)))
+        r = look(tmp_path, company).reconcile("2026-10")
+        (row,) = rows(r.differences, item=stuck["payment_reference"])
+        stages.append((row["state"], row["stage"]))
+    assert stages == [
+        ("IN PROCESSING", "expected"),
+        ("STUCK IN PROCESSING", "late"),
+        ("STUCK IN PROCESSING", "missing"),
+    ]
+
+
+def test_view_case_21_a_wire_to_a_request_that_was_cancelled_is_asked_back(
+    month_end: Workspace,
+) -> None:
+    (row,) = rows(month_end.reconcile("2026-10").differences, state="PAID TO CLOSED REQUEST")
+    assert row["amount"] == 9200
+    assert "may be the money back; decide it first" in row["next_step"]
+
+
+def test_a_wire_before_the_approval_is_told_and_its_details_stay_hidden(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = look(tmp_path, company)
+    waiting = requests(workspace, ramp_type="ON_RAMP", status="AWAITING_APPROVAL")
+    early = next(row for row in waiting if row["fiat_amount"] == 22000)
+    company.ramp.fund(early["id"])
+    company.clock.advance(days=1)
+    workspace = look(tmp_path, company, last=date(2026, 11, 2))
+    (row,) = rows(workspace.reconcile("2026-11").differences, item=early["payment_reference"])
+    assert row["state"] == "PAID BEFORE APPROVAL"
+    (funding,) = rows(workspace.awaiting_funds(), request=early["id"])
+    assert funding["state"] == "PAID BEFORE APPROVAL"
+    assert (funding["to"], funding["to_account"]) == ("", "")
+
+
+def change_amount(company: Sandbox, request_id: str, amount: str) -> None:
+    """The company changes what it asks for, while nobody has decided."""
+    world = company._world
+    with world.act():
+        from treasury.sandbox.cast import USERS
+        from treasury.sandbox.ramp_requests import ramp_request
+
+        request = ramp_request(world, request_id)
+        world.change(
+            world.life.change_amount(request, USERS["maker"], Decimal(amount), world.clock.tick())
+        )
+
+
+def test_view_case_22_an_amount_changed_after_the_wire_is_told(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = look(tmp_path, company)
+    waiting = requests(workspace, ramp_type="ON_RAMP", status="AWAITING_APPROVAL")
+    paid = next(row for row in waiting if row["fiat_amount"] == 22000)
+    company.ramp.fund(paid["id"])
+    company.clock.advance(days=1)
+    change_amount(company, paid["id"], "25000")
+    company.clock.advance(days=1)
+    workspace = look(tmp_path, company, last=date(2026, 11, 3))
+    found = rows(workspace.reconcile("2026-11").differences, item=paid["payment_reference"])
+    (row,) = [row for row in found if row["state"] == "AMOUNT CHANGED AFTER PAYMENT"]
+    assert row["amount"] == 22000
+    assert row["next_step"] == (
+        "EUR 22,000.00 was sent on 2 Nov; on 3 Nov the request was changed from EUR 22,000.00"
+        " to EUR 25,000.00: ask the provider, do not pay twice"
+    )
+
+
+def test_a_wire_without_its_reference_is_sent_wrong_and_never_paid_again(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = look(tmp_path, company)
+    due = next(
+        row
+        for row in rows(workspace.awaiting_funds(), state="PAY")
+        if row["send"] == Decimal("15000.00")
+    )
+    company.ramp.fund(due["request"], text="")
+    company.clock.advance(days=1)
+    workspace = look(tmp_path, company, last=date(2026, 11, 2))
+    (row,) = rows(workspace.awaiting_funds(), request=due["request"])
+    assert row["state"] in {"SENT WRONG", "CHECK BANK"}
+    assert "decide" in row["next_step"]
+
+
+# internal transfers
+
+
+def test_internal_transfers_show_both_their_legs(month_end: Workspace) -> None:
+    r = month_end.reconcile("2026-10")
+    (own,) = rows(r.internal_transfers, kind="between own bank accounts")
+    assert (own["state"], own["amount"], own["currency"]) == ("both_legs", 55000, "EUR")
+    assert own["out_id"] != own["in_id"]
+    service = rows(r.internal_transfers, kind="between accounts of the service")
+    completed = month_end.sql(
+        "SELECT id FROM transfers WHERE kind = 'account_to_account' AND status = 'COMPLETED'"
+        " AND created_at >= '2026-09-30 22:00:00Z' AND created_at < '2026-10-31 23:00:00Z'"
+    )
+    both = {row["transfer_id"] for row in service if row["state"] == "both_legs"}
+    assert both == {row["id"] for row in completed.to_pylist()}
+    waiting = [row for row in service if row["state"] == "under_way"]
+    assert {row["stage"] for row in waiting} == {"late"}
+    assert len(rows(r.differences, direction="internal")) == len(waiting) == 2
+
+
+def test_a_transfer_whose_other_leg_is_not_there_is_told(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = look(tmp_path, company)
+    payout, operating = (account.account for account in workspace.settings.accounts[:2])
+    company.banks.bank_line(
+        account=payout, amount=Decimal(7000), direction="DBIT", name="Own", iban=operating,
+        text="Own transfer",
+    )  # fmt: skip
+    company.clock.advance(days=1)
+    r = look(tmp_path, company, last=date(2026, 11, 2)).reconcile("2026-11")
+    (row,) = rows(r.internal_transfers, amount=Decimal(7000))
+    assert (row["state"], row["next_step"]) == (
+        "check_bank", f"Add the statement of …{operating[-4:]} after 2 Nov",
+    )  # fmt: skip
+    company.clock.advance(days=2)
+    r = look(tmp_path, company, since=date(2026, 11, 3), last=date(2026, 11, 4)).reconcile(
+        "2026-11"
+    )
+    (row,) = rows(r.internal_transfers, amount=Decimal(7000))
+    assert (row["state"], row["stage"]) == ("leg_in_missing", "late")
+    (told,) = rows(r.differences, state="LEG IN MISSING")
+    assert told["next_step"] == "Ask the bank where it is; do not send it again"
+
+
+# transaction hashes
+
+
+def add_hash(company: Sandbox, request_id: str, given: str) -> None:
+    """The company says which transaction carries the coins."""
+    world = company._world
+    with world.act():
+        from treasury.sandbox.cast import USERS
+        from treasury.sandbox.ramp_requests import ramp_request
+
+        request = ramp_request(world, request_id)
+        world.change(world.life.add_hash(request, USERS["maker"], given, world.clock.tick()))
+
+
+def test_view_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    workspace = look(tmp_path, company)
+    (waiting,) = rows(workspace.awaiting_funds(), state="SEND CRYPTO")
+    used = next(row for row in requests(workspace, ramp_type="OFF_RAMP", status="SUCCEEDED"))
+    name = waiting["reference"]
+    account = workspace.settings.accounts[0].account
+    company.banks.bank_line(account=account, amount=Decimal(1), direction="CRDT", name="Anyone")
+    company.clock.advance(days=1)
+    add_hash(
+        company, waiting["request"], used["blockchain_transaction_hash"].upper().replace("0X", "0x")
+    )
+    r = look(tmp_path, company, last=date(2026, 11, 2)).reconcile("2026-11")
+    twice = rows(r.differences, state="HASH USED TWICE")
+    assert {row["item"] for row in twice} == {name, used["payment_reference"]}
+    elsewhere = workspace.sql(
+        "SELECT * FROM transfers WHERE chain = 'AVALANCHE' AND transaction_hash IS NOT NULL"
+        " ORDER BY id LIMIT 1"
+    ).to_pylist()[0]
+    add_hash(company, waiting["request"], elsewhere["transaction_hash"])
+    r = look(tmp_path, company).reconcile("2026-11")
+    (row,) = rows(r.differences, state="HASH ON WRONG CHAIN")
+    assert (row["item"], row["transfer_id"]) == (name, elsewhere["id"])
+    assert row["next_step"] == "The transfer with this hash is on AVALANCHE, not on BASE"
+    add_hash(company, waiting["request"], "9yT3wzVp1kQ2")
+    r = look(tmp_path, company).reconcile("2026-11")
+    (row,) = rows(r.differences, state="HASH ON WRONG CHAIN")
+    assert "has not the form of a transaction on BASE" in row["next_step"]
+
+
+def test_the_practice_companys_own_hashes_are_all_right(month_end: Workspace) -> None:
+    r = month_end.reconcile("2026-10")
+    assert not [row for row in r.differences.to_pylist() if row["state"].startswith("HASH")]
+
+
+# what people remarked
+
+
+def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> None:
+    from treasury.reconcile import awaiting_funds
+
+    workspace = fill(tmp_path, Sandbox(7))
+    first, second, *_ = rows(workspace.awaiting_funds(), state="PAY")
+    marks = [
+        {"request_id": first["request"], "mark": "marked_sent", "reason": "by phone",
+         "marked_by": "ines", "marked_at": NOW},
+        {"request_id": second["request"], "mark": "will_not_fund", "reason": "rate is gone",
+         "marked_by": "ines", "marked_at": NOW},
+    ]  # fmt: skip
+    import pyarrow as pa
+
+    table = awaiting_funds(
+        workspace.snapshot(), workspace._question("2026-11"), None, pa.Table.from_pylist(marks)
+    )
+    (sent,) = rows(table, request=first["request"])
+    assert sent["state"] == "PAY"
+    assert sent["marked"] == "marked sent by ines, 2 Nov: by phone"
+    assert sent["next_step"].startswith("Marked sent by ines: ask before you pay")
+    (stopped,) = rows(table, request=second["request"])
+    assert (stopped["state"], stopped["overdue"]) == ("WILL NOT FUND", 0)
+    assert stopped["marked"] == "will not fund, said by ines, 2 Nov: rate is gone"
