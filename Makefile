@@ -2,10 +2,10 @@
 
 WORKSPACE ?= data/workspace
 TREASURY = .venv/bin/treasury --workspace $(WORKSPACE)
-BENCH ?= reconcile lake statements sandbox sync
+BENCH ?= reconcile lake statements sandbox sync actions
 ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help install demo test check notebook bench lock docs
+.PHONY: help install demo test check notebook bench torture lock docs
 
 help:
 	@echo "make demo      the whole job on a practice company"
@@ -13,6 +13,7 @@ help:
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
 	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
+	@echo "make torture   cut every kind of action off everywhere, and settle it"
 	@echo "make docs      write the generated pages of docs/ again"
 	@echo "make lock      write locks/ again (needs uv; UPGRADE=1 takes newer versions)"
 
@@ -42,6 +43,9 @@ check: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	@for part in $(BENCH); do echo "== $$part"; .venv/bin/python -m benchmarks.$$part || exit 1; done
+
+torture: .venv/dev.stamp
+	@.venv/bin/python -m benchmarks.torture
 
 docs: .venv/dev.stamp
 	@.venv/bin/python tools/reference.py

@@ -385,6 +385,43 @@ def test_what_was_not_tried_when_the_service_goes_stays_ready(
     assert len(practice.effects()) == 3
 
 
+def test_one_that_is_cut_off_in_a_batch_may_have_been_carried_out_and_is_not_ready(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.actions import sending
+
+    ids = several(practice, 4)
+    real, calls = sending.post, list[int]()
+
+    def post(*given: Any) -> Any:
+        calls.append(1)
+        answer = real(*given)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return answer
+
+    monkeypatch.setattr(sending, "post", post)
+    with pytest.raises(KeyboardInterrupt):
+        practice.ines.execute_all(ids)
+    states = [practice.jonas.get(one).state for one in ids]
+    assert states == ["done", "sending", "ready", "ready"]
+    monkeypatch.undo()
+    [settled] = practice.jonas.recover()
+    assert (settled.id, settled.state) == (ids[1], "done")
+    practice.ines.execute_all(ids[2:])
+    assert len(practice.effects()) == 4
+
+
+def test_a_batch_stops_where_an_outcome_is_unknown(practice: Practice) -> None:
+    ids = several(practice, 3)
+    practice.sandbox.faults.add(TRANSFERS, method="POST", drop="after", times=2)
+    ran = practice.ines.execute_all(ids)
+    assert [one.action.state for one in ran] == ["unknown", "ready", "ready"]
+    practice.ines.recover()
+    assert [one.action.state for one in practice.ines.execute_all(ids[1:])] == ["done"] * 2
+    assert len(practice.effects()) == 3
+
+
 def test_balances_are_drawn_on_within_a_batch(practice: Practice) -> None:
     wallets = practice.client("viewer").finance.wallets.list(TREASURY)
     whole = wallets.items[0].value.balances[0].holding().available

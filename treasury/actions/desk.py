@@ -25,6 +25,7 @@ from treasury.errors import (
     ActionRefused,
     InputError,
     JournalError,
+    OutcomeUnknown,
     ServiceUnreachable,
     TreasuryError,
 )
@@ -40,6 +41,7 @@ Chunks = Iterator[list[str]]
 Drafts = list[Draft]
 Spent = list[tuple[Kind, Money]]
 Outcomes = dict[str, TreasuryError | None]
+_STOPS: Final = (ServiceUnreachable, OutcomeUnknown)
 TOGETHER: Final = 20
 """How many are journaled together, and at most cut off together."""
 
@@ -226,8 +228,9 @@ class Actions:
     ) -> tuple[Ran, ...]:
         """Carry out several, each as `execute` does; what is wrong with one stops no other.
 
-        Stops where the service is out of reach, or `progress` raises: what was not tried stays
-        ready. JournalError where it cannot be written what came of those that were sent.
+        Stops where the service is out of reach, where an outcome is unknown, or where `progress`
+        raises: what was not tried stays ready. JournalError where it cannot be written what came of
+        those that were sent.
         """
         ids, lives, ran = _each(action_ids), Lives(self._context.connect), Batched()
         self._book.refresh()
@@ -236,7 +239,7 @@ class Actions:
                 progress(len(ran), len(ids))
             outcome = self._execute(several, lives)
             ran += [Ran(action=self._book.get(one), error=outcome[one]) for one in several]
-            if any(isinstance(error, ServiceUnreachable) for error in outcome.values()):
+            if any(isinstance(error, _STOPS) for error in outcome.values()):
                 break
         return tuple(ran)
 

@@ -75,6 +75,7 @@ class Recovery:
         hours = self._context.load_policy().recovery.key_retention_hours
         if self._context.wall() >= action.sending.first_left_at + timedelta(hours=hours):
             return self._looked_up(action, kind, client, f"its key is older than {hours} hours")
+        client.require_writes(kind.operation)
         action = self._leave_again(action)
         assert action.sending is not None
         try:

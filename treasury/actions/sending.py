@@ -187,13 +187,15 @@ class Sender:
                 outcome[action_id] = error
         prepared = self._leave(prepared, outcome)
         ends: dict[str, End] = {}
+        begun: set[str] = set()
         try:
             for one in prepared:
+                begun.add(one.action.id)
                 end = ends[one.action.id] = self._send(self._book.get(one.action.id))
-                if isinstance(end.error, ServiceUnreachable):
+                if isinstance(end.error, ServiceUnreachable | OutcomeUnknown):
                     break
-        finally:
-            kept = [self._not_left(p.action) for p in prepared if p.action.id not in ends]
+        finally:  # one that was begun and has no end stays as it is: it may have been carried out
+            kept = [self._not_left(p.action) for p in prepared if p.action.id not in begun]
             self.note([*ends.values(), *kept])
         for end in (*ends.values(), *kept):
             outcome[end.draft.subject] = end.error
@@ -211,8 +213,8 @@ class Sender:
 
     def _not_left(self, action: Action) -> End:
         error = ServiceUnreachable(
-            f"{action.id} was not sent: the service was out of reach before its turn",
-            do="execute it again when the service answers",
+            f"{action.id} was not sent: what was before it was stopped",
+            do="execute it again when that is settled",
             operation=action.operation,
         )
         return self.refused(action, error, again=True)
