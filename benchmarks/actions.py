@@ -1,7 +1,7 @@
 """Executing approved actions against bare POSTs of the same bodies, one after the other.
 
-The practice services run in a process of their own. The figure is the ratio of the two rates, in one
-run on one machine; the journal is on its disk, synchronous as always.
+The practice services run in a process of their own. The figure is the ratio of the two rates, in
+one run on one machine; the journal is on its disk, synchronous as always.
 """
 
 from __future__ import annotations

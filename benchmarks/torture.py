@@ -34,7 +34,7 @@ from treasury.errors import TreasuryError
 from treasury.journal import Actor, Journal
 from treasury.sandbox import Sandbox, Served
 
-NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER = "aaaa0793-25d6-433b-ae47-6f2de3994601"
 WALLET = "b7f0d570-3ffb-42c6-aa53-7fd5b51f6b6a"
