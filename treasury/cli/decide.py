@@ -23,7 +23,9 @@ dry_run_option = click.option(
 
 def reason_option(*, required: bool) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """The option `--reason`."""
-    return click.option("--reason", default="", required=required, help="Why; it is journaled.")
+    if required:
+        return click.option("--reason", required=True, help="Why; it is journaled.")
+    return click.option("--reason", default="", help="Why; it is journaled.")
 
 
 # Verdicts on bank lines

@@ -1,0 +1,125 @@
+"""The commands by which people decide, as a person or a program runs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treasury.cli import treasury
+from treasury.errors import ActionRefused, InputError
+from treasury.workspace import RULES_FILE, Workspace
+
+
+@pytest.fixture
+def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    folder = tmp_path / "desk"
+    shutil.copytree(month_end.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    return Workspace(folder)
+
+
+def run(desk: Workspace, *arguments: str) -> Result:
+    return CliRunner().invoke(
+        treasury, ["--workspace", str(desk.folder), *arguments], catch_exceptions=False
+    )
+
+
+def rows(desk: Workspace, *arguments: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run(desk, *arguments, "--format", "json").stdout)
+    return found
+
+
+def test_a_line_is_found_accepted_listed_and_undone(desk: Workspace) -> None:
+    line = next(
+        row
+        for row in rows(desk, "match", "open")
+        if row["outcome"] == "suggested" and row["direction"] == "DBIT"
+    )
+    name, reference = line["entry_id"][:12], line["suggestion"]
+    assert "not written" in run(desk, "match", "accept", name, reference, "--dry-run").stdout
+    assert rows(desk, "match", "list") == []
+    told = run(desk, "match", "accept", name, reference, "--reason", "as on the invoice").stdout
+    assert told == f"{line['entry_id']}: accepted\n"
+    (standing,) = rows(desk, "match", "list")
+    assert (standing["decided_by"], standing["reason"]) == ("anna", "as on the invoice")
+    assert rows(desk, "match", "list", "--moved") == []
+    assert "undone" in run(desk, "match", "undo", name).stdout
+    assert rows(desk, "match", "list") == []
+
+
+def test_lines_are_closed_handed_on_and_rejected(desk: Workspace) -> None:
+    lines = rows(desk, "match", "open")
+    loose = [row["entry_id"] for row in lines if row["outcome"] == "unreferenced"][:2]
+    assert run(desk, "match", "ignore", *loose).exit_code == 2
+    assert run(desk, "match", "ignore", *loose, "--reason", "by phone").stdout.count("closed") == 2
+    other = next(row for row in lines if row["outcome"] == "suggested")
+    run(desk, "match", "assign", other["entry_id"], "bert")
+    mine = rows(desk, "match", "open", "--assigned-to", "bert")
+    assert [row["entry_id"] for row in mine] == [other["entry_id"]]
+    run(desk, "match", "reject", other["entry_id"], other["suggestion"])
+    assert [row["verb"] for row in rows(desk, "match", "list")] == [
+        "ignore", "ignore", "assign", "reject",
+    ]  # fmt: skip
+
+
+def test_a_request_is_remarked_on(desk: Workspace) -> None:
+    one = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
+    run(desk, "request", "mark-sent", one["reference"], "--reason", "by phone banking")
+    assert [row["mark"] for row in rows(desk, "request", "list")] == ["marked_sent"]
+    run(desk, "request", "undo", one["reference"])
+    run(desk, "request", "will-not-fund", one["reference"], "--reason", "order fell through")
+    assert [row["mark"] for row in rows(desk, "request", "list")] == ["will_not_fund"]
+
+
+def test_rules_are_previewed_saved_and_listed(desk: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "new.toml"
+    path.write_text("window_days = 10\n")
+    told = run(desk, "rules", "preview", str(path)).stdout
+    assert "other_business" in told
+    assert "EUR" in told
+    assert rows(desk, "rules", "preview", str(path))
+    assert "are in force" in run(desk, "rules", "save", str(path), "--reason", "enough").stdout
+    (row,) = rows(desk, "rules", "history")
+    assert (row["saved_by"], row["reason"]) == ("anna", "enough")
+    (desk.folder / RULES_FILE).write_text("window_days = 11\n")
+    assert "changed by hand" in run(desk, "rules", "history").stdout
+
+
+def test_a_month_is_closed_verified_and_reopened(desk: Workspace) -> None:
+    close = ("periods", "close", "--month", "2026-10", "--reviewed-by", "bert")
+    planned = run(desk, *close, "--dry-run").stdout
+    assert "open: Need your decision" in planned
+    assert "nothing was written" in planned
+    with pytest.raises(ActionRefused, match="close with a reason"):
+        run(desk, *close)
+    told = run(desk, *close, "--reason", "see the list").stdout
+    assert "2026-10 is closed on commit 2, journal entry 1" in told
+    assert "comes out as it was closed" in run(desk, "periods", "verify", "2026-10").stdout
+    assert [row["state"] for row in rows(desk, "periods", "list")] == ["closed"]
+    assert rows(desk, "periods", "late") == []
+    (kind, *_) = rows(desk, "periods", "roll-forward", "--month", "2026-10")
+    assert kind["currency"] == "EUR"
+    assert rows(desk, "periods", "roll-forward", "--month", "2026-10", "--per-request")
+    run(desk, "periods", "reopen", "2026-10", "--reason", "a late invoice")
+    assert [row["state"] for row in rows(desk, "periods", "list")] == ["reopened"]
+    with pytest.raises(InputError, match="not closed"):
+        run(desk, "periods", "verify", "2026-10")
+
+
+def test_two_instants_are_compared(desk: Workspace) -> None:
+    found = rows(
+        desk, "compare", "--month", "2026-10",
+        "--as-of", "2026-11-02T08:00:00Z", "--as-of", "2026-11-02T09:00:00Z",
+    )  # fmt: skip
+    assert {row["cause"] for row in found} == {"new statement"}
+    assert (
+        "Lines that moved"
+        in run(desk, "compare", "--month", "2026-10", "--as-of", "2026-11-02T08:00:00Z").stdout
+    )
+    refused = run(desk, "compare", *(("--as-of", "2026-11-02T08:00Z") * 3))
+    assert refused.exit_code == 2

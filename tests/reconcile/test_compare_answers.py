@@ -1,0 +1,231 @@
+"""Answers of earlier instants, what moved between two, and rules previewed before saving."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, october
+
+from treasury.errors import InputError, SettingsError
+from treasury.reconcile import ClassRule, Reconciliation, Rules, load_rules
+from treasury.workspace import RULES_FILE, Workspace
+
+MONDAY, TUESDAY, WEDNESDAY, THURSDAY = (
+    f"2026-11-{day:02}T08:00:00+00:00" for day in (9, 10, 11, 12)
+)
+STRICT = '[[classes]]\nname = "nothing"\nline_class = "other_business"\nremittance = "^nothing$"\n'
+
+
+@pytest.fixture
+def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
+    """Opened a week after the last records came, so that instants tell what was known apart."""
+    return clock_at(copy_of(month_end, tmp_path / "desk"), MONDAY)
+
+
+@pytest.fixture(scope="module")
+def lines(month_end: Workspace) -> list[dict[str, Any]]:
+    return october(month_end)
+
+
+def bytes_of(answer: Reconciliation) -> dict[str, bytes]:
+    """Every table of an answer as text: Arrow leaves what is under a null unsaid."""
+    found = {}
+    for name in answer.__struct_fields__:
+        value = getattr(answer, name)
+        if isinstance(value, pa.Table):
+            found[name] = f"{value.schema}\n{value.to_pylist()}".encode()
+        elif name not in {"matches", "basis"}:
+            found[name] = repr(value).encode()
+    found["matches"] = (
+        b"".join(
+            str(getattr(answer.matches, name).to_pylist()).encode()
+            for name in ("lines", "expectations", "allocations", "candidates")
+        )
+        + answer.matches.rules_hash.encode()
+    )
+    return found
+
+
+def test_an_earlier_instant_is_answered_the_same_after_records_decisions_and_rules_changed(
+    desk: Workspace, lines: list[dict[str, Any]]
+) -> None:
+    kept = first_line(lines, "unreferenced")["entry_id"]
+    desk.matches.ignore(kept, reason="settled by phone", actor=ANNA)
+    waiting = next(row for row in desk.awaiting_funds().to_pylist() if row["overdue"])
+    desk.funding.marked_sent(waiting["reference"], "paid by phone banking", actor=ANNA)
+    then = bytes_of(desk.reconcile("2026-10"))
+
+    later = clock_at(desk, TUESDAY)
+    suggested = first_line(lines, "suggested", "on_ramp", "DBIT")
+    later.matches.undo(kept, actor=BERT)
+    later.matches.accept(suggested["entry_id"], suggested["reference"], actor=BERT)
+    later.funding.undo(waiting["reference"], actor=BERT)
+    edit(later, "statement_entries", "entry_id", lines[0]["entry_id"], amount=Decimal("1.00"))
+    edit(later, "ramp_requests", "id", waiting["request"], status="CANCELLED")
+    double(later, lines[1]["entry_id"])
+    rules = later.folder / "new.toml"
+    rules.write_text(STRICT)
+    later.rules.save(rules, "the company's own rules are no longer needed", actor=BERT)
+
+    now = bytes_of(later.reconcile("2026-10"))
+    assert bytes_of(later.at(MONDAY).reconcile("2026-10")) == then
+    for name in ("lines", "awaiting_funds", "matches"):
+        assert now[name] != then[name], name
+
+
+def test_what_moved_is_told_with_its_cause_and_its_amount(
+    desk: Workspace, lines: list[dict[str, Any]]
+) -> None:
+    before = desk.reconcile("2026-10")
+    later = clock_at(desk, TUESDAY)
+    decided = first_line(lines, "suggested", "on_ramp", "DBIT")
+    later.matches.accept(decided["entry_id"], decided["reference"], actor=ANNA)
+    paid = first_line(lines, "matched", "on_ramp")
+    edit(later, "ramp_requests", "id", paid["expectation_id"], status="CANCELLED")
+    credit = first_line(lines, "matched", "virtual_bank_account")
+    edit(later, "statement_entries", "entry_id", credit["entry_id"], remittance=["nothing"])
+    twin = double(later, lines[5]["entry_id"], remittance=["nothing of ours"])
+    rules = later.folder / "new.toml"
+    classed = first_line(lines, "unreferenced")
+    rules.write_text(
+        (later.folder / RULES_FILE).read_text()
+        + '[[classes]]\nname = "odd"\nline_class = "other_business"\n'
+        f'counterparty_account = "{classed["counterparty_account"]}"\n'
+    )
+    later.rules.save(rules, "known by now", actor=ANNA)
+
+    found = later.compare(before, later.reconcile("2026-10"))
+    moves = {row["entry_id"]: row for row in found.arrow.to_pylist()}
+    assert moves[decided["entry_id"]]["cause"] == "decision"
+    assert (moves[paid["entry_id"]]["cause"], moves[paid["entry_id"]]["to_outcome"]) == (
+        "record changed", "conflict",
+    )  # fmt: skip
+    assert "status was SUCCEEDED, is CANCELLED" in moves[paid["entry_id"]]["why"]
+    assert moves[credit["entry_id"]]["cause"] == "line changed"
+    assert (moves[twin]["cause"], moves[twin]["from_outcome"]) == ("new statement", None)
+    assert moves[classed["entry_id"]]["cause"] == "rule"
+    assert moves[classed["entry_id"]]["to_outcome"] == "other_business"
+    assert moves[decided["entry_id"]]["to_reference"] == decided["reference"]
+    counted: Counter[tuple[str, str]] = Counter()
+    for row in found.arrow.to_pylist():
+        counted[row["currency"], row["cause"]] += row["amount"]
+    totals: Counter[tuple[str, str]] = Counter()
+    for row in found.totals.to_pylist():
+        totals[row["currency"], row["cause"]] += row["amount"]
+    assert counted == totals
+    assert "lines moved" in repr(found)
+    assert found._repr_html_().count("<table") == 2
+    assert list(found.to_pandas()["entry_id"]) == found.arrow["entry_id"].to_pylist()
+    nothing = later.compare(before, desk.at(MONDAY).reconcile("2026-10"))
+    assert len(nothing) == 0
+    assert "<table" not in nothing._repr_html_()
+
+
+def test_two_months_are_not_compared(desk: Workspace) -> None:
+    with pytest.raises(InputError, match="compare one month"):
+        desk.compare(desk.reconcile("2026-09"), desk.reconcile("2026-10"))
+    loose = msgspec.structs.replace(desk.reconcile("2026-10"), basis=None)
+    with pytest.raises(InputError, match="does not say what it was made from"):
+        desk.compare(loose, loose)
+
+
+def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
+    desk: Workspace,
+) -> None:
+    current = desk.rules.current()
+    assert current.classes, "the practice company has rules of its own"
+    preview = desk.rules.preview(msgspec.structs.replace(current, classes=(), ours_target_days=9))
+    rows = preview.lines.to_pylist()
+    assert {row["booking_date"].month for row in rows} >= {9, 10}
+    assert {row["from_outcome"] for row in rows} == {"other_business"}
+    amount = sum(row["amount"] for row in preview.totals.to_pylist())
+    assert amount == sum(row["amount"] for row in rows) > 0
+    assert {row["currency"] for row in preview.totals.to_pylist()} == {"EUR"}
+    was = {row["request"]: row for row in desk.awaiting_funds().to_pylist()}
+    assert preview.requests.num_rows
+    assert all(row["due"] != was[row["request"]]["due"] for row in preview.requests.to_pylist())
+    assert preview.closed.num_rows == 0
+    assert "would move" in preview._repr_html_()
+    same = desk.rules.preview(current)
+    assert (same.lines.num_rows, same.requests.num_rows) == (0, 0)
+    assert desk.rules.current() == current
+    assert desk.journal.entries() == []
+
+
+def test_lines_of_a_closed_month_do_not_count_as_moved(desk: Workspace) -> None:
+    desk.periods.close("2026-10", "see the list", reviewed_by="bert", actor=ANNA)
+    preview = desk.rules.preview(msgspec.structs.replace(desk.rules.current(), classes=()))
+    assert {row["booking_date"].month for row in preview.closed.to_pylist()} == {10}
+    assert 10 not in {row["booking_date"].month for row in preview.lines.to_pylist()}
+
+
+def test_saved_rules_are_the_file_and_the_journal_with_their_effect(desk: Workspace) -> None:
+    before = desk.rules.current()
+    path = desk.folder / "new.toml"
+    path.write_text("# kept word for word\nwindow_days = 10\n")
+    preview = desk.rules.save(path, "ten days are enough", actor=ANNA)
+    assert (desk.folder / RULES_FILE).read_text() == path.read_text()
+    (entry,) = desk.journal.entries("rules.")
+    assert (entry.subject, entry.actor, entry.body["reason"]) == (
+        Rules(window_days=10).hash, ANNA, "ten days are enough",
+    )  # fmt: skip
+    assert msgspec.convert(entry.body["content"], Rules) == Rules(window_days=10)
+    assert msgspec.convert(entry.body["before"], Rules) == before
+    assert entry.body["effect"]["lines"] == preview.lines.num_rows > 0
+    assert desk.rules.is_journaled()
+    (row,) = desk.rules.history().to_pylist()
+    assert (row["saved_by"], row["lines"]) == ("anna", preview.lines.num_rows)
+    (desk.folder / RULES_FILE).write_text("window_days = 11\n")
+    assert not desk.rules.is_journaled()
+
+
+def test_rules_given_from_python_are_written_so_that_they_read_the_same(desk: Workspace) -> None:
+    rules = Rules(
+        window_days=12,
+        classes=(ClassRule(name='"odd" = 1', line_class="bank_charge", remittance=r"\bfee\b"),),
+    )
+    desk.rules.save(rules, "from a notebook", actor=ANNA)
+    assert load_rules(desk.folder / RULES_FILE) == rules == desk.rules.current()
+
+
+def test_bad_rules_change_nothing(desk: Workspace) -> None:
+    text = (desk.folder / RULES_FILE).read_text()
+    path = desk.folder / "new.toml"
+    path.write_text("window_day = 10\n")
+    with pytest.raises(SettingsError, match=r"new\.toml: .*window_day"):
+        desk.rules.save(path, "a slip", actor=ANNA)
+    with pytest.raises(SettingsError, match="does not exist"):
+        desk.rules.preview(desk.folder / "none.toml")
+    with pytest.raises(InputError, match="with a reason"):
+        desk.rules.save(Rules(), " ", actor=ANNA)
+    assert (desk.folder / RULES_FILE).read_text() == text
+    assert desk.journal.entries() == []
+
+
+def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut off between the journal and the file: one entry, and the file is written after all."""
+    from treasury.reconcile import changing
+
+    class CutOff(Exception):
+        pass
+
+    def dies(*_: object) -> None:
+        raise CutOff
+
+    rules = Rules(window_days=12)
+    with monkeypatch.context() as patch:
+        patch.setattr(changing, "_write", dies)
+        with pytest.raises(CutOff):
+            desk.rules.save(rules, "fewer days", actor=ANNA)
+    assert not desk.rules.is_journaled(), "the file still holds the rules before"
+    desk.rules.save(rules, "fewer days", actor=ANNA)
+    assert desk.rules.current() == rules
+    assert len(desk.journal.entries("rules.")) == 1
