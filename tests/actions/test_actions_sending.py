@@ -341,7 +341,12 @@ def test_a_batch_is_approved_whole_or_not_at_all(practice: Practice) -> None:
     assert practice.jonas.get(one.id).state == "proposed"
 
 
-def test_several_are_carried_out_each_once(practice: Practice) -> None:
+def test_several_are_carried_out_each_once(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.actions import desk
+
+    monkeypatch.setattr(desk, "TOGETHER", 20)
     ids = several(practice, 23)
     steps: list[tuple[int, int]] = []
     ran = practice.ines.execute_all(ids, progress=lambda done, of: steps.append((done, of)))

@@ -42,7 +42,7 @@ Drafts = list[Draft]
 Spent = list[tuple[Kind, Money]]
 Outcomes = dict[str, TreasuryError | None]
 _STOPS: Final = (ServiceUnreachable, OutcomeUnknown)
-TOGETHER: Final = 20
+TOGETHER: Final = 50
 """How many are journaled together, and at most cut off together."""
 
 
