@@ -15,7 +15,7 @@ from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
-NAMES = ("operations", "monthly_reconciliation")
+NAMES = ("operations", "monthly_reconciliation", "trace_payment")
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -119,3 +119,13 @@ def test_the_close_runs_and_writes_its_report(workspace: Workspace, tmp_path: Pa
     assert str(report) in text(done, "close")
     assert report.is_file()
     assert "CLOSE" in text(done, "verdict")
+
+
+def test_a_payment_is_traced_and_a_message_written(workspace: Workspace, tmp_path: Path) -> None:
+    done = run("trace_payment", tmp_path)
+    shown = html(done, "trace")
+    assert "PAY-2026-004417, on-ramp of EUR 25,000.00, SUCCEEDED" in shown
+    for place in ("Bank line", "Reference", "Service", "Conversion", "Wallet"):
+        assert place in shown
+    assert text(done, "gaps") == "Next: nothing to do\n"
+    assert "Payment reference: PAY-2026-004417" in text(done, "provider")

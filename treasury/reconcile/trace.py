@@ -104,7 +104,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             return ""
         known = clock_words(self.known_at, self.zone)
         lines = [
-            f"Subject: {self.title}",
+            f"Subject: {clean(self.title)}",
             "",
             f"{clean(self.company)} asks about this payment.",
             "",
