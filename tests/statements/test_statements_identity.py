@@ -1,5 +1,8 @@
 """The id of a movement: the same when it is read again, different for genuine twins."""
 
+from collections import Counter
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.statements import read_file
-from treasury.statements.identity import Ordinals, entry_id
+from treasury.statements.identity import Ordinals, entry_id, entry_ids
 from treasury.statements.rows import EntryRow
 
 TWIN = entry("10.00", "CRDT", detail("INV 1"))
@@ -103,3 +106,35 @@ def test_ids_are_unique_and_the_set_of_them_does_not_depend_on_the_order(
     first = given_ids(texts)
     assert len(set(first)) == len(texts)
     assert sorted(first) == sorted(given_ids(shuffled))
+
+
+@given(st.lists(st.one_of(st.integers(0, 9), st.lists(st.integers(0, 30), max_size=6))))
+def test_a_key_is_counted_however_many_went_before(asked: list[int | list[int]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("treasury.statements.identity._MOST_RECENT", 4)
+        ordinals, seen = Ordinals(), Counter[int]()
+        for one in asked:
+            keys = one if isinstance(one, list) else [one]
+            given = ordinals.next_all(keys) if isinstance(one, list) else [ordinals.next(one)]
+            for key, ordinal in zip(keys, given, strict=False):
+                assert ordinal == seen[key]
+                seen[key] += 1
+
+
+TEXT = st.none() | st.sampled_from(["", "x", "NONREF", "Ü"])
+
+
+@given(st.lists(st.tuples(TEXT, TEXT, TEXT, st.sampled_from(["CRDT", "DBIT"])), min_size=1, max_size=6))
+def test_rows_and_columns_get_the_same_ids(parts: list[tuple[str, str, str, str]]) -> None:
+    day, amount = date(2026, 10, 15), Decimal("1.50")
+    several = [
+        EntryRow(account="A", currency="EUR", amount=amount, booking_date=day, direction=way,
+                 account_servicer_reference=own or None, end_to_end_id=end,
+                 remittance=(text,) if text else ())
+        for own, end, text, way in parts
+    ]  # fmt: skip
+    columns = {name: [getattr(row, name) for row in several] for name in EntryRow.__struct_fields__}
+    one_by_one = Ordinals()
+    assert entry_ids(columns, Ordinals()) == [
+        entry_id(row, row.account_servicer_reference, one_by_one) for row in several
+    ]

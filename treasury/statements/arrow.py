@@ -52,8 +52,8 @@ def _is_one(values: Sequence[Any]) -> bool:
 
 def _text(values: Sequence[str | None], missing: int) -> pa.Array:
     """One string of all texts and where each ends; ASCII has as many bytes as characters."""
-    texts = [value or "" for value in values] if missing else values
-    joined = "".join(texts)  # type: ignore[arg-type]  # nothing is missing
+    texts: Sequence[Any] = [value or "" for value in values] if missing else values
+    joined = "".join(texts)
     data = joined.encode()
     parts = (
         texts if len(data) == len(joined) else [text.encode() for text in texts if text is not None]

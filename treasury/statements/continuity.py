@@ -76,7 +76,7 @@ def _ended(one: _Known) -> tuple[date, int]:
 
 
 def _before(
-    one: _Known, several: list[_Known], numbered: Mapping[tuple[int, int | None], _Known]
+    one: _Known, several: list[_Known], numbered: Mapping[tuple[int, int], _Known]
 ) -> _Known | None:
     """The statement that the bank's counter names, else the last one that ended earlier."""
     if one.sequence:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,23 +10,16 @@ from typing import Final, Literal
 import msgspec
 
 from treasury.errors import StatementError
+from treasury.statements.csv_text import Row, rows_of
 from treasury.statements.csv_values import cell, is_amount, is_day
 from treasury.statements.profiles import Profile, plain
 
-__all__ = ["Layout", "Row", "layout_of", "proposal", "rows_of"]
+__all__ = ["SAMPLE", "Layout", "layout_of", "proposal"]
 
 _DELIMITERS: Final = (";", ",", "\t", "|")
 _MOST_BEFORE_HEADER: Final = 60
-_SAMPLE: Final = 200
-_LONGEST_CELL: Final = 1 << 16
-
-
-class Row(msgspec.Struct, frozen=True, gc=False):
-    """A row of the file: its cells, the lines it was written on, the first line's number."""
-
-    cells: Sequence[str]
-    raw: str
-    line: int
+SAMPLE: Final = 200
+"""Lines that show how a file is laid out."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -40,21 +32,6 @@ class Layout(msgspec.Struct, frozen=True):
     columns: dict[str, tuple[int, ...]]
     header_currency: str | None = None
     is_proposed: bool = False
-
-
-def rows_of(lines: Sequence[str], delimiter: str, file_name: str) -> Iterator[Row]:
-    """The rows of a file's lines."""
-    reader = csv.reader(lines, delimiter=delimiter)
-    before = 0
-    try:
-        for cells in reader:
-            yield Row(cells, "".join(lines[before : reader.line_num]).rstrip("\n"), before + 1)
-            before = reader.line_num
-    except csv.Error as error:
-        raise StatementError(
-            f"{file_name} line {reader.line_num}: not a CSV file ({error})",
-            do="export it from the bank again; nothing of it was stored",
-        ) from None
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
@@ -82,10 +59,18 @@ def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str)
 
 def _samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[Row]]]:
     """The first rows as each delimiter cuts them."""
-    head = lines[:_SAMPLE]
+    head = lines[:SAMPLE]
     for delimiter in _DELIMITERS:
         if any(delimiter in line for line in head):
-            yield delimiter, list(rows_of(head, delimiter, file_name))
+            yield delimiter, list(_whole(head, delimiter, file_name))
+
+
+def _whole(lines: Sequence[str], delimiter: str, file_name: str) -> Iterator[Row]:
+    """The rows in some lines, of which the last may end within a cell."""
+    try:
+        yield from rows_of(iter(lines), delimiter, file_name)
+    except StatementError:
+        return  # another delimiter may cut it better; the file itself is read strictly
 
 
 def _first(profile: Profile) -> tuple[str, ...]:

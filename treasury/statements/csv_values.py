@@ -109,25 +109,27 @@ def decimal_sign(texts: Iterable[str]) -> Literal["", ",", "."]:
     A sign before the last one, or there twice, or beside another one, groups thousands; one before
     other than three digits separates decimals. What could be either says nothing.
     """
-    votes = Counter[str]()
-    open_ones = 0
-    for text in texts:
-        bare = _bare(text)[0]
-        points, commas = bare.count("."), bare.count(",")
-        if points and commas:
-            votes["." if bare.rfind(".") > bare.rfind(",") else ","] += 1
-        elif points + commas > 1:
-            votes["," if points else "."] += 1
-        elif points + commas == 1:
-            sign = "." if points else ","
-            grouped = any(space in bare for space in _SPACES)
-            if grouped or len(bare) - bare.index(sign) - 1 != 3 or bare.startswith("0"):
-                votes[sign] += 1
-            else:
-                open_ones += 1
-    if votes:
+    votes = Counter(map(_vote, texts))
+    if votes[","] or votes["."]:
         return "," if votes[","] > votes["."] else "."
-    return "" if open_ones else "."
+    return "" if votes["open"] else "."
+
+
+def _vote(text: str) -> str:
+    """The sign that separates the decimals of an amount, `open` if it is one of the two."""
+    bare = _bare(text)[0]
+    points, commas = bare.count("."), bare.count(",")
+    if points and commas:
+        return "." if bare.rfind(".") > bare.rfind(",") else ","
+    if points + commas > 1:
+        return "," if points else "."
+    if points + commas == 0:
+        return ""
+    sign = "." if points else ","
+    grouped = any(space in bare for space in _SPACES)
+    if grouped or len(bare) - bare.index(sign) - 1 != 3 or bare.startswith("0"):
+        return sign
+    return "open"
 
 
 def amount_in(text: str, decimal: str) -> Decimal:

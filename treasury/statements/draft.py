@@ -72,7 +72,7 @@ class Draft:
         stated = (head.account, head.currency, head.bank_statement_id, head.sequence_number)
         opened = (opening.amount.normalize(), opening.day) if opening else ()
         key = content_id((*stated, *head.told_apart_by, head.from_date, head.to_date, *opened))
-        ordinal = ids.next(key)
+        ordinal = ids.next(int(key[:16], 16))
         return key if ordinal == 0 else content_id((key, ordinal))
 
     def note(self, position: str, what: str, line: int | None = None) -> None:
@@ -114,7 +114,7 @@ class Draft:
         row.entry_id = entry_id(row, own_reference, self._ordinals)
 
     def take_all(
-        self, columns: dict[str, list[Any]], positions: list[str], raws: list[str]
+        self, columns: dict[str, list[Any]], positions: list[str], raws: Sequence[str]
     ) -> None:
         """Complete rows that are columns, all in the statement's currency, and add what moved."""
         count, before = len(positions), self.rows
@@ -122,7 +122,7 @@ class Draft:
         columns["statement_id"] = [self.statement_id] * count
         columns["ordinal"] = list(range(before + 1, self.rows + 1))
         columns["position"] = positions
-        columns["raw"] = raws
+        columns["raw"] = list(raws)
         columns["entry_id"] = entry_ids(columns, self._ordinals)
         amounts, ways = columns["amount"], columns["direction"]
         is_booked = [status == "BOOK" for status in columns["entry_status"]]

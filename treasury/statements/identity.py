@@ -9,10 +9,12 @@ date, free text), is part of the id.
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from hashlib import blake2b
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, Final
 
 from treasury.statements.rows import EntryRow
@@ -30,24 +32,58 @@ def _digest(text: str) -> str:
 
 
 class Ordinals:
-    """How many times each key has been given; one of these for each statement."""
+    """How many times each key, a number of 64 bits, has been given; one of these a statement.
+
+    Keys that came once, nearly all, end up sorted, at eight bytes each: a statement may have
+    millions.
+    """
 
     def __init__(self) -> None:
-        self._seen: dict[str | int, int] = {}
+        self._recent: set[int] = set()
+        self._sorted: list[array[int]] = []
+        self._again: dict[int, int] = {}
 
-    def next(self, key: str | int) -> int:
+    def next(self, key: int) -> int:
         """0 for the first time `key` is asked for, then 1, 2 ..."""
-        ordinal = self._seen.get(key, 0)
-        self._seen[key] = ordinal + 1
-        return ordinal
+        if key in self._recent or self._is_old(key):
+            self._again[key] = ordinal = self._again.get(key, 0) + 1
+            return ordinal
+        self._recent.add(key)
+        if len(self._recent) >= _MOST_RECENT:
+            self._sort()
+        return 0
 
     def next_all(self, keys: Sequence[int]) -> Iterable[int]:
         """The same for several keys, mostly all of them new."""
-        fresh = dict.fromkeys(keys, 1)
-        if len(fresh) == len(keys) and self._seen.keys().isdisjoint(fresh):
-            self._seen.update(fresh)
-            return repeat(0)
-        return [self.next(key) for key in keys]
+        fresh = set(keys)
+        if (
+            len(fresh) < len(keys)
+            or not fresh.isdisjoint(self._recent)
+            or (self._sorted and any(map(self._is_old, fresh)))
+        ):
+            return [self.next(key) for key in keys]
+        self._recent |= fresh
+        if len(self._recent) >= _MOST_RECENT:
+            self._sort()
+        return repeat(0)
+
+    def _is_old(self, key: int) -> bool:
+        for run in self._sorted:
+            at = bisect_left(run, key)
+            if at < len(run) and run[at] == key:
+                return True
+        return False
+
+    def _sort(self) -> None:
+        """Put the recent keys with the sorted ones, in ever longer runs, of which there are few."""
+        run = array("Q", sorted(self._recent))
+        while self._sorted and len(self._sorted[-1]) <= len(run):
+            run = array("Q", sorted(chain(self._sorted.pop(), run)))
+        self._sorted.append(run)
+        self._recent = set()
+
+
+_MOST_RECENT: Final = 1 << 16
 
 
 _WITHOUT_REFERENCE: Final = (

@@ -203,9 +203,9 @@ def _numbered(
         texts = parts.joined(*numbers)
         if texts is not None:
             found[name] = _stripped(texts)
-    numbers = parts.joined(account)
-    if numbers is not None:
-        found["counterparty_account"] = _accounts(numbers)
+    stated = parts.joined(account)
+    if stated is not None:
+        found["counterparty_account"] = _accounts(stated)
     if pieces:
         texts = _put_together(pieces)
         found.update(_remittance(texts, pieces))

@@ -65,7 +65,7 @@ def _only(found: Movements, kept: Sequence[int]) -> Movements:
 def _columns(head: Head, lines: Lines, found: Movements) -> Columns:
     count = len(lines.marks)
     columns = details_of(found.texts, found.numbered)
-    working = {name: columns.pop(name) for name in WORKING if name in columns}
+    working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
     inferred = columns.pop("inferred", None)
     columns.update(
         account=[head.account] * count,

@@ -42,10 +42,10 @@ class Lines(msgspec.Struct, frozen=True):
     the places of those whose value date is a day that there is not.
     """
 
-    value_dates: Sequence[date]
-    booking_dates: Sequence[date]
+    value_dates: list[date]
+    booking_dates: list[date]
     marks: Sequence[str]
-    amounts: Sequence[Decimal]
+    amounts: list[Decimal]
     kinds: Sequence[str]
     references: Sequence[str]
     own: Sequence[str]

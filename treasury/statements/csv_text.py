@@ -1,0 +1,134 @@
+"""A CSV file as text that can be read several times, in memory that does not grow with it.
+
+A CSV file shows only as a whole which sign separates its decimals and in what order its rows are,
+so it is read more than once: its bytes are kept on disk while they come, and their encoding is
+found out on the way.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Final, Self
+
+import msgspec
+
+from treasury.errors import StatementError
+from treasury.statements.stream import Source
+
+__all__ = ["CsvText", "Row", "rows_of"]
+
+_CHUNK: Final = 1 << 18
+_IN_MEMORY: Final = 16 << 20
+_LONGEST_LINE: Final = 1 << 20
+_NOT_1252: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
+_DO: Final = "export it from the bank again; nothing of it was stored"
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """A row of the file: its cells, the lines it was written on, the first line's number."""
+
+    cells: list[str]
+    raw: str
+    line: int
+
+
+class CsvText:
+    """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text."""
+
+    def __init__(self, source: Source, file_name: str) -> None:
+        self.encoding = ""
+        self.has_nul = False
+        self._source = source
+        self._file_name = file_name
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opening:
+            kept = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
+            self._kept = opening.enter_context(kept)
+            self._keep(self._source)
+            self._open = opening.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def lines(self) -> Iterator[str]:
+        """The lines from the first on. StatementError for one of a length that no bank writes."""
+        self._kept.seek(0)
+        text = io.TextIOWrapper(self._kept, self.encoding, errors="replace")
+        try:
+            while line := text.readline(_LONGEST_LINE):
+                if len(line) == _LONGEST_LINE:
+                    raise StatementError(
+                        f"{self._file_name}: a line of more than {_LONGEST_LINE >> 20} MB", do=_DO
+                    )
+                yield line
+        finally:
+            text.detach()
+
+    def rows(self, delimiter: str) -> Iterator[Row]:
+        """The rows from the first on."""
+        return rows_of(self.lines(), delimiter, self._file_name)
+
+    def _keep(self, source: Source) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        is_utf8 = is_1252 = True
+        first = b""
+        while chunk := source.read(_CHUNK):
+            if not first:
+                first = chunk
+                self.encoding = _utf_16(first)
+            self._kept.write(chunk)
+            self.has_nul |= not self.encoding and b"\0" in chunk
+            is_1252 = is_1252 and _NOT_1252.isdisjoint(chunk)
+            is_utf8 = is_utf8 and _decodes(decoder, chunk, final=False)
+        is_utf8 = is_utf8 and _decodes(decoder, b"", final=True)
+        self.encoding = self.encoding or (
+            "utf-8-sig" if is_utf8 else "windows-1252" if is_1252 else "latin-1"
+        )
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> bool:
+    try:
+        decoder.decode(data, final)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _utf_16(first: bytes) -> str:
+    """UTF-16, by its mark, or by every other byte of ordinary letters being zero."""
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    even, odd = first[:200:2], first[1:200:2]
+    if odd and odd.count(0) == len(odd) and 0 not in even:
+        return "utf-16-le"
+    return "utf-16-be" if even and even.count(0) == len(even) and 0 not in odd else ""
+
+
+def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Row]:
+    """The rows that lines of text hold; a cell in quotes may go on over several."""
+    taken: list[str] = []
+
+    def noted() -> Iterator[str]:
+        for line in lines:
+            taken.append(line)
+            yield line
+
+    reader = csv.reader(noted(), delimiter=delimiter)
+    before = 0
+    try:
+        for cells in reader:
+            yield Row(cells, "".join(taken).rstrip("\n"), before + 1)
+            before = reader.line_num
+            taken.clear()
+    except csv.Error as error:
+        raise StatementError(
+            f"{file_name} line {reader.line_num}: not a CSV file ({error})", do=_DO
+        ) from None
