@@ -1,0 +1,56 @@
+"""What SQLGlot leaves different between the engines is put right before it writes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from treasury.errors import InputError
+from treasury.reconcile.dialect import render
+from treasury.reconcile.pipeline import Step
+
+FILES = sorted((Path(__file__).resolve().parents[2] / "treasury" / "reconcile").glob("*/*.sql"))
+
+
+def written(sql: str) -> str:
+    """The step for Spark, on one line."""
+    return " ".join(render(Step("s", sql)).split())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_step_can_be_written_for_spark(path: Path) -> None:
+    assert render(Step(path.stem, path.read_text("utf-8"))).startswith(("SELECT", "WITH"))
+
+
+def test_a_series_that_would_run_backwards_is_empty() -> None:
+    sql = written("SELECT unnest(generate_series(1, n)) AS i FROM t")
+    assert "CASE WHEN 1 <= n THEN SEQUENCE(1, n) ELSE ARRAY() END" in sql
+
+
+def test_a_group_is_named_as_java_does() -> None:
+    sql = written(r"SELECT regexp_replace(a, '(x)', '\1$', 'g') AS b FROM t")
+    assert r"'$1\\$'" in sql
+
+
+def test_a_pattern_beside_a_comparison_keeps_its_brackets() -> None:
+    assert "( a RLIKE 'x' ) <> b" in written("SELECT regexp_matches(a, 'x') <> b AS c FROM t")
+
+
+def test_qualify_sees_what_the_query_gives() -> None:
+    window = "row_number() OVER (PARTITION BY t.a ORDER BY t.b) = 1"
+    assert "WHERE a > 0 AND _w = 1" in written(f"SELECT t.a FROM t QUALIFY t.a > 0 AND {window}")
+    with pytest.raises(InputError, match=r"names t\.b, which the query does not give"):
+        written(f"SELECT t.a FROM t QUALIFY t.b > 0 AND {window}")
+
+
+def test_a_step_that_does_not_parse_is_named() -> None:
+    with pytest.raises(InputError, match="the step 's' has no equivalent in spark"):
+        written("SELECT (")
+
+
+def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(InputError, match=r"install treasury\[spark\]"):
+        written("SELECT 1 AS a")
