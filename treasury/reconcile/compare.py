@@ -182,16 +182,14 @@ def _changed(first: Known, last: Known) -> list[str]:
     """The lines whose outcome differs."""
     if first is last:
         return []
-    return [
-        entry
-        for entry in sorted({*first.outcomes, *last.outcomes})
-        if _seen(first, entry) != _seen(last, entry)
-    ]
+    before, after = _seen(first), _seen(last)
+    return [entry for entry in sorted({*before, *after}) if before.get(entry) != after.get(entry)]
 
 
-def _seen(run: Known, entry: str) -> tuple[object, ...] | None:
-    row = run.outcomes.get(entry)
-    return None if row is None else tuple(row[name] for name in _SEEN)
+def _seen(run: Known) -> dict[str, tuple[object, ...]]:
+    lines = run.matches.lines
+    columns = (lines[name].to_pylist() for name in _SEEN)
+    return dict(zip(lines["entry_id"].to_pylist(), zip(*columns, strict=True), strict=True))
 
 
 def _end(side: str, run: Known, entry: str) -> dict[str, str | None]:

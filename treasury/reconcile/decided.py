@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.journal.decisions import Decision
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
@@ -87,7 +88,9 @@ def standing_table(stand: Iterable[Decision], seen: Known) -> pa.Table:
 def open_lines(seen: Known, stand: Iterable[Decision]) -> pa.Table:
     """The booked lines that need a person, oldest first; columns as in OPEN_LINES."""
     assigned = {one.entry_id: one.to for one in stand if one.verb == "assign"}
-    needed = [row for row in seen.outcomes.values() if row["outcome"] in NEEDS_A_PERSON]
+    outcomes = seen.matches.lines
+    open_ones = pc.is_in(outcomes["outcome"], pa.array(NEEDS_A_PERSON))
+    needed = outcomes.filter(open_ones).to_pylist()
     lines = seen.line_rows([row["entry_id"] for row in needed])
     rows = []
     for row in needed:

@@ -6,7 +6,7 @@ items forward all need the whole, from one run of the same steps.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -62,18 +62,18 @@ class Known:
         return self.question.rules
 
     @cached_property
-    def outcomes(self) -> dict[str, dict[str, Any]]:
+    def outcomes(self) -> Mapping[str, dict[str, Any]]:
         """What became of each line, by its id."""
-        return {row["entry_id"]: row for row in self.matches.lines.to_pylist()}
+        return _ById(self.matches.lines, "entry_id")
 
     @cached_property
-    def expectation_rows(self) -> dict[str, dict[str, Any]]:
+    def expectation_rows(self) -> Mapping[str, dict[str, Any]]:
         """Each expectation with where it stands, by its id."""
-        states = {row["expectation_id"]: row for row in self.matches.expectations.to_pylist()}
-        return {
-            row["expectation_id"]: row | states[row["expectation_id"]]
-            for row in self.expectations.to_pylist()
-        }
+        rows, states = self.expectations, self.matches.expectations
+        assert rows["expectation_id"].equals(states["expectation_id"])  # both by id
+        for name in states.column_names[1:]:
+            rows = rows.append_column(name, states[name])
+        return _ById(rows, "expectation_id")
 
     def line_rows(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
         """These lines with their class and place; one that is not there is left out."""
@@ -96,14 +96,31 @@ class Known:
     def find_expectation(self, name: str) -> str:
         """The id of the request or virtual account meant by its id, its reference or a part."""
         plain = _plain(name)
+        ids, codes = (self.expectations[one].to_pylist() for one in ("expectation_id", "code"))
         coded = [
-            key
-            for key, row in self.expectation_rows.items()
-            if row["code"] and _plain(row["code"]) == plain
+            one for one, code in zip(ids, codes, strict=True) if code and _plain(code) == plain
         ]
         if len(coded) == 1:
             return coded[0]
-        return _one(name, list(self.expectation_rows), "request or virtual account", _RECORDS)
+        return _one(name, ids, "request or virtual account", _RECORDS)
+
+
+class _ById(Mapping[str, dict[str, Any]]):
+    """The rows of a table by an id of theirs, each made only when it is asked for."""
+
+    def __init__(self, table: pa.Table, key: str) -> None:
+        self._table = table
+        self._place = {name: n for n, name in enumerate(table[key].to_pylist())}
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        row: dict[str, Any] = self._table.slice(self._place[name], 1).to_pylist()[0]
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._place)
+
+    def __len__(self) -> int:
+        return len(self._place)
 
 
 def known(basis: Basis) -> Known:
