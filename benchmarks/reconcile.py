@@ -221,7 +221,9 @@ def main(rows: int) -> None:
         print(f"treasury takes {wall:.2f} of pandas' time, {cpu:.2f} of its processor time")
         tenth = apart("treasury", prepared(folder, "ordinary", rows // 10))
         print(told("a tenth of the rows", rows // 10, tenth))
-        print(f"ten times the rows: {ours.processor / tenth.processor:.1f} times the processor time")
+        print(
+            f"ten times the rows: {ours.processor / tenth.processor:.1f} times the processor time"
+        )
         for other in ("same amount", "one code"):
             run = apart("treasury", prepared(folder, other, rows))
             print(told(other, rows, run))

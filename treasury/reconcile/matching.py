@@ -42,6 +42,7 @@ REFERENCE_STEPS = (
     "words",
     "codes",
     "sizes",
+    "stopped",
     "whole_tokens",
     "tokens",
     "segments",
@@ -77,6 +78,7 @@ OUTCOME_STEPS = (
     "owners",
     "line_parties",
     "marked",
+    "return_clues",
     "evidence_of_return",
     "full_return_events",
     "full_returns",
@@ -113,10 +115,21 @@ OUTCOME_STEPS = (
 
 PACKAGE = "treasury.reconcile.match"
 READ_THROUGH = frozenset(
-    {"texts", "fields", "words", "whole_tokens", "whole_references", "named", "owners", "line_parties"}
+    {
+        "texts",
+        "fields",
+        "words",
+        "whole_tokens",
+        "whole_references",
+        "named",
+        "owners",
+        "line_parties",
+    }
     | {"assigned", "grand_totals", "candidates", "allocations"}
 )
 """Steps of many rows that are read once or twice: storing them would cost more."""
+READ_FROM = frozenset({"ranked", "received", "further", "outcomes", "expectation_states"})
+"""What the result is read from, some of it through `candidates` and `allocations`."""
 STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS), READ_THROUGH)
 
 
@@ -192,6 +205,7 @@ def match_references(
         connection.execute("SET preserve_insertion_order = false")
         load(connection, tables)
         run(connection, STEPS)
+        _release(connection)
         return read_matches(connection, STEPS, rules)
 
 
@@ -240,6 +254,13 @@ def _texts(**columns: tuple[str, ...]) -> pa.Table:
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
+def _release(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give back the memory of what the result is not read from."""
+    kept = (step.name for step in STEPS if step.kept and step.name not in READ_FROM)
+    for name in (*kept, "lines", "expectations"):
+        connection.execute(f'DROP TABLE "{name}"')
+
+
 def _filled(lines: pa.Table) -> pa.Table:
     """Marks that a bank leaves out are marks that are not set."""
     index = lines.schema.get_field_index("is_reversal")
@@ -248,6 +269,8 @@ def _filled(lines: pa.Table) -> pa.Table:
 
 
 def _unique(table: pa.Table, key: str, what: str) -> pa.Table:
+    if pc.count_distinct(table[key]).as_py() == table.num_rows:
+        return table
     counts = pc.value_counts(table[key])
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(repeated):

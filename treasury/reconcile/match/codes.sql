@@ -4,9 +4,10 @@ FROM (
     SELECT
         expectation_id,
         CASE
-            WHEN regexp_matches(code, '[^A-Za-z0-9./-]') THEN regexp_replace(upper(code), '[^\p{L}\p{N}]+', '', 'g')
-            ELSE replace(replace(replace(upper(code), '-', ''), '/', ''), '.', '')
+            WHEN regexp_matches(code, '[^A-Z0-9-]') THEN regexp_replace(upper(code), '[^\p{L}\p{N}]+', '', 'g')
+            ELSE replace(code, '-', '')
         END AS code
     FROM expectations
 ) AS stripped
-WHERE code <> '' AND code NOT IN (SELECT placeholder FROM placeholders)
+LEFT JOIN placeholders AS p ON p.placeholder = code
+WHERE code <> '' AND p.placeholder IS NULL

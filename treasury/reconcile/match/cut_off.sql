@@ -1,5 +1,8 @@
 -- Codes of which a text is the beginning, up to four characters short.
 SELECT f.form, c.expectation_id, c.code
-FROM codes AS c
-JOIN (SELECT DISTINCT size, length FROM forms WHERE size > length) AS k ON k.size = length(c.code)
-JOIN forms AS f ON f.size = k.size AND f.length = k.length AND f.form = substr(c.code, 1, k.length)
+FROM (
+    SELECT c.expectation_id, c.code, substr(c.code, 1, k.length) AS start
+    FROM codes AS c
+    JOIN (SELECT DISTINCT size, length FROM forms WHERE size > length) AS k ON k.size = length(c.code)
+) AS c
+JOIN (SELECT DISTINCT form FROM forms WHERE size > length) AS f ON f.form = c.start

@@ -1,6 +1,5 @@
--- Earlier lines that a return may bring back, with the strongest evidence only: 1 the original's own reference
--- and the code, 2 the reference alone, 3 the code alone, where the two do not state different references. The
--- other direction on the same account: the mark of a return never turns it around once more.
+-- The strongest of those clues that the facts allow: the other direction on the same account (the mark of a
+-- return never turns it around once more), not later, and no less money.
 SELECT
     r.entry_id AS return_id,
     o.entry_id AS original_id,
@@ -10,31 +9,13 @@ SELECT
     o.amount AS original_amount,
     o.booking_date AS original_date,
     g.strength
-FROM (
-    SELECT
-        return_id, original_id,
-        CASE WHEN bool_or(by_reference) AND bool_or(by_code) THEN 1 WHEN bool_or(by_reference) THEN 2 ELSE 3 END AS strength
-    FROM (
-        SELECT m.entry_id AS return_id, o.entry_id AS original_id, TRUE AS by_reference, FALSE AS by_code
-        FROM marked AS m
-        JOIN lines AS o ON upper(trim(o.end_to_end_id)) = m.reference
-        WHERE m.reference <> ''
-        UNION ALL
-        SELECT m.entry_id AS return_id, w.entry_id AS original_id, FALSE AS by_reference, TRUE AS by_code
-        FROM marked AS m
-        JOIN owners AS a ON a.entry_id = m.entry_id
-        JOIN owners AS w ON w.expectation_id = a.expectation_id
-        JOIN lines AS o ON o.entry_id = w.entry_id
-        WHERE coalesce(m.reference, '') = '' OR coalesce(trim(o.end_to_end_id), '') = ''
-            OR upper(trim(o.end_to_end_id)) = m.reference
-            OR regexp_replace(upper(o.end_to_end_id), '[^\p{L}\p{N}]+', '', 'g') IN (SELECT placeholder FROM placeholders)
-    ) AS clues
-    GROUP BY return_id, original_id
-) AS g
+FROM return_clues AS g
 JOIN marked AS r ON r.entry_id = g.return_id
 JOIN lines AS o ON o.entry_id = g.original_id
-LEFT JOIN (SELECT entry_id, min(expectation_id) AS expectation_id FROM owners GROUP BY entry_id) AS w
-    ON w.entry_id = o.entry_id
+LEFT JOIN (
+    SELECT entry_id, min(expectation_id) AS expectation_id
+    FROM owners WHERE entry_id IN (SELECT original_id FROM return_clues) GROUP BY entry_id
+) AS w ON w.entry_id = o.entry_id
 WHERE o.account = r.account AND o.currency = r.currency AND o.direction <> r.direction
     AND o.booking_date <= r.booking_date AND o.amount >= r.amount
     AND o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'

@@ -21,4 +21,4 @@ LEFT JOIN (
     SELECT expectation_id, max(booking_date) AS last_date
     FROM returns WHERE expectation_id <> '' GROUP BY expectation_id
 ) AS b ON b.expectation_id = e.expectation_id
-LEFT JOIN contradicting_statuses AS x ON x.status = replace(upper(e.status), '-', '_')
+LEFT JOIN stopped AS x ON x.status = e.status

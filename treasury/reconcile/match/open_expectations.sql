@@ -13,5 +13,5 @@ SELECT
     ) AS turn
 FROM expectations AS e
 LEFT JOIN totals AS t ON t.expectation_id = e.expectation_id
-LEFT JOIN contradicting_statuses AS x ON x.status = replace(upper(e.status), '-', '_')
+LEFT JOIN stopped AS x ON x.status = e.status
 WHERE x.status IS NULL AND (e.amount IS NULL OR e.amount > coalesce(t.received, 0))

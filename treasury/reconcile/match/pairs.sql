@@ -51,4 +51,4 @@ FROM (
 ) AS f
 JOIN lines AS l ON l.entry_id = f.entry_id
 JOIN expectations AS e ON e.expectation_id = f.expectation_id
-LEFT JOIN contradicting_statuses AS x ON x.status = replace(upper(e.status), '-', '_')
+LEFT JOIN stopped AS x ON x.status = e.status

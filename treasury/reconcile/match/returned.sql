@@ -13,5 +13,7 @@ SELECT
     'returned' || coalesce(' ' || b.return_reason, '') || ': came back with ' || b.return_id AS reason
 FROM came_back AS b
 JOIN lines AS o ON o.entry_id = b.entry_id AND o.amount = b.amount
-LEFT JOIN (SELECT entry_id, min(expectation_id) AS expectation_id FROM owners GROUP BY entry_id) AS w
-    ON w.entry_id = b.entry_id
+LEFT JOIN (
+    SELECT entry_id, min(expectation_id) AS expectation_id
+    FROM owners WHERE entry_id IN (SELECT entry_id FROM came_back) GROUP BY entry_id
+) AS w ON w.entry_id = b.entry_id

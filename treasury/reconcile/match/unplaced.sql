@@ -1,10 +1,10 @@
 -- Lines that still look for their expectation: they name none in full, and no person has settled them.
 SELECT l.*
 FROM lines AS l
+LEFT JOIN (
+    SELECT DISTINCT entry_id, verdict FROM decisions WHERE verdict IN ('accept', 'ignore')
+) AS d ON d.entry_id = l.entry_id
 WHERE l.line_class IS NULL
-    AND NOT EXISTS (SELECT 1 FROM whole_references AS w WHERE w.entry_id = l.entry_id)
-    AND NOT EXISTS (
-        SELECT 1 FROM decisions AS d
-        WHERE d.entry_id = l.entry_id
-            AND (d.verdict = 'ignore' OR (d.verdict = 'accept' AND coalesce(l.entry_status, 'BOOK') = 'BOOK'))
-    )
+    AND l.entry_id NOT IN (SELECT entry_id FROM written)
+    AND l.entry_id NOT IN (SELECT entry_id FROM whole_references WHERE tier = 3)
+    AND (d.entry_id IS NULL OR (d.verdict = 'accept' AND coalesce(l.entry_status, 'BOOK') <> 'BOOK'))

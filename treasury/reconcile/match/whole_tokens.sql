@@ -3,7 +3,14 @@ SELECT t.entry_id, c.expectation_id, c.code
 FROM (
     SELECT
         entry_id,
-        unnest(string_split(replace(replace(replace(words, '-', ''), '/', ''), '.', ''), ' ')) AS form
+        unnest(string_split(
+            CASE
+                WHEN contains(words, '/') OR contains(words, '.')
+                    THEN replace(replace(replace(words, '-', ''), '/', ''), '.', '')
+                ELSE replace(words, '-', '')
+            END,
+            ' '
+        )) AS form
     FROM words
 ) AS t
 JOIN codes AS c ON c.code = t.form
