@@ -32,7 +32,10 @@ demo: .venv/run.stamp
 notebook: .venv/run.stamp
 	@$(TREASURY) practice -- .venv/bin/jupyter lab $(ALLOW_ROOT) notebooks/operations.ipynb
 
-test: .venv/dev.stamp
+.venv-spark/spark.stamp: .venv/dev.stamp tools/spark
+	@tools/spark
+
+test: .venv/dev.stamp .venv-spark/spark.stamp
 	@.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
 
 check: .venv/dev.stamp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,8 @@ from postgres_server import Server, binaries, serving
 def postgresql() -> Iterator[Server]:
     programs = binaries()
     if programs is None:
-        pytest.skip("PostgreSQL is not installed (Debian package postgresql)")
+        # Where everything is to be tested, a missing server is a failure and not a matter of taste.
+        tell = pytest.fail if os.environ.get("CI") else pytest.skip
+        tell("PostgreSQL is not installed (Debian package postgresql)")
     with serving(programs) as server:
         yield server
