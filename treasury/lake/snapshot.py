@@ -33,6 +33,9 @@ _OF_THE_QUERY = (
     duckdb.PermissionException,
 )
 
+_LISTS = ("show", "information_schema", "duckdb_", "pragma")
+"""What a query says that asks which tables there are."""
+
 
 class Snapshot:
     """Every table of the catalogue at one commit, for SQL."""
@@ -154,10 +157,11 @@ class Snapshot:
         return self._opened(name, self.commit.versions[name])
 
     def _bring(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
-        """Add the further tables that a query may name."""
+        """Add the further tables that a query may name; all of them where it asks which are there."""
         folded = query.casefold()
-        for name in [name for name in self._beside if name in folded]:
-            if name not in self._brought:
+        lists = any(word in folded for word in _LISTS)
+        for name in self._beside:
+            if (lists or name in folded) and name not in self._brought:
                 connection.register(f"{name}_given", self._beside[name]())
                 connection.execute(
                     f"CREATE TABLE {engine.quoted(name)} AS FROM {engine.quoted(name + '_given')}"
