@@ -157,7 +157,7 @@ class Snapshot:
         return self._opened(name, self.commit.versions[name])
 
     def _bring(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
-        """Add the further tables that a query may name; all of them where it asks which are there."""
+        """Add the further tables that a query may name; all where it asks which there are."""
         folded = query.casefold()
         lists = any(word in folded for word in _LISTS)
         for name in self._beside:
