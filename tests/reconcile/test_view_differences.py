@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from filled import fill
 from view_desk import look, rows
@@ -73,6 +74,16 @@ def test_what_is_late_comes_first_and_every_item_has_its_age_and_next_step(
     assert ranks == sorted(ranks)
     assert all(row["next_step"] and row["age_unit"] and row["age"] >= 0 for row in found)
     assert all(row["since"] <= date(2026, 10, 31) for row in found)
+
+
+def test_a_notebook_shows_the_month_and_its_differences_escaped(month_end: Workspace) -> None:
+    r = month_end.reconcile("2026-10")
+    shown = r._repr_html_()
+    assert f"{r.lines.num_rows:,} bank lines" in shown
+    assert "NOT AT BANK" in shown
+    assert "EUR 7,829.08" in shown
+    hostile = msgspec.structs.replace(r, company="<b>$1$")._repr_html_()
+    assert "&lt;b&gt;&#36;1&#36;" in hostile
 
 
 def test_view_case_37_a_payout_that_never_came_is_due_and_then_asked_for(tmp_path: Path) -> None:

@@ -37,9 +37,11 @@ from treasury.reconcile.matching import (
     rule_tables,
 )
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
+from treasury.reconcile.rows import Rows
 from treasury.reconcile.rules import ClassRule, Rules
 from treasury.reconcile.view import view_of
 from treasury.settings import BankAccount
+from treasury.text import safe_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,6 +107,8 @@ DECIDED = (
     Field("decided_at", INSTANT),
 )
 """Who decided, beside what the matching reads of a decision."""
+SHOWN = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
+"""What a notebook shows of each difference."""
 ANSWERS = (
     "statement_proofs",
     "month_lines",
@@ -206,6 +210,19 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {name}" for name, n in self.counts().items() if n)
         return f"<Reconciliation {self.month}: {self.lines.num_rows} lines: {counts or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        counted = "".join(
+            f"<tr><th scope='row' style='text-align:left'>{safe_html(name.replace('_', ' '))}</th>"
+            f"<td style='text-align:right'>{count:,}</td></tr>"
+            for name, count in self.counts().items()
+            if count
+        )
+        caption = safe_html(
+            f"{self.month.title}, {self.company}: {self.lines.num_rows:,} bank lines"
+        )
+        told = Rows(self.differences.select(SHOWN))._repr_html_()
+        return f"<table><caption>{caption}</caption>{counted}</table>{told}"
 
 
 def reconcile_month(
