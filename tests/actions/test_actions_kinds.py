@@ -236,6 +236,23 @@ def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(
     assert "BE68" not in action.masked
 
 
+def test_what_a_service_wrote_is_one_visible_line_in_the_sentence_and_in_the_facts(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.actions import records
+
+    account = practice.client("viewer").finance.accounts.get(OPERATIONS).value
+    evil = msgspec.structs.replace(account, external_id="ops\n\u202eDNES \x1b[2J<script>")
+    real = records._LIVE["account"]
+    monkeypatch.setitem(
+        records._LIVE, "account", lambda c, i: evil if i == OPERATIONS else real(c, i)
+    )
+    action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
+    shown = [action.text, *(one.value for one in action.facts)]
+    assert all(text.isprintable() for text in shown)
+    assert "ops ⟨U+202E⟩DNES ␛[2J<script>" in action.text
+
+
 # What a ramp request's facts are
 
 ON_RAMP = RampSeen(

@@ -18,13 +18,14 @@ SAMPLE, SEED = 200, 2026
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def bench() -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-        with benched(tmp_path_factory.mktemp("torture")) as bench:
+        with benched() as bench:
             yield bench
 
 
+@pytest.mark.timeout(900)
 def test_a_sample_of_the_matrix_keeps_the_promise(bench: Bench) -> None:
     runs = sample(SAMPLE, SEED)
     assert {run.kind for run in runs} == set(KINDS)

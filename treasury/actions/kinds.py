@@ -51,7 +51,7 @@ def sentence(
     `masked` shows the end of an account only, for a place that is saved or shared. The text holds
     what people and services wrote, on one visible line: escape it where it is shown.
     """
-    said = found.masked if masked else found.says
+    said = clean(found.masked if masked else found.says)
     parts = [f"{kind.verb} {said}", kind.consequence]
     if found.request is not None:
         creator = clean(found.request.created_by) or "unknown"

@@ -127,5 +127,5 @@ def _shown(request: RampSeen, name: str) -> str:
     if value is None:
         return NOT_SHOWN
     if name in _UNITS:
-        return format_amount(value, getattr(request, _UNITS[name]) or "?")
+        return format_amount(value, clean(getattr(request, _UNITS[name])) or "?")
     return clean(value)

@@ -57,9 +57,10 @@ def read_at_service(request: RampRequest) -> Told:
 
 def _done(entry: Entry) -> Told:
     facts = entry.body if "kind" in entry.body else entry.body["facts"]
-    verb = _VERBS.get(facts["kind"], "Carried out")
-    line = f"{verb} by {entry.actor.name} at {instant(entry.at)}: {facts['status']}"
-    return Told((Line(line, "good"), _AFTER_SYNC), facts["version"], settled=True)
+    verb = _ENDS_WAITING.get(facts["kind"])
+    said = f"{verb or 'Changed'} by {entry.actor.name} at {instant(entry.at)}: {facts['status']}"
+    lines = (Line(said, "good"), _AFTER_SYNC if verb else _CHANGED)
+    return Told(lines, facts["version"], settled=verb is not None)
 
 
 def _uncertain(entry: Entry) -> Told:
@@ -77,5 +78,10 @@ def _who_and_when(request: RampRequest) -> str:
     return f"Already {request.status}: {last.event_type} by {by} at {instant(last.created_at)}"
 
 
-_VERBS: Final = {"ramp_request.approve": "Approved", "ramp_request.reject": "Rejected"}
+_ENDS_WAITING: Final = {
+    "ramp_request.approve": "Approved",
+    "ramp_request.reject": "Rejected",
+    "ramp_request.cancel": "Cancelled",
+}
+_CHANGED: Final = Line("Sync to see it as it is now", "quiet")
 _AFTER_SYNC: Final = Line("Sync to take it off this list", "quiet")
