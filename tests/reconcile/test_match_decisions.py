@@ -47,8 +47,63 @@ def test_an_ignored_line_keeps_the_reason_and_receives_nothing() -> None:
     assert state(matches)["received"] == Decimal(0)
 
 
-def test_a_line_accepted_twice_is_refused_by_name() -> None:
-    rows = [line("a", "100", "x")]
-    wanted = [expectation("r", CODE, "100"), expectation("s", "VFY-8M3T-407")]
+def test_a_line_accepted_twice_for_the_same_is_refused_by_name() -> None:
+    rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
+    with pytest.raises(TableError, match="decisions: entry_id 'a for r'"):
+        match(rows, wanted, [decision("accept"), decision("accept")])
+
+
+def test_a_line_accepted_and_ignored_is_refused_by_name() -> None:
+    rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     with pytest.raises(TableError, match="decisions: entry_id 'a'"):
-        match(rows, wanted, [decision("accept", "r"), decision("accept", "s")])
+        match(rows, wanted, [decision("accept"), decision("ignore", None)])
+
+
+def test_a_line_accepted_for_several_fills_each_in_turn() -> None:
+    wanted = [
+        expectation("r", CODE, "100"),
+        expectation("s", "PAY-2026-004418", "80"),
+        expectation("z", "VFY-8M3T-407"),
+    ]
+    rows = [line("a", "40", CODE), line("b", "150", "both", 2)]
+    accepted = [decision("accept", name, "b") for name in ("z", "s", "r")]
+    matches = match(rows, wanted, accepted)
+    shares = {(row["entry_id"], row["expectation_id"]): row["amount"]
+              for row in matches.allocations.to_pylist()}  # fmt: skip
+    assert shares == {
+        ("a", "r"): Decimal(40), ("b", "r"): Decimal(60), ("b", "s"): Decimal(80),
+        ("b", "z"): Decimal(10),
+    }  # fmt: skip
+    found = outcome(matches, "b")
+    assert (found["outcome"], found["expectation_id"]) == ("matched", None)
+    assert found["matched_amount"] == Decimal(150)
+    assert [state(matches, name)["state"] for name in "rsz"] == ["received", "received", "standing"]
+
+
+def test_two_lines_accepted_for_the_same_several_never_fill_twice() -> None:
+    wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "80")]
+    rows = [line(name, "150", "both", day) for name, day in (("a", 1), ("b", 2))]
+    accepted = [decision("accept", name, entry) for entry in "ab" for name in "rs"]
+    matches = match(rows, wanted, accepted)
+    assert state(matches, "r")["received"] == Decimal(100)
+    assert state(matches, "s")["received"] == Decimal(80)
+    assert {row["outcome"] for row in matches.lines.to_pylist()} == {"matched"}
+
+
+def test_an_accepted_line_in_another_currency_is_settled_and_counts_for_nothing() -> None:
+    rows, wanted = [line("a", "100", CODE, currency="USD")], [expectation("r", CODE, "100")]
+    matches = match(rows, wanted, [decision("accept")])
+    assert outcome(matches)["outcome"] == "matched"
+    assert "nothing of it counts" in outcome(matches)["reason"]
+    assert (state(matches)["state"], matches.allocations.num_rows) == ("open", 0)
+
+
+def test_a_refund_accepted_for_its_request_takes_the_money_back() -> None:
+    sent = line("a", "100", CODE, 1, direction="DBIT")
+    back = line("b", "100", "Refund of unallocated payment", 9)
+    wanted = [expectation("r", CODE, "100", direction="DBIT")]
+    found = outcome(match([sent, back], wanted), "b")
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    matches = match([sent, back], wanted, [decision("accept", "r", "b")])
+    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["returned", "returned"]
+    assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))

@@ -18,16 +18,28 @@ from treasury.reconcile.rules import Rules
 
 CODES = ["PAY-2026-000001", "PAY-2026-000002", "PAY-2026-000012", "VFY-8M3T-407"]
 TEXTS = st.sampled_from(
-    [*CODES, "PAY-2026 000001", "no code", "", "PAY-2026-00000", "PAY-2026-000001 VFY-8M3T-407"]
+    [
+        *CODES,
+        "PAY-2026 000001",
+        "PAY-2026 000012",
+        "VFY-8M3T 407",
+        "no code",
+        "",
+        "PAY-2026-00000",
+        "PAY-2026-000001 VFY-8M3T-407",
+    ]
 )
 
 
+Case = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+
+
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def cases(draw: st.DrawFn) -> Case:
     lines = [
         line(
             f"e{n}",
-            draw(st.sampled_from(["10", "10.01", "25"])),
+            draw(st.sampled_from(["5", "10", "10.01", "20", "25"])),
             draw(TEXTS),
             draw(st.integers(1, 4)),
             direction=draw(st.sampled_from(["CRDT", "CRDT", "DBIT"])),
@@ -39,20 +51,23 @@ def cases(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     ]
     expectations = [
         expectation(f"r{n}", code, None if code.startswith("VFY") else "10")
-        for n, code in enumerate(CODES)
+        for n, code in enumerate([*CODES, CODES[0]])
     ]
-    return lines, expectations
+    decided = st.tuples(st.integers(0, 7), st.integers(0, 4), st.sampled_from(["accept", "reject"]))
+    decisions = [
+        {"entry_id": f"e{entry}", "expectation_id": f"r{name}", "verdict": verdict, "reason": "x"}
+        for entry, name, verdict in draw(st.lists(decided, max_size=3, unique_by=lambda d: d[:2]))
+    ]
+    return lines, expectations, decisions
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(), st.randoms(use_true_random=False))
-def test_every_line_has_one_outcome_and_order_does_not_matter(
-    case: tuple[list[dict[str, Any]], list[dict[str, Any]]], random: Random
-) -> None:
-    lines, expectations = case
+def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random: Random) -> None:
+    lines, expectations, decisions = case
     if not lines:
         return
-    matches = match(lines, expectations)
+    matches = match(lines, expectations, decisions)
     rows = matches.lines.to_pylist()
     assert [row["entry_id"] for row in rows] == sorted(row["entry_id"] for row in lines)
     assert {row["outcome"] for row in rows} <= set(OUTCOMES)
@@ -60,15 +75,21 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(
     assert all((row["matched_amount"] or Decimal(0)) <= amounts[row["entry_id"]] for row in rows)
 
     received = {row["expectation_id"]: Decimal(0) for row in expectations}
+    taken = dict.fromkeys(amounts, Decimal(0))
     for row in matches.allocations.to_pylist():
+        assert row["amount"] > 0
         received[row["expectation_id"]] += row["amount"]
+        taken[row["entry_id"]] += row["amount"]
+    assert all(taken[row["entry_id"]] == (row["matched_amount"] or 0) for row in rows)
+    assert {row["outcome"] for row in rows if taken[row["entry_id"]]} <= {"matched"}
     for row, wanted in zip(matches.expectations.to_pylist(), expectations, strict=True):
         if wanted["amount"] is not None:
             assert received[row["expectation_id"]] + row["remaining"] == wanted["amount"]
 
     random.shuffle(lines)
     random.shuffle(expectations)
-    again = match(lines, expectations)
+    random.shuffle(decisions)
+    again = match(lines, expectations, decisions)
     for name in ("lines", "expectations", "allocations", "candidates"):
         assert getattr(again, name).equals(getattr(matches, name))
 

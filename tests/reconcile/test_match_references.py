@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
+import pyarrow.compute as pc
 import pytest
-from match_tables import expectation, line, match, outcome, state
+from match_tables import arrow, expectation, line, match, outcome, state
+
+from treasury import match_references
+from treasury.reconcile import Rules
 
 CODE = "PAY-2026-004417"
 
@@ -272,3 +277,190 @@ def test_placeholders_are_no_references() -> None:
     rows = [line(n, "1", None, end_to_end_id="NOTPROVIDED") for n in "ab"]
     matches = match(rows, [expectation("r", CODE, "1")])
     assert {row["outcome"] for row in matches.lines.to_pylist()} == {"unreferenced"}
+
+
+RF = "RF18539007547034"
+QRR = "210000000003139471430009017"
+OGM = "090933755493"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["RF18 5390 0754 7034", "Rechnung RF18 5390 0754 7034 danke", "rf18539007547034",
+     "RF18 0000 5390 0754 7034", "RF18\n5390 0754 7034"],
+)  # fmt: skip
+def test_a_structured_reference_matches_in_any_groups_and_with_any_amount(text: str) -> None:
+    found = outcome(match([line("a", "70", text)], [expectation("r", RF, "100")]))
+    assert (found["outcome"], found["expectation_id"]) == ("matched", "r")
+    assert found["matched_amount"] == Decimal(70)
+
+
+def test_an_rf_reference_whose_check_digits_fail_does_not_match() -> None:
+    wrong = "RF19539007547034"
+    found = outcome(match([line("a", "70", "RF19 5390 0754 7034")], [expectation("r", wrong)]))
+    assert found["outcome"] == "suggested"
+
+
+@pytest.mark.parametrize(("text", "is_right"), [("RF50PAY2026004417", True),
+                                                ("RF51PAY2026004417", False)])  # fmt: skip
+def test_an_rf_reference_carries_a_code_only_with_its_check_digits(
+    text: str, is_right: bool
+) -> None:
+    found = outcome(match([line("a", "70", text)], [expectation("r", CODE, "100")]))
+    assert found["outcome"] == ("matched" if is_right else "suggested")
+    assert found["tier"] == (3 if is_right else 4)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "text"),
+    [(QRR, "QRR", "21 00000 00003 13947 14300 09017"), (OGM, "OGM", "090 9337 55493")],
+)
+def test_other_structured_references_match_by_rule_only(code: str, kind: Any, text: str) -> None:
+    rows, wanted = arrow([line("a", "70", text)]), arrow([expectation("r", code, "100")])
+    assert outcome(match_references(rows, wanted))["outcome"] != "matched"
+    by_rule = Rules(structured=(kind,))
+    assert outcome(match_references(rows, wanted, rules=by_rule))["tier"] == 3
+    wrong = code[:-1] + str((int(code[-1]) + 1) % 10)
+    rows = arrow([line("a", "70", text[:-1] + wrong[-1])])
+    found = match_references(rows, arrow([expectation("r", wrong, "100")]), rules=by_rule)
+    assert outcome(found)["outcome"] != "matched"
+
+
+def test_a_code_that_its_neighbour_completes_to_another_is_left_to_a_person() -> None:
+    wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
+    found = outcome(match([line("a", "70", "PAY-2026-0044 17")], wanted))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    whole = outcome(match([line("a", "70", "PAY-2026-0044 as agreed")], wanted))
+    assert (whole["outcome"], whole["expectation_id"]) == ("matched", "r")
+
+
+def test_a_code_at_the_end_of_a_full_field_may_be_the_start_of_another() -> None:
+    wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
+    cut = "PAY-2026-0044".rjust(140, "x").replace("xP", " P")
+    assert outcome(match([line("a", "70", cut)], wanted))["outcome"] == "suggested"
+
+
+def test_a_split_code_matches_a_standing_expectation_only_from_a_payer_known_earlier() -> None:
+    wanted = [expectation("r", "VFY-8M3T-407", account=line("a", "1", "")["account"])]
+    split = line("b", "70", "VFY-8M3T 407", 5)
+    assert outcome(match([split], wanted), "b")["outcome"] == "suggested"
+    for day, expected in ((4, "matched"), (5, "suggested"), (6, "suggested")):
+        earlier = line("a", "1", "VFY-8M3T-407", day)
+        assert outcome(match([earlier, split], wanted), "b")["outcome"] == expected
+
+
+def test_a_split_code_takes_only_what_whole_references_left() -> None:
+    rows = [line("a", "100", "PAY-2026 004417", 1), line("b", "100", CODE, 2)]
+    matches = match(rows, [expectation("r", CODE, "100")])
+    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["suggested", "matched"]
+
+
+def test_of_two_split_codes_the_first_takes_the_amount() -> None:
+    rows = [line(name, "100", "PAY-2026 004417", day) for name, day in (("b", 1), ("a", 2))]
+    matches = match(rows, [expectation("r", CODE, "100")])
+    assert [row["outcome"] for row in matches.lines.to_pylist()] == ["suggested", "matched"]
+    assert state(matches)["received"] == Decimal(100)
+
+
+def test_a_damaged_text_that_fits_many_codes_is_suggested_for_the_amount_alone() -> None:
+    wanted = [expectation(f"r{n:02}", f"PAY-2026-0044{n:02}", str(100 + n)) for n in range(60)]
+    found = outcome(match([line("a", "117", "PAY-2026-0044")], wanted))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r17")
+    silent = match([line("a", "9", "PAY-2026-0044")], wanted)
+    assert outcome(silent)["outcome"] == "unreferenced"
+
+
+# Sums
+
+
+def test_one_code_of_several_expectations_matches_exactly_their_sum() -> None:
+    wanted = [expectation("r", CODE, "100"), expectation("s", CODE, "50")]
+    matches = match([line("a", "150", CODE)], wanted)
+    found = outcome(matches)
+    assert (found["outcome"], found["expectation_id"], found["tier"]) == ("matched", None, 6)
+    assert matches.allocations["amount"].to_pylist() == [Decimal(100), Decimal(50)]
+    for amount in ("100", "149.99", "151"):
+        left = match([line("a", amount, CODE)], wanted)
+        assert (outcome(left)["outcome"], left.allocations.num_rows) == ("suggested", 0)
+
+
+def test_two_codes_that_add_up_to_the_line_stay_a_conflict() -> None:
+    wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-000001", "50")]
+    matches = match([line("a", "150", f"{CODE} and PAY-2026-000001")], wanted)
+    assert (outcome(matches)["outcome"], outcome(matches)["expectation_id"]) == ("conflict", None)
+    assert matches.candidates["expectation_id"].to_pylist() == ["r", "s"]
+
+
+KNOWN = [line("k", "1", "PAY-2026-000001", 1)]
+KNOWN_FOR = [expectation("known", "PAY-2026-000001", "1")]
+
+
+def test_parts_without_a_reference_are_suggested_and_one_payment_for_several_too() -> None:
+    wanted = [*KNOWN_FOR, expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "55")]
+    parts = match([*KNOWN, line("a", "35", "part", 5), line("b", "65", "rest", 6)], wanted)
+    for name in "ab":
+        found = outcome(parts, name)
+        assert (found["outcome"], found["expectation_id"], found["tier"]) == ("suggested", "r", 6)
+    both = match([*KNOWN, line("a", "155", "october", 5)], wanted)
+    named = both.candidates.filter(pc.equal(both.candidates["entry_id"], "a"))
+    assert named["expectation_id"].to_pylist() == ["r", "s"]
+    assert set(named["tier"].to_pylist()) == {6}
+
+
+def test_sums_are_searched_in_bounded_time_and_say_so_where_there_are_several() -> None:
+    wanted = [expectation(f"r{n:02}", f"PAY-2026-1{n:05}", "10") for n in range(40)]
+    found = outcome(match([*KNOWN, line("a", "20", "x", 5)], [*KNOWN_FOR, *wanted]))
+    assert (found["outcome"], found["tier"]) == ("suggested", 6)
+    assert "several ways" in found["reason"]
+    more = [*wanted, expectation("r99", "PAY-2026-199999", "10")]
+    beyond = match([*KNOWN, line("a", "20", "x", 5)], [*KNOWN_FOR, *more])
+    assert outcome(beyond)["outcome"] == "unreferenced"
+
+
+# What comes back in parts
+
+
+def test_parts_of_a_line_come_back_up_to_its_amount() -> None:
+    sent = line("a", "100", CODE, 1, direction="DBIT", end_to_end_id="E2E-1")
+    back = {"original_reference": "E2E-1", "return_reason": "AC04"}
+    rows = [sent, *(line(name, "40", None, 9 + n, **back) for n, name in enumerate("bcd"))]
+    matches = match(rows, [expectation("r", CODE, "100", direction="DBIT")])
+    assert [outcome(matches, name)["outcome"] for name in "abcd"] == [
+        "matched", "returned", "returned", "unreferenced",
+    ]  # fmt: skip
+    assert outcome(matches)["matched_amount"] == Decimal(20)
+    found = state(matches)
+    assert (found["state"], found["received"], found["remaining"]) == (
+        "reopened", Decimal(20), Decimal(80),
+    )  # fmt: skip
+
+
+def test_a_partial_return_of_two_possible_lines_is_linked_to_neither() -> None:
+    sent = [line(n, "100", CODE, 1, direction="DBIT", end_to_end_id="E") for n in ("a", "b")]
+    back = line("c", "40", None, 9, original_reference="E", return_reason="AC04")
+    matches = match([*sent, back], [expectation("r", CODE, "200", direction="DBIT")])
+    assert [outcome(matches, name)["outcome"] for name in "abc"] == [
+        "matched", "matched", "unreferenced",
+    ]  # fmt: skip
+
+
+def test_a_return_marked_as_such_is_never_taken_for_a_payment() -> None:
+    back = line("a", "100", CODE, return_reason="AC04")
+    found = outcome(match([back], [expectation("r", CODE, "100")]))
+    assert (found["outcome"], found["matched_amount"]) == ("suggested", None)
+    assert "marked as a return" in found["reason"]
+
+
+def test_a_matched_line_shows_who_lost_and_why() -> None:
+    here = expectation("r", CODE, account=line("a", "1", "")["account"])
+    matches = match([line("a", "1", CODE)], [here, here | {"expectation_id": "s", "account": "X"}])
+    found = outcome(matches)
+    assert (found["outcome"], found["runner_up_id"]) == ("matched", "s")
+    assert found["margin"] > 0
+    lost = matches.candidates.to_pylist()[1]
+    assert (lost["expectation_id"], "account" in lost["lost"]) == ("s", True)
+
+
+def test_accounts_are_compared_without_spaces_and_case() -> None:
+    wanted = expectation("r", CODE, "100", account="nl05 test 0417 1643 00")
+    assert outcome(match([line("a", "100", CODE)], [wanted]))["outcome"] == "matched"

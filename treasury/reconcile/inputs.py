@@ -34,11 +34,13 @@ class Field(msgspec.Struct, frozen=True):
     type: pa.DataType
     required: bool = False
     values: tuple[str, ...] = ()
+    is_account: bool = False
+    """Compared as `treasury.identifiers.plain_account` writes it."""
 
 
 LINES = (
     Field("entry_id", TEXT, required=True),
-    Field("account", TEXT, required=True),
+    Field("account", TEXT, required=True, is_account=True),
     Field("amount", AMOUNT, required=True),
     Field("currency", TEXT, required=True),
     Field("direction", TEXT, required=True, values=("CRDT", "DBIT")),
@@ -47,7 +49,7 @@ LINES = (
     Field("creditor_reference", TEXT),
     Field("remittance", TEXT),
     Field("counterparty_name", TEXT),
-    Field("counterparty_account", TEXT),
+    Field("counterparty_account", TEXT, is_account=True),
     Field("entry_status", TEXT),
     Field("is_reversal", pa.bool_()),
     Field("is_twin", pa.bool_()),
@@ -66,8 +68,8 @@ EXPECTATIONS = (
     Field("amount", AMOUNT, required=True),
     Field("currency", TEXT, required=True),
     Field("direction", TEXT, required=True, values=("CRDT", "DBIT")),
-    Field("account", TEXT),
-    Field("counterparty_account", TEXT),
+    Field("account", TEXT, is_account=True),
+    Field("counterparty_account", TEXT, is_account=True),
     Field("opened_at", INSTANT),
     Field("closed_at", INSTANT),
     Field("status", TEXT),
@@ -130,6 +132,8 @@ def _column(table: pa.Table, field: Field, what: str) -> pa.ChunkedArray:
             )
         return pa.chunked_array([pa.nulls(table.num_rows, field.type)])
     column = _cast(table.column(field.name), field, what)
+    if field.is_account:
+        column = pc.utf8_upper(pc.replace_substring(column, " ", ""))
     if field.required and column.null_count and NULLABLE.get(field.name) != what:
         row = pc.index(pc.is_null(column), pa.scalar(value=True)).as_py()
         raise TableError(

@@ -210,9 +210,19 @@ def match_references(
 
 
 def read_decisions(decisions: TableLike | None) -> pa.Table:
-    """People's decisions, checked: a line is accepted or ignored at most once."""
+    """People's decisions, checked: a line is ignored once and alone, or accepted once for each."""
     table = read_table(decisions, DECISIONS, what="decisions")
-    _unique(table.filter(pc.not_equal(table["verdict"], "reject")), "entry_id", "decisions")
+    settling = table.filter(pc.not_equal(table["verdict"], "reject"))
+    ignored = pc.is_in(
+        settling["entry_id"],
+        settling.filter(pc.equal(settling["verdict"], "ignore"))["entry_id"].combine_chunks(),
+    )
+    _unique(settling.filter(ignored), "entry_id", "decisions")
+    accepted = settling.filter(pc.invert(ignored))
+    pairs = pc.binary_join_element_wise(
+        accepted["entry_id"], pc.fill_null(accepted["expectation_id"], ""), " for "
+    )
+    _unique(pa.table({"entry_id": pairs}), "entry_id", "decisions")
     return table
 
 
