@@ -124,7 +124,9 @@ def test_a_key_is_counted_however_many_went_before(asked: list[int | list[int]])
 TEXT = st.none() | st.sampled_from(["", "x", "NONREF", "Ü"])
 
 
-@given(st.lists(st.tuples(TEXT, TEXT, TEXT, st.sampled_from(["CRDT", "DBIT"])), min_size=1, max_size=6))
+@given(
+    st.lists(st.tuples(TEXT, TEXT, TEXT, st.sampled_from(["CRDT", "DBIT"])), min_size=1, max_size=6)
+)
 def test_rows_and_columns_get_the_same_ids(parts: list[tuple[str, str, str, str]]) -> None:
     day, amount = date(2026, 10, 15), Decimal("1.50")
     several = [

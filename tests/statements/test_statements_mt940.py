@@ -107,10 +107,102 @@ def test_numbered_lines_and_free_text_are_read(tmp_path: Path) -> None:
     ]
 
 
+HABITS = {
+    "labels in columns": (
+        "SEPA OVERBOEKING        IBAN: NL91TEST0417164300\r\nBIC: T   NAAM: J JANSEN\r\nKENMERK: 7",
+        "J JANSEN", "NL91TEST0417164300", None,
+    ),
+    "Polish words": (
+        "911 PRZELEW; z rach.: 12345; od: JAN KOWALSKI; tyt.: FV 1; TNR: 99",
+        "JAN KOWALSKI", "12345", None,
+    ),
+    "numbered with a tilde": (
+        "020~00VE02~20Faktura 7~21uslugi~22~31000012~32FIRMA~34020~38PL61TEST0140000071219812874",
+        "FIRMA", "PL61TEST0140000071219812874", ["Faktura 7", "uslugi"],
+    ),
+    "a group and its name": (
+        "/ORDP/NAME/ACME AB/IBAN/SE12/REMI/Invoice 77", "ACME AB", "SE12", ["Invoice 77"],
+    ),
+    "a counterparty without an account": (
+        "/CNTP//TESTNL2A/Jane//REMI/USTD//Text/", "Jane", None, ["Text"],
+    ),
+    "keywords with a colon, each in a subfield": (
+        "166?00UEBERWEISUNG?20EREF: 123?21SVWZ: Rechnung 5?31DE89?32ACME",
+        "ACME", "DE89", ["Rechnung 5"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "account", "remittance"), HABITS.values(), ids=HABITS)
+def test_habits_of_banks_are_known(
+    tmp_path: Path, text: str, name: str, account: str | None, remittance: list[str] | None
+) -> None:
+    movement = f":61:2610151015C12,50NTRFNONREF//B1\r\n:86:{text}"
+    file = read(tmp_path, statement(movement, closing="C261031EUR112,50"))
+    ((who, whose, said),) = rows(
+        file.entries, "counterparty_name", "counterparty_account", "remittance"
+    )
+    assert (who, whose) == (name, account)
+    if remittance is not None:
+        assert said == remittance
+
+
+def test_movements_of_different_dialects_in_one_file_are_each_read(tmp_path: Path) -> None:
+    movements = [
+        f":61:2610151015C{number},00NTRFNONREF//B{number}\r\n:86:{text}"
+        for number, (text, *_) in enumerate([*HABITS.values(), *HABITS.values()], 1)
+    ]
+    movements.append(":61:2610151015C1,00NMSC")
+    file = read(tmp_path, statement(*movements, closing="C261031EUR179,00"))
+    names = [name for _, name, *_ in HABITS.values()]
+    assert file.entries["counterparty_name"].to_pylist() == [*names, *names, None]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "account"),
+    [
+        ("BE68539007547034EUR", "BE68539007547034"),
+        ("NO9386011117947EUR", "NO9386011117947"),
+        ("TESTBEBB/BE68 5390 0754 7034", "BE68539007547034"),
+        ("20752041/0291593375", "20752041/0291593375"),
+        ("NL00BUNQ9999999999EUR", "NL00BUNQ9999999999"),
+    ],
+)
+def test_the_account_is_found_in_its_field(tmp_path: Path, text: str, account: str) -> None:
+    file = read(tmp_path, statement().replace("BE68539007547034", text))
+    assert file.statements["account"].to_pylist() == [account]
+
+
+def test_reading_does_not_depend_on_how_the_bytes_come(tmp_path: Path) -> None:
+    movements = [
+        f":61:2610{1 + n % 28:02d}C1,00NTRFNONREF//B{n}\r\n:86:166?20Text {n}?32Näme {n % 7}"
+        for n in range(3000)
+    ]
+    content = statement(*movements, closing="C261031EUR3100,00").encode()
+
+    class Slowly(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return super().read(min(size or 0, 997))
+
+    whole, slow = MtFile(io.BytesIO(content), "f"), MtFile(Slowly(content), "f")
+    assert [b.to_pylist() for b in whole.batches()] != []
+    assert sum(batch.num_rows for batch in slow.batches()) == 3000
+    assert whole.statements == slow.statements
+    assert whole.statements[0].proved
+    twice = [
+        [row for batch in MtFile(source, "f").batches() for row in batch.to_pylist()]
+        for source in (io.BytesIO(content), Slowly(content))
+    ]
+    assert twice[0] == twice[1]
+
+
 def test_charges_and_the_amount_ordered_stand_on_the_second_line(tmp_path: Path) -> None:
     movement = ":61:261015D12,35NTRFX1//B1\r\n/OCMT/USD11,85//CHGS/EUR0,50/"
     file = read(tmp_path, statement(movement, closing="C261031EUR87,65"))
     names = ("instructed_amount", "instructed_currency", "charges_amount", "charges_currency")
+    rated = read(tmp_path, statement(movement.replace("/CHGS/EUR0,50/", "EXCH/1,04/")))
+    assert rated.entries["exchange_rate"].to_pylist() == [Decimal("1.04")]
     assert rows(file.entries, *names) == [(Decimal("11.85"), "USD", Decimal("0.50"), "EUR")]
 
 

@@ -111,6 +111,7 @@ _DETAIL: Final = {
     "RmtInf/Strd/CdtrRefInf/Ref": "structured_references*",
     "RmtInf/Strd/CdtrRefInf/CdtrRef": "structured_references*",
     "RmtInf/Strd/RfrdDocInf/Nb": "structured_references*",
+    "Refs/Prtry/Ref": "structured_references*",
     "AddtlTxInf": "additional_information",
     "RtrInf/AddtlInf": ".returned",
     "RtrInf/Rsn/Cd": "return_reason",

@@ -6,6 +6,7 @@ above the table, else those of the balance column, which has to follow the amoun
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -242,8 +243,16 @@ class CsvFile:
         account = self._cell(row, layout, "account") or self._stated.get("account", "")
         currency = self._cell(row, layout, "currency") or layout.header_currency or ""
         currency = currency or self._stated.get("currency", "") or layout.profile.currency
+        currency = currency or self._beside_amount(row, layout)
         number = account_number(account) if account else self._account
         return number or None, SIGNS.get(currency, currency.upper()) or None
+
+    def _beside_amount(self, row: Row, layout: Layout) -> str:
+        """The currency that stands beside an amount, as in `1,50 EUR`."""
+        for role in ("amount", "debit", "credit", "balance"):
+            if matched := _CODE.search(self._cell(row, layout, role)):
+                return matched[0]
+        return ""
 
     def _lose(self, key: _Key, line: int, why: str) -> None:
         if self._lost_count >= 0:
@@ -434,6 +443,7 @@ def _stated(above: Sequence[Row]) -> dict[str, str]:
     return found
 
 
+_CODE: Final = re.compile(r"^[A-Z]{3}(?![A-Z])|(?<![A-Z])[A-Z]{3}$|[€$£]")
 _KNOWN: Final = (
     "give camt.052/.053/.054, MT940/942 or CSV; for the CSV of an unknown bank describe its"
     " columns, see `treasury statements profile FILE`"

@@ -244,42 +244,67 @@ _KINDS: Final = {
 }  # fmt: skip
 _WORDS: Final[dict[str, tuple[str, ...]]] = {
     # In the order in which a column is given away: the particular before the general.
-    "value_date": ("valuta", "valuedate", "datevaleur", "datedevaleur", "wertstellung",
-                   "rentedatum",
-                   "fechavalor", "datavaluta", "datavalor", "waluty"),
-    "booking_date": ("bookingdate", "buchungstag", "buchungsdatum", "boekdatum", "boekingsdatum",
-                     "datecomptable", "dateoperation", "datedoperation", "datacontabile",
-                     "fechaoperacion", "dataksiegowania", "bookedat", "transactiondate",
-                     "completeddate", "posted", "date", "datum", "data", "fecha",
-                     "buchung", "wert"),
+    "value_date": (
+        "valuutapaiva", "arvopaiva", "vardedag", "valuta", "valuedate", "datevaleur",
+        "datedevaleur", "wertstellung", "rentedatum", "fechavalor", "datavaluta", "datavalor",
+        "waluty"
+    ),
+    "booking_date": (
+        "bokforingsdag", "bokforing", "bokføring", "bogføring", "bogforing", "kirjauspaiva",
+        "kuupaev", "dataoperacji", "dataoperacao", "konyvelesdatuma", "bookingdate",
+        "buchungstag", "buchungsdatum", "boekdatum", "boekingsdatum", "datecomptable",
+        "dateoperation", "datedoperation", "datacontabile", "fechaoperacion", "dataksiegowania",
+        "bookedat", "transactiondate", "completeddate", "posted", "date", "datum", "data",
+        "fecha", "dato", "dag", "paiva", "buchung", "wert"
+    ),
     "balance": ("saldo", "balance", "solde", "kontostand"),
     "fee": ("fee", "gebuhr", "frais", "kosten", "commission"),
-    "debit": ("debit", "belastung", "lastschrift", "soll", "addebito", "addebiti", "uitgaven",
-              "cargo", "paidout", "withdrawal", "dare", "uscite", "af"),
-    "credit": ("credit", "gutschrift", "haben", "accredito", "accrediti", "inkomsten", "abono",
-               "paidin", "deposit", "avere", "entrate", "bij"),
-    "amount": ("amount", "betrag", "bedrag", "montant", "importo", "importe", "kwota", "umsatz",
-               "belop", "belopp", "belob", "summe"),
-    "currency": ("currency", "wahrung", "waehrung", "devise", "munt", "valuta", "divisa", "moneta",
-                 "monnaie", "waluta", "ccy"),
+    "debit": (
+        "utfrakonto", "debito", "debet", "obciazenia", "terheles", "debit", "belastung",
+        "lastschrift", "soll", "addebito", "addebiti", "uitgaven", "cargo", "paidout",
+        "withdrawal", "dare", "uscite", "af"
+    ),
+    "credit": (
+        "innpakonto", "innpåkonto", "credito", "kredit", "uznania", "jovairas", "credit",
+        "gutschrift", "haben", "accredito", "accrediti", "inkomsten", "abono", "paidin",
+        "deposit", "avere", "entrate", "bij"
+    ),
+    "amount": (
+        "amount", "betrag", "bedrag", "montant", "importo", "importe", "kwota", "umsatz", "belop",
+        "belopp", "beløp", "beløb", "belob", "summe", "summa", "maara", "castka", "osszeg",
+        "valor", "montante"
+    ),
+    "currency": (
+        "mena", "currency", "wahrung", "waehrung", "devise", "munt", "valuta", "divisa", "moneta",
+        "monnaie", "waluta", "ccy"
+    ),
     "sign": ("afbij", "debitcredit", "sollhaben", "creditdebit", "dc", "drcr", "cdt"),
-    "counterparty_account": ("counterpartyiban", "counterpartyaccount", "tegenrekening",
-                             "comptecontrepartie", "ibanzahlungsbeteiligter", "gegenkonto",
-                             "kontonummeriban", "payeeaccount", "beneficiaryaccount"),
+    "counterparty_account": (
+        "counterpartyiban", "counterpartyaccount", "tegenrekening", "comptecontrepartie",
+        "ibanzahlungsbeteiligter", "gegenkonto", "kontonummeriban", "payeeaccount",
+        "beneficiaryaccount"
+    ),
     "counterparty_agent": ("bic", "swift"),
-    "counterparty_name": ("counterpartyname", "counterparty", "naamtegenpartij", "nomcontrepartie",
-                          "beguenstigter", "begunstigter", "auftraggeber", "payee", "empfanger",
-                          "zahlungsbeteiligter", "beneficiary", "name", "partner"),
-    "account": ("iban", "auftragskonto", "rekening", "compte", "account", "konto", "cuenta",
-                "conto"),
+    "counterparty_name": (
+        "counterpartyname", "counterparty", "naamtegenpartij", "nomcontrepartie", "beguenstigter",
+        "begunstigter", "auftraggeber", "payee", "empfanger", "zahlungsbeteiligter",
+        "beneficiary", "name", "partner"
+    ),
+    "account": (
+        "iban", "auftragskonto", "rekening", "compte", "account", "konto", "cuenta", "conto"
+    ),
     "mandate_id": ("mandat", "mandate"),
     "end_to_end_id": ("endtoend", "e2e"),
-    "reference": ("transactionid", "transactionno", "bankreference", "reference", "referenz",
-                  "referentie", "riferimento", "id"),
+    "reference": (
+        "transactionid", "transactionno", "bankreference", "reference", "referenz", "referentie",
+        "riferimento", "id"
+    ),
     "status": ("status", "state"),
     "kind": ("type", "kind", "art", "code"),
-    "text": ("description", "verwendungszweck", "omschrijving", "communication", "mededeling",
-             "libelle", "details", "text", "memo", "narrative", "descrizione", "causale",
-             "concepto",
-             "remittance", "message", "notification", "purpose", "opis", "tekst"),
+    "text": (
+        "description", "verwendungszweck", "omschrijving", "communication", "mededeling",
+        "libelle", "details", "text", "memo", "narrative", "descrizione", "causale", "concepto",
+        "remittance", "message", "notification", "purpose", "opis", "tekst", "beskriv", "viesti",
+        "selgitus", "popis", "descricao", "tytul", "forklaring"
+    ),
 }  # fmt: skip

@@ -61,16 +61,19 @@ class CsvText:
     def lines(self) -> Iterator[str]:
         """The lines from the first on. StatementError for one of a length that no bank writes."""
         self._kept.seek(0)
-        text = io.TextIOWrapper(self._kept, self.encoding, errors="replace")
-        try:
-            while line := text.readline(_LONGEST_LINE):
-                if len(line) == _LONGEST_LINE:
-                    raise StatementError(
-                        f"{self._file_name}: a line of more than {_LONGEST_LINE >> 20} MB", do=_DO
-                    )
-                yield line
-        finally:
-            text.detach()
+        made = codecs.getincrementaldecoder(self.encoding)("replace")
+        decoder = io.IncrementalNewlineDecoder(made, translate=True)
+        rest = ""
+        while chunk := self._kept.read(_CHUNK):
+            *lines, rest = (rest + decoder.decode(chunk)).split("\n")
+            for line in lines:
+                yield f"{line}\n"
+            if len(rest) > _LONGEST_LINE:
+                raise StatementError(
+                    f"{self._file_name}: a line of more than {_LONGEST_LINE >> 20} MB", do=_DO
+                )
+        if rest := rest + decoder.decode(b"", final=True):
+            yield rest
 
     def rows(self, delimiter: str) -> Iterator[Row]:
         """The rows from the first on."""

@@ -156,7 +156,7 @@ class Draft:
             account=head.account,
             account_name=head.account_name,
             servicer_bic=head.servicer_bic,
-            currency=head.currency or self._tally.currency,
+            currency=head.currency or self._tally.currency or None,
             from_date=head.from_date,
             to_date=head.to_date,
             created_at=head.created_at,

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
+from treasury.identifiers import is_iban
 from treasury.statements.draft import MOST_PROBLEMS, Draft, Head
 from treasury.statements.identity import Ordinals
 from treasury.statements.mt_details import Columns
@@ -234,10 +235,8 @@ _TYPE: Final = re.compile(r"\{2:[IO](94[02])")
 def _head(block: _Block, file_name: str) -> Head:
     tags = block.tags
     number, page = _number(block)
-    account = account_number(tags.get("25", "").partition("\n")[0])
     currency = block.balances[0].currency if block.balances else _floor_currency(tags)
-    if currency and len(account) > 18 and account.endswith(currency) and account[:2].isalpha():
-        account = account[: -len(currency)]
+    account = _account(tags.get("25", "").partition("\n")[0], currency)
     is_report = block.is_interim_report and not {"60F", "60M"} & tags.keys()
     return Head(
         file_name=file_name,
@@ -253,6 +252,18 @@ def _head(block: _Block, file_name: str) -> Head:
         balances=tuple(block.balances),
         told_apart_by=("MT942" if is_report else "MT940", tags.get("13D"), page),
     )
+
+
+def _account(text: str, currency: str | None) -> str:
+    """The account: an IBAN without the BIC before it or the currency after it, else as it is."""
+    account = account_number(text)
+    for part in account.split("/"):
+        for number in (part, part.removesuffix(currency or "")):
+            if is_iban(number):
+                return number
+    if currency and len(account) > 18 and account[:2].isalpha():
+        return account.removesuffix(currency)
+    return account
 
 
 def _number(block: _Block) -> tuple[int, int]:

@@ -40,13 +40,21 @@ _COLON_KEYWORD: Final = re.compile(
 _SLASHED: Final = re.compile(
     r"/(ADDR|BENM|BIC|BNAM|BUSP|CHGI|CHGS?|CNTP|CSID|EREF|EXCH|IBAN|ID|IREF|ISDT|KREF|MARF|MREF|"
     r"NAME|NRTX|OAMT|OCMT|ORDP|PREF|PURP|PURS|REMI|RREF|RTRN|SVCL|SVWZ|TRCD|TRTP|TXTP|TYPE|UDTR|"
-    r"UCRD|ULTB|ULTC|ULTD|UETR)/"
+    r"UCRD|ULTB|ULTC|ULTD|UETR)(?=/)"
 )
 _BEGINS: Final = re.compile(
     r"\s*(?:(?:\d{3})?\s*([?>~<^|!%$@#])(?=\d\d)"
     rf"|(?={_SLASHED.pattern})(/)|(?={_KEYWORD.pattern})[A-Z]{{4}}\s?(\+))"
 )
-_REK_NAAM: Final = re.compile(r"REK: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})/NAAM: ?([^\n]+)")
+_NAMED: Final = tuple(
+    (mark, re.compile(pattern))
+    for mark, pattern in (
+        ("REK:", r"REK: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})/NAAM: ?([^\n]+)"),
+        ("NAAM:", r"IBAN: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})\s[\s\S]*?NAAM: ?(\S[^\n]*?)(?=\s\s|\n|$)"),
+        (" rach.:", r" rach\.: ?(\w{4,34}); (?:od|dla): ?([^;]+);"),
+    )
+)
+"""Habits of single banks: what marks them, and where the other's account and name stand."""
 _LEADING_IBAN: Final = re.compile(r"([A-Z]{2}\d\d[A-Z]{4}[A-Z0-9]{6,26}) ([^\n]+)\n")
 _NO_VALUE: Final = re.compile(r"[\s/]*")
 
@@ -220,10 +228,17 @@ def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
         "+" if _KEYWORD.search(text) else ":" if _COLON_KEYWORD.match(text) else ""
         for text in texts
     ]
+    if ":" in ways:
+        # Such a keyword is one only at the beginning of a word, and so of a piece.
+        texts = ["".join(map(_spaced, row)) for row in zip(*pieces, strict=True)]
     if "" not in ways:
         return _together(ways, texts, lambda way, some: _cut(_BY_WAY[way], some, _of_keywords))
     rows = list(zip(texts, *pieces, strict=True))
     return _together(ways, rows, _keywords_or_pieces)
+
+
+def _spaced(piece: str) -> str:
+    return f" {piece}" if _COLON_KEYWORD.match(piece) else piece
 
 
 def _keywords_or_pieces(way: str, rows: Sequence[_Row]) -> Columns:
@@ -269,7 +284,7 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
             if key == "NAME":
                 _offer(found, _ULTIMATE[group], [value or None for value in values], first=True)
         elif key == "CNTP":
-            for name, parts in _counterparties(values).items():
+            for name, parts in _counterparties(column).items():
                 _offer(found, name, parts, first=True)
         elif key == "REMI":
             structured, free = zip(*map(_remitted, values), strict=True)
@@ -286,7 +301,7 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
 
 def _counterparties(values: Sequence[str]) -> Columns:
     """`/CNTP/account/agent/name/town/`: parts without keywords."""
-    rows = [[part.strip() for part in f"{value}///".split("/")[:3]] for value in values]
+    rows = [[part.strip() for part in f"{value}///".split("/")[1:4]] for value in values]
     accounts, agents, names = zip(*rows, strict=True)
     return {
         "counterparty_account": _accounts(accounts),
@@ -311,7 +326,7 @@ def _add_structured(found: Columns, references: Sequence[str]) -> None:
 
 
 def _free(texts: Sequence[str]) -> Columns:
-    """Text in no dialect, a line at a time; two Dutch habits name the other party in it."""
+    """Text in no dialect, a line at a time; some banks name the other party in it."""
     found: Columns = {
         "remittance": [tuple(filter(None, map(str.strip, text.split("\n")))) for text in texts]
     }
@@ -325,8 +340,9 @@ def _free(texts: Sequence[str]) -> Columns:
 
 
 def _named(text: str) -> re.Match[str] | None:
-    if "REK:" in text and (matched := _REK_NAAM.search(text)):
-        return matched
+    for mark, pattern in _NAMED:
+        if mark in text and (matched := pattern.search(text)):
+            return matched
     return _LEADING_IBAN.match(text) if "\n" in text else None
 
 

@@ -195,7 +195,7 @@ class _Amounts(msgspec.Struct):
     rate: str | None = None
 
 
-_EXTRA: Final = re.compile(r"/(OCMT|CHGS|EXCH)/([^/\n]+)/?")
+_EXTRA: Final = re.compile(r"/(OCMT|CHGS|EXCH)/([^/\n]+)")
 _KEEP: Final = {"OCMT": "instructed", "CHGS": "charges", "EXCH": "rate"}
 
 

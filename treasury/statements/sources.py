@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
+import struct
 import sys
 import tempfile
 import zipfile
@@ -38,6 +40,12 @@ _MOST_SWELLING: Final = 250
 """How many times larger than packed a file may be; bank XML packs 10 to 40 times."""
 _DEEPEST: Final = 2
 _IN_MEMORY: Final = 16 << 20
+
+_BROKEN: Final = (
+    OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error,
+    lzma.LZMAError,
+)  # fmt: skip
+"""What the standard library raises for archives that are none."""
 
 _DO: Final = "fetch the file from the bank again; nothing of it was stored"
 
@@ -169,7 +177,7 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
     ):
         try:
             archive = zipfile.ZipFile(seekable)
-        except (zipfile.BadZipFile, OSError, ValueError) as error:
+        except _BROKEN as error:
             raise StatementError(f"{document.name}: a broken zip file ({error})", do=_DO) from None
         with archive:
             members = [m for m in archive.infolist() if not m.is_dir()]
@@ -201,12 +209,15 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
     @contextmanager
     def opened() -> Iterator[Source]:
         try:
-            with archive.open(member) as unpacked:
-                yield _Bounded(unpacked, name, lambda: member.compress_size)
+            unpacked = archive.open(member)
         except (RuntimeError, NotImplementedError) as error:
             raise StatementError(
                 f"{name}: it cannot be unpacked ({error})", do="unpack it, then add what is inside"
             ) from None
+        except _BROKEN as error:
+            raise StatementError(f"{name}: a broken archive ({error})", do=_DO) from None
+        with unpacked:
+            yield _Bounded(unpacked, name, lambda: member.compress_size)
 
     return Document(name, opened, is_asked_for=False)
 
@@ -243,7 +254,7 @@ class _Bounded:
         """At most `size` bytes; StatementError where they are broken or too many."""
         try:
             chunk = self._source.read(size)
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, ValueError) as error:
+        except _BROKEN as error:
             raise StatementError(f"{self._name}: a broken archive ({error})", do=_DO) from None
         self._count += len(chunk)
         most = min(max(_FREE_BYTES, self._packed() * _MOST_SWELLING), _MOST_BYTES)

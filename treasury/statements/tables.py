@@ -119,8 +119,8 @@ STATEMENT_ENTRIES: Final = Table(
         Column(
             "structured_references",
             TEXTS,
-            "creditor references and document numbers",
-            "TxDtls/RmtInf/Strd/CdtrRefInf/Ref, RfrdDocInf/Nb",
+            "creditor references, document numbers, the bank's own kinds",
+            "TxDtls/RmtInf/Strd/CdtrRefInf/Ref, RfrdDocInf/Nb, Refs/Prtry/Ref",
         ),
         Column(
             "additional_information",
