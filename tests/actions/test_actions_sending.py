@@ -193,7 +193,7 @@ def test_a_role_that_may_not_approve_is_told_so(practice: Practice, name: str) -
 def test_the_creator_is_sent_to_the_portal(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, credential: str, said: str
 ) -> None:
-    from treasury.actions import sending
+    from treasury.actions import answers
 
     def refuse(*_: object) -> None:
         raise Forbidden(f"403 FORBIDDEN: {said}", code="FORBIDDEN", status=403)
@@ -203,7 +203,7 @@ def test_the_creator_is_sent_to_the_portal(
     alone = practice.desk("jonas", settings=msgspec.structs.replace(
         practice.settings, credentials=only))  # fmt: skip
     ready = alone.propose(APPROVE, request_id=request)
-    monkeypatch.setattr(sending, "post", refuse)
+    monkeypatch.setattr(answers, "post", refuse)
     with pytest.raises(ActionRefused) as caught:
         alone.execute(ready.id)
     assert str(caught.value).startswith("This credential created PAY-")
@@ -370,10 +370,10 @@ def test_what_is_wrong_with_one_stops_no_other(practice: Practice) -> None:
 def test_what_was_not_tried_when_the_service_goes_stays_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions import sending
+    from treasury.actions import answers
 
     ids = several(practice, 3)
-    real, calls = sending.post, list[int]()
+    real, calls = answers.post, list[int]()
 
     def post(*given: Any) -> Any:
         calls.append(1)
@@ -381,7 +381,7 @@ def test_what_was_not_tried_when_the_service_goes_stays_ready(
             raise ServiceUnreachable("no answer")
         return real(*given)
 
-    monkeypatch.setattr(sending, "post", post)
+    monkeypatch.setattr(answers, "post", post)
     ran = practice.ines.execute_all(ids)
     assert [one.action.state for one in ran] == ["done", "ready", "ready"]
     assert isinstance(ran[2].error, ServiceUnreachable)
@@ -393,10 +393,10 @@ def test_what_was_not_tried_when_the_service_goes_stays_ready(
 def test_one_that_is_cut_off_in_a_batch_may_have_been_carried_out_and_is_not_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions import sending
+    from treasury.actions import answers
 
     ids = several(practice, 4)
-    real, calls = sending.post, list[int]()
+    real, calls = answers.post, list[int]()
 
     def post(*given: Any) -> Any:
         calls.append(1)
@@ -405,7 +405,7 @@ def test_one_that_is_cut_off_in_a_batch_may_have_been_carried_out_and_is_not_rea
             raise KeyboardInterrupt
         return answer
 
-    monkeypatch.setattr(sending, "post", post)
+    monkeypatch.setattr(answers, "post", post)
     with pytest.raises(KeyboardInterrupt):
         practice.ines.execute_all(ids)
     states = [practice.jonas.get(one).state for one in ids]

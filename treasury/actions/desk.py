@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from treasury.actions.answers import Answers
 from treasury.actions.batch import Batch, batch_of
 from treasury.actions.book import Book
 from treasury.actions.context import Context, wall_clock
@@ -83,8 +84,9 @@ class Actions:
             who=who,
         )
         self._book = self._context.book
-        self._sender = Sender(self._context)
-        self._recovery = Recovery(self._context, self._sender)
+        answers = Answers(self._context)
+        self._sender = Sender(self._context, answers)
+        self._recovery = Recovery(self._context, answers)
 
     @property
     def policy(self) -> Policy:

@@ -12,12 +12,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from treasury.actions.answers import Answers, End
 from treasury.actions.context import Context
 from treasury.actions.kind import Kind
 from treasury.actions.kinds import kind_of
 from treasury.actions.policy import same_person
-from treasury.actions.sending import End, Sender, post, sent_of
 from treasury.actions.states import UNSETTLED, Action
+from treasury.actions.wire import post, sending_draft, sent_of
 from treasury.api import Client, Record
 from treasury.errors import (
     ActionRefused,
@@ -35,10 +36,10 @@ __all__ = ["Recovery"]
 class Recovery:
     """Settles actions one by one; what stays open says why in its entry."""
 
-    def __init__(self, context: Context, sender: Sender) -> None:
+    def __init__(self, context: Context, answers: Answers) -> None:
         self._context = context
         self._book = context.book
-        self._sender = sender
+        self._answers = answers
 
     def unsettled(self) -> list[Action]:
         """What may have been carried out and is not known to have been."""
@@ -84,12 +85,12 @@ class Recovery:
             return self._looked_up(action, kind, client, error.what)
         except ServiceError as error:
             return self._refused_again(action, error)
-        return self._ended(self._sender.done(action, record, "sent again"))
+        return self._ended(self._answers.done(action, record, "sent again"))
 
     def _versioned(self, action: Action, kind: Kind, client: Client) -> Action:
         record = client.ramp.requests.get(action.target)
         if self._shows(kind, action, record):
-            return self._ended(self._sender.done(action, record, "read back"))
+            return self._ended(self._answers.done(action, record, "read back"))
         assert action.sending is not None
         if record.value.version != action.sending.version:
             return self._not_carried_out(action, record)
@@ -102,10 +103,10 @@ class Recovery:
             record = client.ramp.requests.get(action.target)
             if not self._shows(kind, action, record):
                 return self._not_carried_out(action, record)
-            return self._ended(self._sender.done(action, record, "read back"))
+            return self._ended(self._answers.done(action, record, "read back"))
         except ServiceError as error:
             return self._refused_again(action, error)
-        return self._ended(self._sender.done(action, record, "sent again"))
+        return self._ended(self._answers.done(action, record, "sent again"))
 
     def _neither(self, action: Action, kind: Kind, client: Client) -> Action:
         if self._settles(action):
@@ -113,7 +114,7 @@ class Recovery:
         return self._looked_up(action, kind, client, "it is not sent a second time")
 
     def _ended(self, end: End) -> Action:
-        self._sender.note([end])
+        self._answers.note([end])
         return self._book.get(end.draft.subject)
 
     def _shows(self, kind: Kind, action: Action, record: Record[Any]) -> bool:
@@ -133,8 +134,14 @@ class Recovery:
             sent = now.sending
             assert sent is not None
             return [
-                self._sender.sending_draft(
-                    now, actor, ids=sent.ids, body=sent.body, version=sent.version, known=sent.known
+                sending_draft(
+                    self._context,
+                    now,
+                    actor,
+                    ids=sent.ids,
+                    body=sent.body,
+                    version=sent.version,
+                    known=sent.known,
                 )
             ]
 
@@ -149,8 +156,8 @@ class Recovery:
         seconds = self._context.load_policy().recovery.settling_seconds
         late = self._context.wall() >= first + timedelta(seconds=seconds)
         if asked and late and error.status not in {401, 403, 404, 405, 429}:
-            return self._ended(self._sender.refused(action, error))
-        return self._ended(self._sender.unknown(action, error.what, error))
+            return self._ended(self._answers.refused(action, error))
+        return self._ended(self._answers.unknown(action, error.what, error))
 
     def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
         """Its version has passed without the effect: what was sent can never take effect now."""
@@ -164,15 +171,15 @@ class Recovery:
     def _looked_up(self, action: Action, kind: Kind, client: Client, why: str) -> Action:
         record = None
         try:
-            record = self._sender.look_up(action, kind, client)
+            record = self._answers.look_up(action, kind, client)
         except NotFound as error:
             why = f"{why}; {error.what}"
         if record is not None:
-            return self._ended(self._sender.done(action, record, "adopted"))
+            return self._ended(self._answers.done(action, record, "adopted"))
         shown = "no record shows it" if kind.look_up is not None else "the service lists none"
         what = f"OUTCOME UNKNOWN: {why}; {shown}"
         if (action.state, action.why) != ("unknown", what):
-            return self._ended(self._sender.unknown(action, what, None))
+            return self._ended(self._answers.unknown(action, what, None))
         return action
 
     def _recovered(self, action: Action, why: str, *, again: bool) -> Action:
