@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
 from treasury.lake import Snapshot
-from treasury.money import convert, format_amount, net_crypto
-from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.differences import TELLERS, Today, difference_rows
 from treasury.reconcile.funding import funding_rows, marks_of
+from treasury.reconcile.hops import (
+    LINE_STATES,
+    LINE_STEPS,
+    conversion,
+    exchange,
+    id_of,
+    last_event,
+    paid_out,
+    place_of,
+    reference,
+    who,
+    words,
+)
 from treasury.reconcile.lookup import Subject, look_up
 from treasury.reconcile.monthly import MONTH_PACKAGE, Question, _answered, _known_at
 from treasury.reconcile.pipeline import load_steps
@@ -26,15 +36,6 @@ __all__ = ["trace"]
 TRACE_STEPS: Final = load_steps(MONTH_PACKAGE, ("traceables", "traced_amounts", "choices"))
 
 Row = Mapping[str, Any]
-LINE_STATES: Final[dict[str, HopState]] = {
-    "matched": "seen",
-    "ignored": "seen",
-    "returned": "contradicted",
-    "duplicate": "contradicted",
-    "conflict": "contradicted",
-    "suggested": "needs decision",
-    "unreferenced": "needs decision",
-}
 ENDED: Final = {
     "CANCELLED": "cancelled",
     "REJECTED": "rejected",
@@ -118,28 +119,28 @@ class _Way:
         hops = [*self._beginning(request, events)]
         if on_ramp:
             hops += [*self._bank_of(request), *self._received(request, events)]
-            hops += [*_exchange(request), *self._delivered(request, events)]
+            hops += [*exchange(request), *self._delivered(request, events)]
         else:
             hops += [*self._sent_crypto(request, events), *self._received(request, events)]
-            hops += [*_exchange(request), *_paid_out(request, events), *self._bank_of(request)]
+            hops += [*exchange(request), *paid_out(request, events), *self._bank_of(request)]
         gross = request["fiat_amount"] if on_ramp else request["crypto_amount"]
         currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
         way = "on-ramp" if on_ramp else "off-ramp"
         name = request["payment_reference"] or request_id
         return {
-            "title": f"{name}, {way} of {_words(gross, currency)}, {request['status']}",
+            "title": f"{name}, {way} of {words(gross, currency)}, {request['status']}",
             "hops": tuple(hops),
             "next_step": self._step_of(request_id),
             "names": (
                 ("Payment reference", request["payment_reference"] or ""),
                 ("Ramp request", request_id),
-                ("Amount", _words(gross, currency)),
+                ("Amount", words(gross, currency)),
                 ("Transaction hash", request["blockchain_transaction_hash"] or ""),
             ),
         }
 
     def _beginning(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-        made = _event(events, "CREATED")
+        made = last_event(events, "CREATED")
         yield Hop(
             place="Request",
             state="seen",
@@ -147,33 +148,33 @@ class _Way:
             at=(made or request)["created_at"],
             evidence=f"ramp request {request['id']}, version {request['version']}",
         )
-        changed = _event(events, "AMOUNT_CHANGED")
+        changed = last_event(events, "AMOUNT_CHANGED")
         if changed is not None:
             yield Hop(
                 place="Request",
                 state="seen",
-                says=f"amount changed by {_who(changed)}",
+                says=f"amount changed by {who(changed)}",
                 at=changed["created_at"],
-                evidence=_id_of(changed),
+                evidence=id_of(changed),
             )
-        for kind, words in ENDED.items():
-            ended = _event(events, kind)
+        for kind, ended_words in ENDED.items():
+            ended = last_event(events, kind)
             if ended is not None:
                 yield Hop(
                     place="Request",
                     state="ended",
-                    says=f"{words}, by {_who(ended)}",
+                    says=f"{ended_words}, by {who(ended)}",
                     at=ended["created_at"],
-                    evidence=_id_of(ended),
+                    evidence=id_of(ended),
                 )
-        approved = _event(events, "APPROVED")
+        approved = last_event(events, "APPROVED")
         if approved is not None:
             yield Hop(
                 place="Approval",
                 state="seen",
-                says=f"approved by {_who(approved)}",
+                says=f"approved by {who(approved)}",
                 at=approved["created_at"],
-                evidence=_id_of(approved),
+                evidence=id_of(approved),
             )
         elif request["status"] == "AWAITING_APPROVAL":
             yield Hop(
@@ -194,7 +195,7 @@ class _Way:
         )
         for line in lines:
             yield self._bank_line(line)
-            yield _reference(line)
+            yield reference(line)
         on_ramp = request["ramp_type"] == "ON_RAMP"
         begun = request["approved_at"] if on_ramp else request["completed_at"]
         if any(line["outcome"] == "matched" for line in lines) or begun is None:
@@ -207,7 +208,7 @@ class _Way:
         )
         reaches: date | None = covered["covered_to"] if covered else None
         amount = request["fiat_amount"] if on_ramp else request["fiat_net_amount"]
-        what = f"{'debit' if on_ramp else 'credit'} of {_words(amount, request['fiat_currency'])}"
+        what = f"{'debit' if on_ramp else 'credit'} of {words(amount, request['fiat_currency'])}"
         since = self._day(begun)
         known = (
             f"the statements reach to {reaches:%-d %b %Y}" if reaches else "no statement shows it"
@@ -223,21 +224,21 @@ class _Way:
         )
 
     def _received(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-        event = _event(events, "PAYMENT_RECEIVED")
+        event = last_event(events, "PAYMENT_RECEIVED")
         if event is not None:
             on_ramp = request["ramp_type"] == "ON_RAMP"
             unit = request["fiat_currency"] if on_ramp else request["crypto_currency"]
-            said = _words(request["amount_received"], unit) if request["amount_received"] else "it"
+            said = words(request["amount_received"], unit) if request["amount_received"] else "it"
             yield Hop(
                 place="Service",
                 state="seen",
                 says=f"the service received {said}",
                 at=event["created_at"],
-                evidence=_id_of(event),
+                evidence=id_of(event),
             )
         elif request["is_open"] and request["approved_at"] is not None:
             sent = self._row("SELECT * FROM request_lines WHERE request_id = ?", request["id"])
-            given = _event(events, "TX_HASH_ADDED")
+            given = last_event(events, "TX_HASH_ADDED")
             since = self._day((given or {"created_at": request["approved_at"]})["created_at"])
             yield Hop(
                 place="Service",
@@ -248,7 +249,7 @@ class _Way:
 
     def _sent_crypto(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
         given = request["blockchain_transaction_hash"]
-        event = _event(events, "TX_HASH_ADDED")
+        event = last_event(events, "TX_HASH_ADDED")
         if given:
             yield Hop(
                 place="Blockchain",
@@ -257,7 +258,7 @@ class _Way:
                 at=(event or request)["created_at"],
                 amount=request["crypto_amount"],
                 currency=request["crypto_currency"],
-                evidence=_id_of(event) if event else "",
+                evidence=id_of(event) if event else "",
             )
             yield from self._transfer_of(given)
             yield from self._hash_problem(request["id"])
@@ -277,7 +278,7 @@ class _Way:
             yield Hop(
                 place="Transfer",
                 state="seen",
-                says=f"{_words(row['amount'], row['asset'])} from our account, {row['status']}",
+                says=f"{words(row['amount'], row['asset'])} from our account, {row['status']}",
                 at=row["updated_at"] or row["created_at"] or row["first_seen_at"],
                 evidence=f"transfer {row['id']}",
             )
@@ -298,10 +299,10 @@ class _Way:
             )
 
     def _delivered(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-        event = _event(events, "COMPLETED")
-        coins = _words(request["crypto_amount"], request["crypto_currency"])
+        event = last_event(events, "COMPLETED")
+        coins = words(request["crypto_amount"], request["crypto_currency"])
         if event is None and request["status"] != "SUCCEEDED":
-            received = _event(events, "PAYMENT_RECEIVED")
+            received = last_event(events, "PAYMENT_RECEIVED")
             if received is not None and request["is_open"]:
                 yield Hop(
                     place="Wallet",
@@ -319,7 +320,7 @@ class _Way:
             at=(event or request)["created_at"],
             amount=request["crypto_amount"],
             currency=request["crypto_currency"],
-            evidence=f"{_id_of(event) if event else 'status SUCCEEDED'}; to"
+            evidence=f"{id_of(event) if event else 'status SUCCEEDED'}; to"
             f" {request['company_wallet_address'] or 'a wallet not stated'}; company wallets show"
             " no balance",
         )
@@ -348,7 +349,7 @@ class _Way:
             return self._unbooked(entry_id)
         if line["kind"] in {"on_ramp", "off_ramp"} and line["outcome"] in {"matched", "returned"}:
             return self._request(line["expectation_id"])
-        hops = [self._bank_line(line), _reference(line)]
+        hops = [self._bank_line(line), reference(line)]
         step = LINE_STEPS.get(line["outcome"], "")
         account = self._virtual_account(line)
         if account is not None:
@@ -358,7 +359,7 @@ class _Way:
         ends = self._row("SELECT end_to_end_id FROM bank_lines WHERE entry_id = ?", entry_id) or {
             "end_to_end_id": None
         }
-        amount = _words(line["amount"], line["currency"])
+        amount = words(line["amount"], line["currency"])
         way = "credit" if line["direction"] == "CRDT" else "debit"
         return {
             "title": f"{way} of {amount} on {line['booking_date']:%-d %b %Y}",
@@ -380,13 +381,13 @@ class _Way:
         """A line that the bank has not booked, or has replaced."""
         line = self._row("SELECT * FROM bank_lines WHERE entry_id = ?", entry_id)
         assert line is not None  # it was just found
-        amount = _words(line["amount"], line["currency"])
+        amount = words(line["amount"], line["currency"])
         hop = Hop(
             place="Bank line",
             state="not provable",
             says=f"{amount}, {line['entry_status']}: pending at bank",
             on=line["booking_date"],
-            evidence=_place_of(line),
+            evidence=place_of(line),
         )
         return {
             "title": f"{amount} pending at bank",
@@ -403,12 +404,12 @@ class _Way:
         return Hop(
             place="Bank line",
             state=state if went_back else "seen",
-            says=f"{_words(line['amount'], line['currency'])}, {way}"
+            says=f"{words(line['amount'], line['currency'])}, {way}"
             f" {line['counterparty_name'] or 'no name'}{said}",
             on=line["booking_date"],
             amount=line["amount"],
             currency=line["currency"],
-            evidence=_place_of(line),
+            evidence=place_of(line),
         )
 
     def _virtual_account(self, line: Row) -> dict[str, Any] | None:
@@ -446,7 +447,7 @@ class _Way:
                 since=line["booking_date"],
             )
         for proof in proofs:
-            yield _conversion(proof, line, self._day(proof.due) if proof.due else None)
+            yield conversion(proof, line, self._day(proof.due) if proof.due else None)
         seen = self._row(
             "SELECT max(b.observed_at) AS observed_at, w.address, w.chain FROM wallets AS w"
             " LEFT JOIN wallet_balances AS b ON b.wallet_id = w.id AND b.asset = ?"
@@ -471,7 +472,7 @@ class _Way:
             place="Wallet",
             state="seen",
             says=f"{account['account_name'] or account['account_id']} held"
-            f" {_words(total['total'], asset)} at the last look",
+            f" {words(total['total'], asset)} at the last look",
             at=seen["observed_at"],
             evidence=f"wallet {seen['address']} on {seen['chain']}",
         )
@@ -501,9 +502,9 @@ class _Way:
             transfer_id,
         )
         assert row is not None  # it was just found
-        amount = _words(row["amount"], row["asset"])
+        amount = words(row["amount"], row["asset"])
         if row["amount"] is None:
-            amount = _words(row["fiat_amount"], row["fiat_currency"])
+            amount = words(row["fiat_amount"], row["fiat_currency"])
         began = row["created_at"] or row["first_seen_at"]
         hops = [
             Hop(
@@ -568,130 +569,3 @@ class _Way:
 
     def _day(self, moment: datetime) -> date:
         return moment.astimezone(self._question.zone).date()
-
-
-LINE_STEPS: Final = {
-    "suggested": "Needs decision: accept or reject it, `treasury match`",
-    "unreferenced": "No reference: ask the payer or the provider whose it is",
-    "conflict": "Look at what contradicts, then decide it",
-    "duplicate": "Paid twice: ask for the second payment back",
-}
-
-
-def _exchange(request: Row) -> Iterator[Hop]:
-    """The amounts as the service recorded them, worked out again."""
-    rate, fee, coins = (
-        request[name] for name in ("exchange_rate", "fiat_fee_amount", "crypto_amount")
-    )
-    gross, net = request["fiat_amount"], request["fiat_net_amount"]
-    fiat, asset = request["fiat_currency"] or "?", request["crypto_currency"] or "?"
-    if not rate or fee is None or coins is None or gross is None:
-        return
-    if request["ramp_type"] == "ON_RAMP":
-        net_words = f"({_words(gross, fiat)} − {_words(fee, fiat)})"
-        says = f"{net_words} / {rate.normalize():f} = {_words(coins, asset)}"
-        agrees = net_crypto(gross, fee, rate, asset) == coins
-    else:
-        gross_words = f"{_words(coins, asset)} × {rate.normalize():f} = {_words(gross, fiat)}"
-        says = f"{gross_words}, less {_words(fee, fiat)} = {_words(net, fiat)}"
-        agrees = convert(coins, rate, fiat) == gross and net is not None and gross - fee == net
-    yield Hop(
-        place="Conversion",
-        state="as recorded" if agrees else "contradicted",
-        says=f"as recorded, {says}" if agrees else f"{says}: worked out again it is not",
-    )
-
-
-def _paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-    event = _event(events, "PAYMENT_SENT") or _event(events, "COMPLETED")
-    if event is not None:
-        paid = _words(request["fiat_net_amount"], request["fiat_currency"])
-        yield Hop(
-            place="Payout",
-            state="seen",
-            says=f"service says sent: {paid}",
-            at=event["created_at"],
-            amount=request["fiat_net_amount"],
-            currency=request["fiat_currency"],
-            evidence=_id_of(event),
-        )
-
-
-def _reference(line: Row) -> Hop:
-    """How a line was brought to what it is for."""
-    reason = line["reason"] or ""
-    if line["line_class"]:
-        return Hop(
-            place="Reference",
-            state="seen",
-            says=f"other business by the rule {line['rule_name']!r}",
-            told=False,
-        )
-    code = f"{line['reference']}: " if line["reference"] else ""
-    by = f", by {line['decided_by']}" if line["decided_by"] else ""
-    return Hop(
-        place="Reference",
-        state=LINE_STATES[line["outcome"]],
-        says=f"{code}{reason}{by}",
-        told=line["outcome"] in {"conflict", "unreferenced"},
-    )
-
-
-CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
-    "proved": ("seen", "proved by the balance"),
-    "proved_as_group": ("seen", "proved as a group of {credits} credits, none of them by itself"),
-    "rate_outside_band": ("contradicted", "the rate that it implies is outside what was recorded"),
-    "not_yet_credited": ("missing", "not in the balance yet"),
-    "held_kyc": ("missing", "held until the holder is verified (inferred)"),
-    "not_provable": ("not provable", "{reason}"),
-}
-MAYBE: Final = "may be in a group of {credits} credits that is proved; by itself it is not"
-
-
-def _conversion(proof: Conversion, line: Row, due: date | None) -> Hop:
-    """What the balances say of a credit; in a group one without its reference stays unproved."""
-    state, words = CONVERSION_WORDS[proof.state]
-    in_group = proof.state == "proved_as_group"
-    if in_group and (line["entry_id"] in proof.edge_ids or line["outcome"] != "matched"):
-        state, words = "not provable", MAYBE
-    said = words.format(credits=proof.credits, reason=proof.reason)
-    if proof.implied_rate is not None and proof.implied_rate_to is not None:
-        low, high = f"{proof.implied_rate:f}", f"{proof.implied_rate_to:f}"
-        rate = low if low == high else f"{low} to {high}"
-        said += f"; {proof.currency} {rate} a {proof.asset}, rate and fee together"
-    between = ""
-    if proof.opened_at is not None and proof.closed_at is not None:
-        first, last = f"{proof.opened_at:%Y-%m-%d %H:%M}", f"{proof.closed_at:%Y-%m-%d %H:%M}"
-        between = f"balances of {first} and {last} UTC"
-    return Hop(
-        place="Conversion",
-        state=state,
-        says=said,
-        at=proof.closed_at if state != "missing" else None,
-        since=(due or line["booking_date"]) if state == "missing" else None,
-        amount=proof.converted,
-        currency=proof.asset,
-        evidence=between,
-    )
-
-
-def _event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
-    """The last event of a kind."""
-    found = [event for event in events if event["event_type"] == kind]
-    return found[-1] if found else None
-
-
-def _who(event: Row) -> str:
-    return event["email"] or event["username"] or "an unknown user"
-
-
-def _id_of(event: Row | None) -> str:
-    return f"event {event['id']}" if event is not None else ""
-
-
-def _place_of(line: Row) -> str:
-    return f"{line['file_name']}, {line['position']}, line {line['entry_id']}"
-
-
-def _words(amount: Decimal | None, currency: str | None) -> str:
-    return "an amount not recorded" if amount is None else format_amount(amount, currency or "?")

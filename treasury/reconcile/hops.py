@@ -1,0 +1,168 @@
+"""Single hops of a trace, each told from one row of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+from treasury.money import convert, format_amount, net_crypto
+from treasury.reconcile.conversion import Conversion
+from treasury.reconcile.trace import Hop, HopState
+
+__all__ = [
+    "LINE_STATES",
+    "LINE_STEPS",
+    "conversion",
+    "exchange",
+    "id_of",
+    "last_event",
+    "paid_out",
+    "place_of",
+    "reference",
+    "who",
+    "words",
+]
+
+Row = Mapping[str, Any]
+
+LINE_STATES: Final[dict[str, HopState]] = {
+    "matched": "seen",
+    "ignored": "seen",
+    "returned": "contradicted",
+    "duplicate": "contradicted",
+    "conflict": "contradicted",
+    "suggested": "needs decision",
+    "unreferenced": "needs decision",
+}
+LINE_STEPS: Final = {
+    "suggested": "Needs decision: accept or reject it, `treasury match`",
+    "unreferenced": "No reference: ask the payer or the provider whose it is",
+    "conflict": "Look at what contradicts, then decide it",
+    "duplicate": "Paid twice: ask for the second payment back",
+}
+
+
+def exchange(request: Row) -> Iterator[Hop]:
+    """The amounts as the service recorded them, worked out again."""
+    rate, fee, coins = (
+        request[name] for name in ("exchange_rate", "fiat_fee_amount", "crypto_amount")
+    )
+    gross, net = request["fiat_amount"], request["fiat_net_amount"]
+    fiat, asset = request["fiat_currency"] or "?", request["crypto_currency"] or "?"
+    if not rate or fee is None or coins is None or gross is None:
+        return
+    if request["ramp_type"] == "ON_RAMP":
+        net_words = f"({words(gross, fiat)} − {words(fee, fiat)})"
+        says = f"{net_words} / {rate.normalize():f} = {words(coins, asset)}"
+        agrees = net_crypto(gross, fee, rate, asset) == coins
+    else:
+        gross_words = f"{words(coins, asset)} × {rate.normalize():f} = {words(gross, fiat)}"
+        says = f"{gross_words}, less {words(fee, fiat)} = {words(net, fiat)}"
+        agrees = convert(coins, rate, fiat) == gross and net is not None and gross - fee == net
+    yield Hop(
+        place="Conversion",
+        state="as recorded" if agrees else "contradicted",
+        says=f"as recorded, {says}" if agrees else f"{says}: worked out again it is not",
+    )
+
+
+def paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
+    """The service's word that the fiat of an off-ramp left."""
+    event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
+    if event is not None:
+        paid = words(request["fiat_net_amount"], request["fiat_currency"])
+        yield Hop(
+            place="Payout",
+            state="seen",
+            says=f"service says sent: {paid}",
+            at=event["created_at"],
+            amount=request["fiat_net_amount"],
+            currency=request["fiat_currency"],
+            evidence=id_of(event),
+        )
+
+
+def reference(line: Row) -> Hop:
+    """How a line was brought to what it is for."""
+    reason = line["reason"] or ""
+    if line["line_class"]:
+        return Hop(
+            place="Reference",
+            state="seen",
+            says=f"other business by the rule {line['rule_name']!r}",
+            told=False,
+        )
+    code = f"{line['reference']}: " if line["reference"] else ""
+    by = f", by {line['decided_by']}" if line["decided_by"] else ""
+    return Hop(
+        place="Reference",
+        state=LINE_STATES[line["outcome"]],
+        says=f"{code}{reason}{by}",
+        told=line["outcome"] in {"conflict", "unreferenced"},
+    )
+
+
+CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
+    "proved": ("seen", "proved by the balance"),
+    "proved_as_group": ("seen", "proved as a group of {credits} credits, none of them by itself"),
+    "rate_outside_band": ("contradicted", "the rate that it implies is outside what was recorded"),
+    "not_yet_credited": ("missing", "not in the balance yet"),
+    "held_kyc": ("missing", "held until the holder is verified (inferred)"),
+    "not_provable": ("not provable", "{reason}"),
+}
+MAYBE: Final = "may be in a group of {credits} credits that is proved; by itself it is not"
+
+
+def conversion(proof: Conversion, line: Row, due: date | None) -> Hop:
+    """What the balances say of a credit; in a group one without its reference stays unproved."""
+    state, saying = CONVERSION_WORDS[proof.state]
+    in_group = proof.state == "proved_as_group"
+    if in_group and (line["entry_id"] in proof.edge_ids or line["outcome"] != "matched"):
+        state, saying = "not provable", MAYBE
+    said = saying.format(credits=proof.credits, reason=proof.reason)
+    if proof.implied_rate is not None and proof.implied_rate_to is not None:
+        low, high = f"{proof.implied_rate:f}", f"{proof.implied_rate_to:f}"
+        rate = low if low == high else f"{low} to {high}"
+        said += f"; {proof.currency} {rate} a {proof.asset}, rate and fee together"
+    between = ""
+    if proof.opened_at is not None and proof.closed_at is not None:
+        first, last = f"{proof.opened_at:%Y-%m-%d %H:%M}", f"{proof.closed_at:%Y-%m-%d %H:%M}"
+        between = f"balances of {first} and {last} UTC"
+    return Hop(
+        place="Conversion",
+        state=state,
+        says=said,
+        at=proof.closed_at if state != "missing" else None,
+        since=(due or line["booking_date"]) if state == "missing" else None,
+        amount=proof.converted,
+        currency=proof.asset,
+        evidence=between,
+    )
+
+
+def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
+    """The last event of a kind."""
+    found = [event for event in events if event["event_type"] == kind]
+    return found[-1] if found else None
+
+
+def who(event: Row) -> str:
+    """Who did what an event tells, as the service names them."""
+    return event["email"] or event["username"] or "an unknown user"
+
+
+def id_of(event: Row | None) -> str:
+    """An event as evidence."""
+    return f"event {event['id']}" if event is not None else ""
+
+
+def place_of(line: Row) -> str:
+    """Where a line stands: its file, its place in it, its id."""
+    return f"{line['file_name']}, {line['position']}, line {line['entry_id']}"
+
+
+def words(amount: Decimal | None, currency: str | None) -> str:
+    """An amount with its currency, or that none was recorded."""
+    return "an amount not recorded" if amount is None else format_amount(amount, currency or "?")
