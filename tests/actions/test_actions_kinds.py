@@ -137,6 +137,9 @@ def test_a_suspended_account_is_reactivated_by_two(practice: Practice) -> None:
         ("company_wallet.create", {"address": "0xB7F0D5703FFB52C69A537FD5B51F6B6A34818F75"},
          "address: it is registered already"),
         ("payment_request.create", {"amount": "1.001"}, "amount: .*more decimals than EUR"),
+        ("company_wallet.create", {"address": "0xabc"}, "address: an address on BASE is 0x and 40"),
+        ("crypto_transfer.create", {"receiver_account_id": None, "external_address": "0xabc",
+         "external_field": "destinationAddress"}, "external_address: an address on BASE is 0x"),
     ],
 )  # fmt: skip
 def test_what_the_world_does_not_allow_is_refused_beside_its_field(
@@ -198,6 +201,21 @@ def test_an_unverified_target_and_an_unverified_sender_are_refused(practice: Pra
         )
     )
     assert practice.posts() == []
+
+
+def test_an_address_outside_the_service_goes_in_the_field_that_is_named(
+    practice: Practice,
+) -> None:
+    outside = {
+        "receiver_account_id": None, "external_address": ADDRESS,
+        "external_field": "destinationAddress",
+    }  # fmt: skip
+    ready = practice.approved("crypto_transfer.create", **(transfer_fields() | outside))
+    assert f"to wallet {ADDRESS} outside the service" in ready.text
+    assert ADDRESS not in ready.masked
+    practice.ines.execute(ready.id)
+    [sending] = practice.journal.entries("action.sending")
+    assert json.loads(sending.body["body"])["destinationAddress"] == ADDRESS
 
 
 def test_an_unknown_kind_lists_those_there_are(practice: Practice) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from treasury.actions.chains import address_problem
 from treasury.actions.facts import Fact, fact
 from treasury.actions.kind import Found, Kind, Sent
 from treasury.actions.records import Records
@@ -61,8 +62,9 @@ def _registered(same: Iterable[CompanyBankAccount | CompanyWallet]) -> str:
 
 def _read_wallet(fields: NewCompanyWallet, records: Records) -> Found:
     same = [one for one in records.company_wallets() if fields.is_like(one)]
+    wrong = address_problem(fields.chain, fields.address)
     told: list[Fact] = [
-        fact("address", fields.address, field="address", problem=_registered(same)),
+        fact("address", fields.address, field="address", problem=wrong or _registered(same)),
         fact("chain", fields.chain),
     ]
     name = f' "{clean(fields.description)}"' if fields.description else ""

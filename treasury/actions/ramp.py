@@ -6,13 +6,13 @@ version that was read. What an approver approves is a request that somebody made
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 
+from treasury.actions.chains import transaction_problem
 from treasury.actions.facts import Fact, fact
 from treasury.actions.kind import Found, Kind, Money, Sent
 from treasury.actions.records import Records
@@ -28,8 +28,6 @@ from treasury.text import clean
 __all__ = ["RAMP_KINDS", "ChangeAmount", "NewRequest", "OnRequest", "SubmitHash"]
 
 _DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
-_EVM: Final = frozenset({"ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "AVALANCHE"})
-_EVM_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 class OnRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,8 +143,8 @@ def _read_hash(fields: SubmitHash, records: Records) -> Found:
         problem = f"{seen.name} is an on-ramp, which takes no transaction hash"
     elif request.blockchain_transaction_hash:
         problem = f"{seen.name} has the hash {request.blockchain_transaction_hash} already"
-    elif chain in _EVM and not _EVM_HASH.fullmatch(given):
-        problem = f"a transaction on {chain} is 0x and 64 hexadecimal digits"
+    else:
+        problem = transaction_problem(chain, given)
     more = (
         fact("hash so far", request.blockchain_transaction_hash or "none"),
         fact("deposit address", wallet and wallet.address),

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.actions.chains import address_problem
 from treasury.actions.facts import Fact, fact
 from treasury.actions.kind import Found, Kind, Money, Sent
 from treasury.actions.records import Records
@@ -209,7 +210,8 @@ def _crypto_receiver(fields: CryptoTransfer, records: Records) -> tuple[str, str
             do="ask the provider for the field's name and give it",
         )
     outside = "wallet {} outside the service, which cannot be called back"
-    facts = [fact("receiver", address, field="external_address")]
+    problem = address_problem(fields.chain, address)
+    facts = [fact("receiver", address, field="external_address", problem=problem)]
     return outside.format(clean(address)), outside.format(f"…{address[-4:]}"), facts
 
 
