@@ -1,16 +1,19 @@
 """CSV by profile: recognised by its columns, amounts and days held strictly, proved by balances."""
 
+import io
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from camt_samples import rows, write
+from csv_samples import BANKS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.errors import InputError, StatementError
 from treasury.statements import propose_profile, read_file, to_toml
+from treasury.statements.csv_file import CsvFile
 from treasury.statements.csv_values import amount_in, day_in, decimal_sign
 from treasury.statements.profiles import BUILT_IN, load_profile
 
@@ -180,3 +183,114 @@ def test_real_exports_are_read_by_built_in_profiles(name: str) -> None:
     assert file.format != "CSV proposed"
     assert file.entries.num_rows == COUNTS[name]
     assert not any("not read" in problem.what for problem in file.problems)
+
+
+@pytest.mark.parametrize("bank", BANKS)
+def test_each_built_in_profile_reads_its_bank(tmp_path: Path, bank: str) -> None:
+    file = read_file(write(tmp_path, BANKS[bank], "export.csv"), account="XX99")
+    assert file.format == f"CSV {bank}"
+    moved = rows(file.entries, "booking_date", "direction", "amount", "entry_status")
+    assert sorted(moved) == [
+        (date(2026, 10, 1), "CRDT", Decimal("100.5"), "BOOK"),
+        (date(2026, 10, 2), "DBIT", Decimal("1234.56"), "BOOK"),
+    ]
+    ((currency, closing, proof),) = rows(file.statements, "currency", "closing_balance", "proof")
+    assert currency == "EUR"
+    if closing is not None:
+        assert closing == Decimal("3865.94")
+        assert "EUR 5,000.00 + credits EUR 100.50" in str(proof)
+
+
+def test_rows_of_totals_and_of_balances_are_no_movements(tmp_path: Path) -> None:
+    text = KBC.splitlines()
+    first, second = text[2], text[1]
+    cells = [""] * 15
+    cells[5], cells[6], cells[9] = "14/10/2026", "Beginsaldo", "5.000,00"
+    total = [""] * 15
+    total[6], total[8] = "Totaal", "3.765,50"
+    lines = [text[0], ";".join(cells), first, second, ";".join(total)]
+    lines[1] = "BE68539007547034;;X;EUR" + lines[1][3:]
+    file = read_file(write(tmp_path, "\n".join(lines)))
+    assert file.entries.num_rows == 2
+    assert rows(file.statements, "proved", "opening_balance", "closing_balance") == [
+        (True, Decimal(5000), Decimal("8765.5"))
+    ]
+
+
+def test_accounts_and_currencies_in_one_file_are_statements_of_their_own(tmp_path: Path) -> None:
+    other = KBC.splitlines()[1:]
+    text = KBC + "\n".join(line.replace("BE68 5390 0754 7034", "BE99") for line in other) + "\n"
+    text += "\n".join(line.replace(";EUR;", ";USD;") for line in other)
+    file = read_file(write(tmp_path, text))
+    assert rows(file.statements, "account", "currency", "proved", "entry_count") == [
+        ("BE68539007547034", "EUR", True, 2), ("BE99", "EUR", True, 2),
+        ("BE68539007547034", "USD", True, 2),
+    ]  # fmt: skip
+
+
+ABROAD = (
+    (
+        "Date;Description;D/C;Amount;Balance\n01.10.26;Rent;D;1 000.00;4 000.00\n"
+        "02.10.26;Sale;C;2'500.00;6'500.00\n"
+    ),
+    (
+        "Bokföringsdag,Valutadag,Referens,Belopp,Bokfört saldo\n"
+        "2026-10-02,2026-10-02,Faktura,1000.00,5000.00\n"
+        "2026-10-01,2026-10-01,Hyra,-500.00,4000.00\n"
+    ),
+    (
+        "Data operacji;Opis operacji;Kwota;\n2026-10-02;PRZELEW;1 234,56 PLN;\n"
+        "2026-10-01;OPŁATA;-10,00 PLN;\n"
+    ),
+    (
+        "Bokføringsdato\tBeskrivelse\tUt fra konto\tInn på konto\tSaldo\n"
+        "02.10.2026\tHusleie\t500,00\t\t4500,00\n01.10.2026\tSalg\t\t1000,00\t5000,00\n"
+    ),
+    (
+        'Date;Libellé;Débit euros;Crédit euros;\n31/10/2026;"VIREMENT\nSEPA";;1 234,56;\n'
+        "30/10/2026;PRLV;45,00;;\n"
+    ),
+)
+
+
+@pytest.mark.parametrize("lines", ABROAD)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16"])
+def test_exports_of_other_countries_are_proposed_a_profile(
+    tmp_path: Path, lines: str, encoding: str
+) -> None:
+    path = write(tmp_path, lines.encode(encoding), "unknown.csv")
+    proposal = propose_profile(path)
+    assert not proposal.is_known
+    assert proposal.entries.num_rows == 2
+    assert set(proposal.entries["direction"].to_pylist()) == {"CRDT", "DBIT"}
+    assert not any("not read" in problem.what for problem in proposal.problems)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 28), st.integers(-(10**6), 10**6), st.booleans()),
+        min_size=2, max_size=30,
+    ),
+    st.booleans(),
+)  # fmt: skip
+def test_a_balance_column_proves_the_rows_in_either_order(
+    moves: list[tuple[int, int, bool]], newest_first: bool
+) -> None:
+    course, rows_ = Decimal(1000), []
+    for number, (_, cents, shown) in enumerate(sorted(moves)):
+        amount = Decimal(cents).scaleb(-2)
+        course += amount
+        balance = f"{course}" if shown or number in {0, len(moves) - 1} else ""
+        rows_.append(f"BE68;X;EUR;10;{1 + number % 28:02d}/10/2026;T;;{amount};{balance}")
+    days = [date(2026, 10, 1 + number % 28) for number in range(len(moves))]
+    rows_ = [r for _, r in sorted(zip(days, rows_, strict=True), key=lambda one: one[0])]
+    header = "Rekeningnummer;Naam;Munt;Afschriftnummer;Datum;Omschrijving;Valuta;Bedrag;Saldo"
+    listed = rows_[::-1] if newest_first else rows_
+    text = "\n".join([header, *listed]).replace(".", ",")
+    file = CsvFile(io.BytesIO(text.encode()), "x.csv")
+    count = sum(batch.num_rows for batch in file.batches())
+    assert count == len(moves)
+    if len(moves) <= 28:  # else days come again, and the order of a day's rows is lost
+        (one,) = file.statements
+        assert one.proved, one.proof
+        assert (one.opening_balance, one.closing_balance) == (Decimal(1000), course)

@@ -106,13 +106,13 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) ->
 
 
 def _utf_16(first: bytes) -> str:
-    """UTF-16, by its mark, or by every other byte of ordinary letters being zero."""
+    """UTF-16, by its mark, or by every other byte being zero, as it is of most letters."""
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    even, odd = first[:200:2], first[1:200:2]
-    if odd and odd.count(0) == len(odd) and 0 not in even:
+    even, odd = first[:400:2], first[1:400:2]
+    if 0 not in even and odd.count(0) * 5 > len(odd) * 4:
         return "utf-16-le"
-    return "utf-16-be" if even and even.count(0) == len(even) and 0 not in odd else ""
+    return "utf-16-be" if 0 not in odd and even.count(0) * 5 > len(even) * 4 else ""
 
 
 def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Row]:

@@ -31,7 +31,8 @@ LABELS: Final = {
     **dict.fromkeys(("iban",), "iban"),
     **dict.fromkeys(
         ("accountnumber", "account", "konto", "kontonummer", "numerodiconto", "numerodecompte",
-         "compte", "conto", "rekening", "rekeningnummer", "kartenkonto", "cuenta"), "account"),
+         "compte", "conto", "rekening", "rekeningnummer", "kartenkonto", "cuenta",
+         "girokonto", "tagesgeld"), "account"),
     **dict.fromkeys(
         ("openingbalance", "saldoiniziale", "anfangssaldo", "soldeinitial", "beginsaldo",
          "alterkontostand", "startsaldo"), "opening"),

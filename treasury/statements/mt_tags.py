@@ -35,7 +35,7 @@ _BREAK: Final = re.compile(
 """Where a field begins: its tag, or a whole line that ends a message or is an envelope."""
 _CONTROL: Final = bytes([0, 1, 2, 3, 4, 26])
 _BOM: Final = b"\xef\xbb\xbf"
-_CHUNK: Final = 1 << 16
+_CHUNK: Final = 1 << 18
 _LONGEST_LINE: Final = 1 << 16
 _LONGEST_FIELD: Final = 1 << 16
 _MOST_TOGETHER: Final = 1 << 20

@@ -139,6 +139,7 @@ _POSTFINANCE_CREDIT: Final = (
 )
 _FORTIS_DAY: Final = "Uitvoeringsdatum|Date d'exécution|Execution date"
 
+# Each is laid out as files of the bank are, or as several public programs that read them agree.
 BUILT_IN: Final = (
     _profile(
         "ubs",
@@ -279,7 +280,7 @@ BUILT_IN: Final = (
         ("Buchung", "Auftraggeber/Empfänger", "Buchungstext", "Verwendungszweck", "Betrag"),
         {
             "booking_date": "Buchung", "value_date": "Valuta|Wertstellungsdatum",
-            "amount": "Betrag", "balance": "Saldo", "kind": "Buchungstext",
+            "amount": "Betrag", "currency": "Währung", "balance": "Saldo", "kind": "Buchungstext",
             "text": "Verwendungszweck", "counterparty_name": "Auftraggeber/Empfänger",
         },
         currency="EUR",
@@ -302,18 +303,6 @@ BUILT_IN: Final = (
             "booking_date": "Buchungstag", "value_date": "Wertstellung", "amount": "Betrag",
             "currency": "Währung", "account": "IBAN Kontoinhaber|IBAN Auftraggeberkonto",
             "kind": "Umsatzart", "text": "Buchungstext",
-        },
-        currency="EUR",
-    ),
-    _profile(
-        "deutsche bank",
-        ("Buchungstag", "Wert", "Umsatzart", "Begünstigter / Auftraggeber", "Verwendungszweck"),
-        {
-            "booking_date": "Buchungstag", "value_date": "Wert", "amount": "Betrag",
-            "debit": "Soll", "credit": "Haben", "currency": "Währung", "kind": "Umsatzart",
-            "text": "Verwendungszweck", "counterparty_name": "Begünstigter / Auftraggeber",
-            "counterparty_account": "IBAN / Kontonummer|IBAN", "counterparty_agent": "BIC",
-            "end_to_end_id": "Kundenreferenz", "mandate_id": "Mandatsreferenz",
         },
         currency="EUR",
     ),
@@ -442,18 +431,6 @@ BUILT_IN: Final = (
             "text": "Payment Reference|Description",
             "counterparty_name": "Payer Name|Payee Name|Merchant",
             "counterparty_account": "Payee Account Number",
-        },
-    ),
-    _profile(
-        "qonto",
-        ("Status", "Settlement date (UTC)|Settlement date (local)", "Counterparty name",
-         "Total amount (incl. VAT)"),
-        {
-            "booking_date": "Settlement date (local)|Settlement date (UTC)",
-            "amount": "Total amount (incl. VAT)", "currency": "Currency",
-            "counterparty_name": "Counterparty name", "account": "IBAN",
-            "reference": "Transaction ID", "text": "Reference|Note",
-            "counterparty_account": "Counterparty IBAN", "status": "Status",
         },
     ),
 )  # fmt: skip
