@@ -245,7 +245,7 @@ def test_cancel_before_sending_sends_nothing(
 
 def test_a_press_without_a_choice_asks_for_one(panel: ApprovalsPanel) -> None:
     panel.press("approve")
-    assert said(panel.frame()).endswith("Next: choose one in the list, then decide")
+    assert said(panel.frame()).endswith("Next: choose in the list, then press again")
 
 
 def test_the_rows_the_sql_and_the_relation_are_what_is_listed(

@@ -1,4 +1,26 @@
-"""Panels: what a person decides in a notebook, with the two steps that money asks for."""
+"""Panels: what a person decides in a notebook, with the two steps that money asks for.
+
+How a panel is made. `blocks` are what can be on screen, `page/` draws them, and nothing but text
+ever travels. `Panel` (`panel`) turns presses into calls of handlers and shows the next frame:
+`start(label, task, failed, cancelled)` does what takes long off the main thread, `tell(message)`
+says what came of it, `fail(title, error)` puts an error in the panel and beside the field that its
+text begins with (`"reason: is missing"`), `hand_over(press, name, type, text)` gives a file.
+
+Most panels are a `ListPanel` (`listing`): it pages and searches by SQL, keeps the choice over all
+pages, syncs and downloads. A subclass gives
+
+    title                          what it is called
+    listing() -> Listing           caption, query, order, key and searched columns, how a row reads
+    read(snapshot) -> Source       the lake itself, or `Held(name=arrow_table)` for worked-out rows
+    bar(idle=…), fields()          buttons below the list, and what is typed in beside them
+    views, tools, banners, more_notes, empty…            where it has any
+    step() -> Step | None          what is to be confirmed now
+    presses() -> {name: handler}   what its buttons do; `chosen_rows()` are the rows they are about
+
+A decision is two presses: the first makes a `Step` with a `key` of its own, the second comes back
+with that key in `press.step` and does nothing where it is another. State is in the lake and the
+journal; a panel remembers only what is on screen.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +38,7 @@ class Panels:
         self._desk = desk
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:
-        """Ramp requests awaiting approval, `size` to a page; approve or reject one in two steps.
+        """Everything that awaits a decision, `size` to a page; decide one or several in two steps.
 
         Raises InputError in a workspace as it was known at an earlier instant.
         """

@@ -1,200 +1,225 @@
-"""Approvals: the ramp requests that await one, and the two steps that approve or reject one.
+"""Approvals: what awaits a decision, one or several at once, each in two steps.
 
-What is on the list comes from the lake, what was decided since from the journal; the panel itself
-remembers only what is on screen. The steps are those of `deciding`.
+Two lists: the ramp requests that await approval at the service, and the actions of every kind that
+were proposed here. What is on the first comes from the lake; what was decided since, and all of the
+second, from the journal. The panel itself remembers only what is on screen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
-
-import duckdb
+from typing import Any, ClassVar, Final
 
 from treasury.actions import KINDS, Outcome
 from treasury.api.models import RampRequest
 from treasury.errors import InputError, TreasuryError
-from treasury.panels.blocks import (
-    Button,
-    Field,
-    Frame,
-    Line,
-    Message,
-    Pager,
-    Press,
-    Row,
-    Step,
-    Table,
-)
+from treasury.journal import current_actor
+from treasury.lake import Snapshot
+from treasury.money import format_amount, total
+from treasury.panels import proposed
+from treasury.panels.blocks import Button, Fact, Field, Line, Message, Press, Row, Step
 from treasury.panels.decided import Told, read_at_service, said_in_journal
-from treasury.panels.deciding import Asked, ask, carry_out, what_became
+from treasury.panels.deciding import Asked, ask, carry_out, propose_all, what_became
 from treasury.panels.desk import Desk
-from treasury.panels.paging import SIZE, Page, read_page
-from treasury.panels.panel import Panel, alert, status
+from treasury.panels.listing import Listing, ListPanel
+from treasury.panels.paging import SIZE, Held, Page, Source
+from treasury.panels.panel import status
+from treasury.panels.proposed import VERBS, AskedActions
 from treasury.panels.requests import COLUMNS, facts, request_row
-from treasury.panels.syncing import SyncProgress, synced
 from treasury.panels.text import instant, literal_text
 from treasury.panels.work import Work
-from treasury.reconcile import Rows
 
 __all__ = ["ApprovalsPanel"]
 
-QUERY: Final = (
-    "SELECT * FROM ramp_requests WHERE status = 'AWAITING_APPROVAL' AND vanished_at IS NULL"
-)
-ORDER: Final = "created_at, id"
-SEARCHED: Final = ("id", "payment_reference", "created_by")
 APPROVE: Final = "ramp_request.approve"
 REJECT: Final = "ramp_request.reject"
-_REASON: Final = Field("reason", "Reason", "Optional; kept in our journal")
+KIND_OF: Final = {"approve": APPROVE, "reject": REJECT}
 NOT_YET: Final = Line("Do not pay: not approved. Payment details follow the approval.", "warn")
 
 
-class ApprovalsPanel(Panel):
-    """Ramp requests awaiting approval; `rows`, `sql` and `relation` are what it shows, for SQL."""
+class ApprovalsPanel(ListPanel):
+    """What awaits a decision; `rows`, `sql` and `relation` are what it shows, for SQL."""
+
+    title: ClassVar[str] = "Approvals"
 
     def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
-        super().__init__()
-        self._desk = desk
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
-        self._size = size
-        self._page = Page(size=size)
-        self._search = ""
-        self._chosen: str | None = None
-        self._asked: Asked | None = None
+        self._of_actions = False
+        self._asked: Asked | AskedActions | None = None
         self._read_since: dict[str, Told] = {}
         self._told: dict[str, Told] = {}
-        self._refresh()
+        self._proposed = 0
+        super().__init__(desk, size=size)
+        if not self._page.total and self._proposed:
+            self._show_list(of_actions=True)
 
     def __repr__(self) -> str:
-        return f"<approvals panel: {self._page.total} ramp requests await approval>"
-
-    @property
-    def sql(self) -> str:
-        """The query behind the list, over all pages."""
-        return f"{QUERY} ORDER BY {ORDER}"
-
-    @property
-    def relation(self) -> duckdb.DuckDBPyRelation:
-        """The list as a DuckDB relation over the last commit."""
-        return self._desk.snapshot().connection().sql(self.sql)
-
-    @property
-    def rows(self) -> Rows:
-        """The list as rows, all of them, with every column."""
-        return Rows(self._desk.snapshot().sql(self.sql))
+        what = "actions are open" if self._of_actions else "ramp requests await approval"
+        return f"<approvals panel: {self._page.total} {what}>"
 
     # What is on screen
 
-    def frame(self) -> Frame:
-        """The list, the buttons that propose, and below them the step that confirms."""
-        page, work = self._page, self._work
-        idle = work is None and self._asked is None
-        has_rows = bool(page.rows)
-        several = page.total > page.size
-        return Frame(
-            title="Approvals",
-            notes=self._notes(),
-            tools=(Button("sync", "Sync", enabled=idle),),
-            search=Field("search", "Search", "Id, reference or creator") if several else None,
-            table=self._table() if has_rows else None,
-            empty="" if has_rows else self._emptiness(),
-            bar=_bar(idle=idle) if has_rows else (),
-            remark=_REASON if has_rows else None,
-            pager=Pager(page.text, not page.is_first, not page.is_last) if page.total else None,
-            step=None if self._asked is None else self._step(self._asked),
-            progress=None if work is None else work.progress,
-            message=self._message,
-            focus=self._focus,
+    def listing(self) -> Listing:
+        """The ramp requests that await approval, or the actions that are open."""
+        if self._of_actions:
+            return Listing(
+                caption="Actions that are open",
+                query="SELECT * FROM actions",
+                order="proposed_at, id",
+                key="id",
+                searched=("id", "kind", "text", "people"),
+                hint="Id, kind or text",
+                columns=proposed.COLUMNS,
+                row=proposed.action_row,
+                empty="No action is open.",
+                several=True,
+            )
+        return Listing(
+            caption="Ramp requests awaiting approval",
+            query="SELECT * FROM ramp_requests"
+            " WHERE status = 'AWAITING_APPROVAL' AND vanished_at IS NULL",
+            order="created_at, id",
+            key="id",
+            searched=("id", "payment_reference", "created_by"),
+            hint="Id, reference or creator",
+            columns=COLUMNS,
+            row=self._row,
+            empty="No request awaits approval.",
+            several=True,
         )
 
-    def _notes(self) -> tuple[Line, ...]:
-        desk, commit = self._desk.settings.workspace, self._commit
-        known = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
-        sandbox = "SANDBOX, no real money" if desk.environment == "sandbox" else desk.environment
-        return (Line(f"{desk.company} · {sandbox} · {known}", "quiet"),)
+    def read(self, snapshot: Snapshot) -> Source | Snapshot:
+        """The lake, or the actions that the journal amounts to."""
+        self._told = said_in_journal(self._desk.journal.entries("action."))
+        table = proposed.action_table(self._actions.list())
+        self._proposed = table.num_rows
+        return Held(actions=table) if self._of_actions else snapshot
 
-    def _emptiness(self) -> str:
-        if self._commit is None:
-            return "Nothing is known yet. Sync to see what awaits approval."
-        return "No request holds that." if self._search else "No request awaits approval."
-
-    def _table(self) -> Table:
-        rows = tuple(self._row(row) for row in self._page.rows)
-        return Table("Ramp requests awaiting approval", COLUMNS, rows, self._chosen)
-
-    def _row(self, row: Mapping[str, Any]) -> Row:
-        told = self._told_of(row)
-        lines = () if told is None else told.lines
-        return request_row(
-            literal_text(row["id"]), row, lines, may_choose=told is None or not told.settled
+    def views(self, *, idle: bool) -> tuple[Button, ...]:
+        """Both lists, once there are actions."""
+        if not self._proposed and not self._of_actions:
+            return ()
+        label = f"Actions ({self._proposed:,})"
+        return (
+            Button("requests", "Ramp requests", enabled=idle, pressed=not self._of_actions),
+            Button("actions", label, enabled=idle, pressed=self._of_actions),
         )
 
-    def _step(self, asked: Asked) -> Step:
-        confirmed = asked.confirmed
-        approve = confirmed.kind == APPROVE
-        changed = tuple(Line(f"Since the last sync: {change}", "warn") for change in asked.changed)
+    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+        """What can be decided of the list that is shown."""
+        names = VERBS if self._of_actions else KIND_OF
+        return tuple(
+            Button(one, VERBS[one].label, "primary" if one == "approve" else "plain", enabled=idle)
+            for one in names
+        )
+
+    def fields(self) -> tuple[Field, ...]:
+        """Why."""
+        return (Field("reason", "Reason", "Kept in our journal", self.error_of("reason")),)
+
+    def step(self) -> Step | None:
+        """What is to be confirmed."""
+        asked = self._asked
+        if asked is None:
+            return None
+        if isinstance(asked, AskedActions):
+            return proposed.step_of(asked, instant(self._desk.settings.now()), idle=self.is_idle)
+        return self._request_step(asked)
+
+    def _request_step(self, asked: Asked) -> Step:
+        approve = asked.kind == APPROVE
+        changed = [Line(f"Since the last sync: {change}", "warn") for change in asked.changed]
+        changed += [
+            Line(f"Left out: {line.text}", "warn")
+            for request in asked.left_out
+            for line in read_at_service(request).lines[:1]
+        ]
+        one = len(asked.all) == 1
         return Step(
             key=asked.nonce,
-            title=f"{KINDS[confirmed.kind].verb} {_name(asked)}?",
-            text=confirmed.text,
-            facts=facts(confirmed, asked.read_at),
-            notes=(*changed, NOT_YET) if approve else changed,
+            title=f"{KINDS[asked.kind].verb} {asked.name}?",
+            text=asked.confirmed.text if one else _sum(asked),
+            items=() if one else tuple(each.text for each in asked.all),
+            facts=facts(asked.confirmed, asked.read_at) if one else _facts_of_several(asked),
+            notes=(*changed, NOT_YET) if approve else tuple(changed),
             buttons=(
-                Button("back", "Go back", enabled=self._work is None),
+                Button("back", "Go back", enabled=self.is_idle),
                 Button(
                     "confirm",
                     "Confirm approval" if approve else "Confirm rejection",
                     "primary" if approve else "danger",
-                    enabled=self._work is None,
+                    enabled=self.is_idle,
                 ),
             ),
             tone="go" if approve else "stop",
         )
 
+    def _row(self, row: Mapping[str, Any]) -> Row:
+        told = self._told_of(row)
+        lines = () if told is None else told.lines
+        settled = told is not None and told.settled
+        return request_row(literal_text(row["id"]), row, lines, settled=settled)
+
     # What presses do
 
-    def handlers(self) -> dict[str, Callable[[Press], None]]:
-        """What each press does."""
+    def presses(self) -> dict[str, Callable[[Press], None]]:
+        """The verbs, the two steps, and the two lists."""
         return {
-            "hello": self._greet,
-            "approve": partial(self._ask, APPROVE),
-            "reject": partial(self._ask, REJECT),
+            **{verb: partial(self._ask, verb) for verb in VERBS},
             "confirm": self._confirm,
             "back": self._back,
-            "sync": self._sync,
-            "search": self._find,
-            "previous": partial(self._turn_page, -1),
-            "next": partial(self._turn_page, 1),
+            "requests": lambda _: self._show_list(of_actions=False),
+            "actions": lambda _: self._show_list(of_actions=True),
         }
 
-    def _greet(self, _: Press) -> None:
-        """A view appeared: show it what is so now, unless somebody is in the middle of a step."""
-        if self._work is None and self._asked is None:
-            self._refresh()
-
-    def _ask(self, kind: str, press: Press) -> None:
+    def _show_list(self, *, of_actions: bool) -> None:
         if self._asked is not None:
             return
-        self._message = None
-        row = self._row_of(press.chosen)
-        self._chosen = press.chosen
+        self._of_actions, self._search = of_actions, ""
+        self._chosen.clear()
+        self._page = Page(size=self._size)
+        self.refresh()
+
+    def _ask(self, verb: str, press: Press) -> None:
+        if self._asked is not None:
+            return
+        self.tell(None)
         reason = press.typed.get("reason", "").strip() or None
+        rows = self.chosen_rows()
+        if self._of_actions:
+            actor = current_actor()
+            ids = [row["id"] for row in rows]
+            self._asked = proposed.ask_about(self._desk, verb, ids, reason, actor.name)
+            self.point_to("step")
+            return
+        if verb not in KIND_OF:
+            raise InputError(f"{verb} is for actions", do="choose among the actions")
+        self._ask_service(KIND_OF[verb], rows, reason)
+
+    def _ask_service(self, kind: str, rows: list[dict[str, Any]], reason: str | None) -> None:
+        for row in rows:
+            told = self._told_of(row)
+            if told is not None and told.settled:
+                name = row["payment_reference"] or row["id"]
+                raise InputError(f"{name} is already decided", do="choose another one")
 
         def task(work: Work) -> Message | None:
-            answer = ask(self._desk, kind, row, reason, work)
-            with self._turn:
-                if isinstance(answer, RampRequest):
-                    return self._already(answer)
-                self._asked, self._focus = answer, "step"
+            asked = ask(self._desk, kind, rows, reason, work)
+            with self.turn:
+                self._note_decided(asked)
+                if not asked.all:
+                    return self._already(asked)
+                self._asked = asked
+                self.point_to("step")
             return None
 
-        name = row["payment_reference"] or row["id"]
-        self._start(
+        name = _name_of(rows)
+        verb = "is" if len(rows) == 1 else "are"
+        self.start(
             f"Reading {name} from the service",
             task,
-            lambda error: alert(f"{name} is not decided", error, Line("Nothing was sent.")),
+            lambda error: self.fail(f"{name} {verb} not decided", error, Line("Nothing was sent.")),
             "Nothing was sent.",
         )
 
@@ -202,66 +227,57 @@ class ApprovalsPanel(Panel):
         asked = self._asked
         if asked is None or press.step != asked.nonce:
             return
+        if isinstance(asked, AskedActions):
+            self._decide_actions(asked)
+        else:
+            self._decide_requests(asked)
+
+    def _decide_actions(self, asked: AskedActions) -> None:
+        told = VERBS[asked.verb]
 
         def task(work: Work) -> Message:
-            outcome = carry_out(self._desk, asked, work)
-            self._chosen = None
-            return self._finished(_done(asked, outcome))
+            return self._finished(told.carry_out(self._desk, asked, work))
+
+        def failed(error: TreasuryError) -> Message:
+            look = Line("What was done so far is in the list below and in the journal.")
+            return self._finished(self.fail(f"{told.asks}: not everything was done", error, look))
+
+        self.start(f"{told.asks} {asked.shown.text}", task, failed, "Nothing was changed.")
+
+    def _decide_requests(self, asked: Asked) -> None:
+        def task(work: Work) -> Message:
+            if asked.is_simple:
+                return self._finished(_done(asked, carry_out(self._desk, asked, work)))
+            verb = "Approved" if asked.kind == APPROVE else "Rejected"
+            came = propose_all(self._desk, asked, work)
+            return self._finished(proposed.what_came(came, f"{verb} {asked.name}"))
 
         def failed(error: TreasuryError) -> Message:
             nothing, sentence = what_became(self._desk, asked, error)
-            name = _name(asked)
-            title = f"{name} is not decided" if nothing else f"Look at {name} before deciding again"
-            return self._finished(alert(title, error, Line(sentence)))
+            verb = "is" if len(asked.all) == 1 else "are"
+            title = (
+                f"{asked.name} {verb} not decided"
+                if nothing
+                else f"Look at {asked.name} before deciding again"
+            )
+            return self._finished(self.fail(title, error, Line(sentence)))
 
-        self._start(f"Checking {_name(asked)}", task, failed, "Nothing was sent.")
+        self.start(f"Checking {asked.name}", task, failed, "Nothing was sent.")
 
     def _back(self, _: Press) -> None:
-        if self._asked is not None:
-            kind, self._asked, self._message = self._asked.confirmed.kind, None, None
-            self._focus = "approve" if kind == APPROVE else "reject"
-
-    def _sync(self, _: Press) -> None:
-        if self._asked is not None:
-            return
-
-        def task(work: Work) -> Message:
-            message = synced(self._desk.sync(progress=SyncProgress(work)))
-            with self._turn:
-                self._read_since.clear()
-                self._refresh()
-            return message
-
-        self._start(
-            "Syncing",
-            task,
-            lambda error: alert("Not synced", error, Line("What was stored stays as it was.")),
-            "What was stored stays as it was.",
-        )
-
-    def _find(self, press: Press) -> None:
-        self._search = press.typed.get("search", "").strip()
-        self._page = Page(size=self._size)
-        self._refresh()
-
-    def _turn_page(self, step: int, _: Press) -> None:
-        self._refresh(self._page.number + step)
+        asked = self._asked
+        if asked is not None:
+            self._asked = None
+            self.tell(None)
+            reject = isinstance(asked, Asked) and asked.kind == REJECT
+            verb = asked.verb if isinstance(asked, AskedActions) else ""
+            self.point_to(verb or ("reject" if reject else "approve"))
 
     # What it knows
 
-    def _refresh(self, number: int | None = None) -> None:
-        snapshot = self._desk.snapshot()
-        self._commit = snapshot.commit
-        self._page = read_page(
-            snapshot,
-            QUERY,
-            ORDER,
-            SEARCHED,
-            search=self._search,
-            number=self._page.number if number is None else number,
-            size=self._size,
-        )
-        self._told = said_in_journal(self._desk.journal.entries("action."))
+    def forget(self) -> None:
+        """What the service was asked about one by one; the lake has it now."""
+        self._read_since.clear()
 
     def _told_of(self, row: Mapping[str, Any]) -> Told | None:
         """What is known of a request and newer than its row."""
@@ -269,40 +285,57 @@ class ApprovalsPanel(Panel):
         newer = [told for told in known if told is not None and told.is_newer_than(row)]
         return next((told for told in newer if told.settled), newer[0] if newer else None)
 
-    def _row_of(self, chosen: str | None) -> Mapping[str, Any]:
-        for row in self._page.rows:
-            if literal_text(row["id"]) == chosen:
-                told = self._told_of(row)
-                if told is not None and told.settled:
-                    raise InputError("That request is already decided", do="choose another one")
-                return row
-        raise InputError("No request is chosen", do="choose one in the list, then decide")
+    def _note_decided(self, asked: Asked) -> None:
+        for request in asked.left_out:
+            self._read_since[request.id] = read_at_service(request)
+            self._chosen.pop(literal_text(request.id), None)
 
-    def _already(self, request: RampRequest) -> Message:
-        told = read_at_service(request)
-        self._read_since[request.id] = told
-        self._chosen = None
-        name = request.payment_reference or request.id
-        return status(f"{name} is already decided", Line("Nothing was sent."), *told.lines)
+    def _already(self, asked: Asked) -> Message:
+        decided: tuple[RampRequest, ...] = asked.left_out
+        lines = [line for one in decided for line in read_at_service(one).lines]
+        name = decided[0].payment_reference or decided[0].id
+        title = f"{name} is" if len(decided) == 1 else f"{len(decided)} requests are"
+        return status(f"{title} already decided", Line("Nothing was sent."), *lines)
 
     def _finished(self, message: Message) -> Message:
         """Leave the step, whatever came of it, and look at the journal again."""
-        with self._turn:
+        with self.turn:
             self._asked = None
-            self._told = said_in_journal(self._desk.journal.entries("action."))
+            self._chosen.clear()
+            self.refresh()
             return message
 
 
-def _bar(*, idle: bool) -> tuple[Button, ...]:
+def _name_of(rows: list[dict[str, Any]]) -> str:
+    if len(rows) > 1:
+        return f"{len(rows)} requests"
+    return str(rows[0]["payment_reference"] or rows[0]["id"])
+
+
+def _totals(asked: Asked) -> list[str]:
+    amounts: dict[str, list[Any]] = {}
+    for one in asked.all:
+        if one.money is not None:
+            amounts.setdefault(one.money.currency, []).append(one.money.amount)
+    return [
+        f"{len(several)} of {format_amount(total(several), currency)}"
+        for currency, several in sorted(amounts.items())
+    ]
+
+
+def _sum(asked: Asked) -> str:
+    """`3 requests: 2 of EUR 40,000.00, 1 of USDC 7,500.000000.`; nothing is summed across."""
+    return f"{asked.name}: {', '.join(_totals(asked)) or 'no amounts shown'}."
+
+
+def _facts_of_several(asked: Asked) -> tuple[Fact, ...]:
+    confirmed = asked.confirmed
     return (
-        Button("approve", "Approve…", "primary", enabled=idle),
-        Button("reject", "Reject…", enabled=idle),
+        Fact("Total by currency", tuple(Line(one, "strong") for one in _totals(asked))),
+        Fact("Decided by", (Line(confirmed.actor.name, "strong"),)),
+        Fact("Credential", (Line(f"{confirmed.credential} ({confirmed.client_id})"),)),
+        Fact("Read from the service", (Line(instant(asked.read_at)),)),
     )
-
-
-def _name(asked: Asked) -> str:
-    request = asked.confirmed.request
-    return asked.confirmed.target if request is None else request.name
 
 
 def _done(asked: Asked, outcome: Outcome) -> Message:
@@ -312,4 +345,4 @@ def _done(asked: Asked, outcome: Outcome) -> Message:
     lines = [Line(outcome.text), Line(recorded)]
     if outcome.how == "read back":
         lines.append(Line("Its answer was lost on the way, so the request was read back.", "warn"))
-    return status(f"{verb} {_name(asked)}", *lines, Line("Sync to take it off this list.", "quiet"))
+    return status(f"{verb} {asked.name}", *lines, Line("Sync to take it off this list.", "quiet"))

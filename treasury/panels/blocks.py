@@ -32,52 +32,61 @@ Tone = Literal["go", "stop"]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line of text."""
+    """One line of text; `copy` names what a Copy button beside it copies: this text, all of it."""
 
     text: str
     look: Look = "plain"
+    copy: str = ""
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column's heading; amounts are aligned at the end."""
+    """A column's heading; amounts are aligned at the end, a wide one gets a line on a phone."""
 
     label: str
     end: bool = False
+    wide: bool = False
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A row: `key` comes back when it is chosen, `label` is what a screen reader says of it."""
+    """A row: `key` comes back when it is chosen, `label` is what a screen reader says of it.
+
+    One that is settled has a tick in the place of its choice.
+    """
 
     key: str
     label: str
     cells: tuple[tuple[Line, ...], ...]
     may_choose: bool = True
+    settled: bool = False
 
 
 class Table(msgspec.Struct, frozen=True):
-    """One page of rows, of which one can be chosen."""
+    """One page of rows, of which one can be chosen, or several; `chosen` are their keys."""
 
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    chosen: str | None = None
+    chosen: tuple[str, ...] = ()
+    several: bool = False
 
 
 class Button(msgspec.Struct, frozen=True):
-    """`name` comes back when it is pressed."""
+    """`name` comes back when it is pressed; `pressed` is the view that is shown, of several."""
 
     name: str
     label: str
     look: Literal["plain", "primary", "danger"] = "plain"
     enabled: bool = True
+    pressed: bool | None = None
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A line to type in; its content comes with the next press."""
+    """A line to type in; its content comes with the next press. `error` stands beside it."""
 
     name: str
     label: str
     hint: str = ""
+    error: str = ""
 
 
 class Pager(msgspec.Struct, frozen=True):
@@ -96,7 +105,10 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A step to confirm: `key` names this one asking, `text` is what is agreed to and journaled."""
+    """A step to confirm: `key` names this one asking, `text` is what is agreed to and journaled.
+
+    `items` are the sentences of several that are confirmed together, each journaled as it stands.
+    """
 
     key: str
     title: str
@@ -105,6 +117,7 @@ class Step(msgspec.Struct, frozen=True):
     buttons: tuple[Button, ...]
     notes: tuple[Line, ...] = ()
     tone: Tone = "go"
+    items: tuple[str, ...] = ()
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -125,16 +138,22 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a panel shows. `focus` names what takes the focus if the panel has it."""
+    """Everything that a panel shows. `focus` names what takes the focus if the panel has it.
+
+    `banners` are what must be seen before anything is done, above the list and as long as they are
+    so. `views` are lists that the panel has, of which one is shown.
+    """
 
     title: str
     notes: tuple[Line, ...] = ()
     tools: tuple[Button, ...] = ()
+    views: tuple[Button, ...] = ()
+    banners: tuple[Message, ...] = ()
     search: Field | None = None
     table: Table | None = None
     empty: str = ""
     bar: tuple[Button, ...] = ()
-    remark: Field | None = None
+    fields: tuple[Field, ...] = ()
     pager: Pager | None = None
     step: Step | None = None
     progress: Progress | None = None
@@ -143,12 +162,13 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Press(msgspec.Struct, frozen=True, kw_only=True):
-    """What the person did: a button's name, the row chosen then, the step it was in, what is typed.
+    """What the person did: a button's name, the rows chosen on this page then, the step, the text.
 
-    `name` is "hello" when a view of the panel appears.
+    `name` is "hello" when a view of the panel appears; `view` is which view pressed.
     """
 
     name: str
-    chosen: str | None = None
+    chosen: tuple[str, ...] | None = None
     step: str | None = None
     typed: dict[str, str] = {}
+    view: str = ""

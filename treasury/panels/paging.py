@@ -6,15 +6,37 @@ all of them.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
+import pyarrow as pa
 
-from treasury.lake import Snapshot
+from treasury.lake import Snapshot, engine
 
-__all__ = ["Page", "read_page"]
+__all__ = ["SIZE", "Held", "Page", "Source", "read_page"]
 
 SIZE: Final = 12
+
+
+class Source(Protocol):
+    """What a page is read from: a snapshot of the lake, or tables that are held."""
+
+    def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
+        """The rows of one SELECT of ours."""
+
+
+class Held:
+    """Tables worked out once, to page and to search in: `Held(open_lines=table)`."""
+
+    def __init__(self, **tables: pa.Table) -> None:
+        self._connection = engine.connect()
+        for name, table in tables.items():
+            self._connection.register(name, table)
+
+    def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
+        """The rows of one SELECT of ours."""
+        with self._connection.cursor() as cursor:
+            return engine.rows(cursor, query, params)
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -47,7 +69,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def read_page(
-    snapshot: Snapshot,
+    source: Source | Snapshot,
     query: str,
     order: str,
     searched: tuple[str, ...],
@@ -61,13 +83,13 @@ def read_page(
     `query`, `order` and `searched` are ours; `search` is what a person typed, and bound. A page
     past the end is the last one.
     """
-    total = _count(snapshot, query, "true", [])
-    columns = ", ".join(searched)
+    total = _count(source, query, "true", [])
+    columns = ", ".join(searched) or "''"
     where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
     typed = [search] if search else []
-    found = _count(snapshot, query, where, typed) if search else total
+    found = _count(source, query, where, typed) if search else total
     number = max(0, min(number, (found - 1) // size))
-    rows = snapshot.sql(
+    rows = source.sql(
         f"SELECT * FROM ({query}) WHERE {where}"  # noqa: S608 - our own SQL
         f" ORDER BY {order} LIMIT ? OFFSET ?",
         [*typed, size, number * size],
@@ -75,6 +97,6 @@ def read_page(
     return Page(tuple(rows.to_pylist()), number, found, total, size)
 
 
-def _count(snapshot: Snapshot, query: str, where: str, typed: list[str]) -> int:
-    counted = snapshot.sql(f"SELECT count(*) FROM ({query}) WHERE {where}", typed)  # noqa: S608
+def _count(source: Source | Snapshot, query: str, where: str, typed: list[str]) -> int:
+    counted = source.sql(f"SELECT count(*) FROM ({query}) WHERE {where}", typed)  # noqa: S608
     return int(counted.column(0)[0].as_py())

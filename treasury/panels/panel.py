@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from typing import Any, ClassVar, Final
 
 import anywidget
 import msgspec
 
-from treasury.errors import TreasuryError
+from treasury.errors import InputError, TreasuryError
 from treasury.panels.blocks import Frame, Line, Message, Press
 from treasury.panels.text import literal
 from treasury.panels.work import Cancelled, Work
@@ -29,6 +29,8 @@ __all__ = ["Panel", "alert", "status"]
 
 _log = logging.getLogger(__name__)
 _PAGE: Final = files("treasury.panels") / "page"
+PART: Final = 200_000
+"""Characters of a file that travel at once: a notebook server stops what comes faster than that."""
 
 
 class Panel(anywidget.AnyWidget):
@@ -45,6 +47,8 @@ class Panel(anywidget.AnyWidget):
         self._number = 0
         self._message: Message | None = None
         self._focus = ""
+        self._error: tuple[str, str] | None = None
+        self._file = ("", "", "")
         self.on_msg(self._receive)
 
     # What a panel is
@@ -54,7 +58,7 @@ class Panel(anywidget.AnyWidget):
         raise NotImplementedError
 
     def handlers(self) -> dict[str, Callable[[Press], None]]:
-        """What each press does; it runs under the lock, so what takes long is `_start`ed."""
+        """What each press does; it runs under the lock, so what takes long is `start`ed."""
         raise NotImplementedError
 
     # What a person does with it
@@ -63,12 +67,17 @@ class Panel(anywidget.AnyWidget):
         self,
         name: str,
         *,
-        chosen: str | None = None,
+        chosen: str | Iterable[str] | None = None,
         step: str | None = None,
         **typed: str,
     ) -> Frame:
-        """Do what the page does when a person presses `name`; what is on screen then."""
-        return self._pressed(Press(name=name, chosen=chosen, step=step, typed=typed))
+        """Do what the page does when a person presses `name`; what is on screen then.
+
+        `chosen` are the rows chosen on the page that is shown; None leaves the choice as it is.
+        """
+        keys = (chosen,) if isinstance(chosen, str) else chosen
+        rows = None if keys is None else tuple(keys)
+        return self._pressed(Press(name=name, chosen=rows, step=step, typed=typed))
 
     def wait(self, seconds: float = 60.0) -> bool:
         """Wait until the work that is under way has ended; whether it has."""
@@ -88,7 +97,7 @@ class Panel(anywidget.AnyWidget):
             try:
                 self._handle(press)
             except TreasuryError as error:
-                self._message = alert("That did not work", error)
+                self.fail("That did not work", error)
             except Exception as error:
                 self._message = _unforeseen(error)
                 self._show()
@@ -99,10 +108,62 @@ class Panel(anywidget.AnyWidget):
         if press.name == "cancel":
             if self._work is not None:
                 self._work.cancel()
+        elif press.name == "part":
+            self._send_part(press)
         elif press.name == "hello" or self._work is None:
+            self._error = None
+            self.before(press)
             self.handlers()[press.name](press)
 
-    def _start(
+    def before(self, press: Press) -> None:
+        """What every press does first; nothing, where a panel does not say otherwise."""
+
+    def tell(self, message: Message | None) -> None:
+        """Say what came of it, from the next frame on; None takes away what was said."""
+        self._message = message
+
+    def point_to(self, name: str) -> None:
+        """Move the focus to what is named so, with the next frame."""
+        self._focus = name
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no work is under way."""
+        return self._work is None
+
+    @property
+    def turn(self) -> threading.RLock:
+        """The lock that whoever changes what is on screen holds."""
+        return self._turn
+
+    # What goes wrong, and what leaves as a file
+
+    def fail(self, title: str, error: TreasuryError, *before: Line) -> Message:
+        """Show an error: in the panel, and beside the field that it begins with."""
+        field, colon, what = error.what.partition(": ")
+        if isinstance(error, InputError) and colon and field.isidentifier():
+            self._error = (field, what if error.do is None else f"{what}; {error.do}")
+        self._message = alert(title, error, *before)
+        return self._message
+
+    def error_of(self, field: str) -> str:
+        """What is wrong with what was typed into a field; empty where nothing is."""
+        return self._error[1] if self._error is not None and self._error[0] == field else ""
+
+    def hand_over(self, press: Press, name: str, kind: str, text: str) -> None:
+        """Give the view that pressed a file to save: `kind` is its media type."""
+        self._file = (name, kind, text)
+        self._send_part(msgspec.structs.replace(press, typed={"part": "0"}))
+
+    def _send_part(self, press: Press) -> None:
+        name, kind, text = self._file
+        part = int(press.typed["part"])
+        piece = text[part * PART : (part + 1) * PART]
+        is_last = (part + 1) * PART >= len(text)
+        told = {"name": name, "type": kind, "part": part, "last": is_last, "text": piece}
+        self.send({"view": press.view, "file": told})
+
+    def start(
         self,
         label: str,
         task: Callable[[Work], Message | None],

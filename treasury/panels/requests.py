@@ -21,7 +21,7 @@ __all__ = ["COLUMNS", "facts", "request_row"]
 
 COLUMNS: Final = (
     Column("Request"),
-    Column("Direction"),
+    Column("Direction", wide=True),
     Column("Fiat gross", end=True),
     Column("Fee", end=True),
     Column("Fiat net", end=True),
@@ -36,7 +36,7 @@ _KNOWN_HOW: Final = {
 
 
 def request_row(
-    key: str, row: Mapping[str, Any], told: Iterable[Line] = (), *, may_choose: bool = True
+    key: str, row: Mapping[str, Any], told: Iterable[Line] = (), *, settled: bool = False
 ) -> Row:
     """A row of `ramp_requests`; `told` is what else is known of it."""
     seen = RampSeen.from_row(row)
@@ -59,7 +59,8 @@ def request_row(
             (Line(net),),
             (Line(crypto),),
         ),
-        may_choose=may_choose,
+        may_choose=not settled,
+        settled=settled,
     )
 
 

@@ -49,6 +49,13 @@ class Work:
         self.check()
         self._show(Progress(label, done, total))
 
+    def go_on(self, label: str, done: int, total: int) -> None:
+        """Show how far it is, where it may be stopped again before what comes next."""
+        with self._lock:
+            self._shown = Progress(label, done, total)
+        self._changed()
+        self.check()
+
     def pass_the_point(self, label: str) -> None:
         """From here on it cannot be stopped; Cancelled where it was asked to just before."""
         with self._lock:

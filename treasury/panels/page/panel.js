@@ -36,6 +36,7 @@ function update(element, node) {
     else if (name === "checked") element.checked = value;
     else if (name !== "key") element.setAttribute(name, value);
   }
+  if ("text" in element.wanted && !("text" in props)) element.textContent = "";
   element.wanted = props;
   if (!("text" in props)) patch(element, node.children);
 }
@@ -65,9 +66,27 @@ function patch(parent, wanted) {
 
 // ---- blocks
 
-const line = ({ text, look }) => h("div", { class: `tp-line tp-${look}`, dir: "auto", text });
+const line = ({ text, look, copy: what }) =>
+  what
+    ? h(
+        "div",
+        { class: `tp-line tp-${look} tp-copied` },
+        h("span", { dir: "auto", text }),
+        copy(what, text),
+      )
+    : h("div", { class: `tp-line tp-${look}`, dir: "auto", text });
 
-const button = ({ name, label, look, enabled }, props) =>
+const copy = (what, text) =>
+  h("button", {
+    type: "button",
+    class: "tp-copy",
+    "data-copy": text,
+    "aria-label": `Copy ${what}`,
+    ...OWN_KEYS,
+    text: "Copy",
+  });
+
+const button = ({ name, label, look, enabled, pressed }, props) =>
   h("button", {
     key: name,
     type: "button",
@@ -76,12 +95,13 @@ const button = ({ name, label, look, enabled }, props) =>
     "data-focus": name,
     // Not `disabled`: that would throw the focus out of the panel.
     "aria-disabled": String(!enabled),
+    ...(pressed === null ? {} : { "aria-pressed": String(pressed) }),
     ...OWN_KEYS,
     ...props,
     text: label,
   });
 
-const field = ({ name, label, hint }, view) =>
+const field = ({ name, label, hint, error }, view) =>
   h(
     "label",
     { key: `field-${name}`, class: "tp-field" },
@@ -93,27 +113,32 @@ const field = ({ name, label, hint }, view) =>
       autocomplete: "off",
       spellcheck: "false",
       id: `${view}-${name}`,
+      ...(error ? { "aria-invalid": "true", "aria-describedby": `${view}-${name}-error` } : {}),
       ...OWN_KEYS,
     }),
+    when(error, () =>
+      h("span", { key: "error", id: `${view}-${name}-error`, class: "tp-error", dir: "auto", text: error }),
+    ),
   );
 
 function row(one, table, view) {
   const choice = h("input", {
-    type: "radio",
+    type: table.several ? "checkbox" : "radio",
     name: `${view}-row`,
     value: one.key,
     "aria-label": one.label,
-    checked: one.key === table.chosen && one.may_choose,
+    checked: table.chosen.includes(one.key) && one.may_choose,
     ...OWN_KEYS,
   });
   const done = h("span", { class: "tp-done", role: "img", "aria-label": "decided", text: "✓" });
   return h(
     "tr",
     { key: one.key, class: one.may_choose ? "" : "tp-settled" },
-    h("td", { class: "tp-choice" }, one.may_choose ? choice : done),
+    h("td", { class: "tp-choice" }, one.may_choose ? choice : one.settled ? done : null),
     one.cells.map((lines, at) => {
-      const { label, end } = table.columns[at];
-      return h("td", { class: end ? "tp-end" : "", "data-label": label }, lines.map(line));
+      const { label, end, wide } = table.columns[at];
+      const looks = present([when(end, () => "tp-end"), when(wide, () => "tp-wide")]);
+      return h("td", { class: looks.join(" "), "data-label": label }, lines.map(line));
     }),
   );
 }
@@ -133,8 +158,8 @@ const table = (one, view) =>
           "tr",
           null,
           h("th", { scope: "col" }, h("span", { class: "tp-unseen", text: "Choose" })),
-          one.columns.map(({ label, end }) =>
-            h("th", { scope: "col", class: end ? "tp-end" : "", text: label }),
+          one.columns.map(({ label, end, wide }) =>
+            h("th", { scope: "col", class: end ? "tp-end" : wide ? "tp-wide" : "", text: label }),
           ),
         ),
       ),
@@ -161,8 +186,15 @@ const step = (one, view) =>
     { key: `step-${one.key}`, class: `tp-step tp-${one.tone}`, "aria-labelledby": `${view}-step` },
     h("h3", { id: `${view}-step`, tabindex: "-1", "data-focus": "step", ...OWN_KEYS, text: one.title }),
     h("p", { class: "tp-sentence", dir: "auto", text: one.text }),
+    when(one.items.length, () =>
+      h(
+        "ol",
+        { key: "items", class: "tp-items", tabindex: "0", "aria-label": "What is confirmed", ...OWN_KEYS },
+        one.items.map((text) => h("li", { dir: "auto", text })),
+      ),
+    ),
     one.notes.map(line),
-    h(
+    when(one.facts.length, () => h(
       "dl",
       { class: "tp-facts" },
       one.facts.map((fact) =>
@@ -173,7 +205,7 @@ const step = (one, view) =>
           h("dd", null, fact.lines.map(line)),
         ),
       ),
-    ),
+    )),
     h(
       "div",
       { class: "tp-bar tp-confirm" },
@@ -208,6 +240,14 @@ const progress = ({ label, done, total, may_cancel }) =>
     button({ name: "cancel", label: "Cancel", look: "plain", enabled: may_cancel }),
   );
 
+const banner = ({ title, lines }, at) =>
+  h(
+    "div",
+    { key: `banner-${at}`, class: "tp-message tp-alert tp-banner", role: "note", "aria-label": title },
+    h("strong", { dir: "auto", text: title }),
+    lines.map(line),
+  );
+
 const alert = ({ title, lines }) =>
   h(
     "div",
@@ -239,7 +279,15 @@ const page = (frame, view) => [
       frame.tools.map((each) => button(each)),
     ),
   ),
-  when(frame.search, () => field(frame.search, view)),
+  when(frame.views.length, () =>
+    h(
+      "div",
+      { key: "views", class: "tp-bar tp-views", role: "group", "aria-label": "Lists" },
+      frame.views.map((each) => button(each)),
+    ),
+  ),
+  frame.banners.map(banner),
+  when(frame.search, () => h("div", { key: "search", class: "tp-search" }, field(frame.search, view))),
   when(frame.table, () => table(frame.table, view)),
   when(frame.empty, () => h("p", { key: "empty", class: "tp-empty", text: frame.empty })),
   h(
@@ -250,7 +298,7 @@ const page = (frame, view) => [
         "div",
         { key: "bar", class: "tp-bar" },
         frame.bar.map((each) => button(each)),
-        when(frame.remark, () => field(frame.remark, view)),
+        frame.fields.map((each) => field(each, view)),
       ),
     ),
     when(frame.pager, () => pager(frame.pager)),
@@ -275,9 +323,30 @@ function render({ model, el }) {
 
   let last = 0;
   let busy = false;
-  const press = (name, more) => model.send({ name, ...more });
+  let parts = [];
+  const press = (name, more) => model.send({ name, view, ...more });
 
-  function draw({ number, frame }) {
+  // A file comes in parts, each asked for when the one before it is here.
+  function take({ name, type, part, last: isLast, text }) {
+    if (part === 0) parts = [];
+    parts.push(text);
+    if (!isLast) {
+      press("part", { typed: { part: String(part + 1) } });
+      return;
+    }
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob(parts, { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    parts = [];
+  }
+
+  function draw({ number, frame, file, view: asked }) {
+    if (file) {
+      if (asked === view) take(file);
+      return;
+    }
     if (number <= last) return;
     last = number;
     busy = Boolean(frame.progress || frame.step);
@@ -300,9 +369,37 @@ function render({ model, el }) {
     Object.fromEntries(
       [...root.querySelectorAll("[data-field]")].map((one) => [one.dataset.field, one.value]),
     );
-  const chosen = () => root.querySelector("input[type=radio]:checked")?.value ?? null;
+  const chosen = () =>
+    [...root.querySelectorAll(".tp-choice input:checked")].map((one) => one.value);
+
+  // Off this machine and without https a page has no clipboard; the old way still works there.
+  async function copyText(from) {
+    const text = from.dataset.copy;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      root.append(area);
+      area.select();
+      const copied = document.execCommand("copy");
+      area.remove();
+      from.focus();
+      if (!copied) {
+        from.textContent = "Not copied";
+        return;
+      }
+    }
+    from.textContent = "Copied";
+    setTimeout(() => (from.textContent = "Copy"), 1500);
+  }
 
   function onClick(event) {
+    const copying = event.target.closest("[data-copy]");
+    if (copying) {
+      copyText(copying);
+      return;
+    }
     const pressed = event.target.closest("[data-press]");
     if (pressed) {
       if (pressed.getAttribute("aria-disabled") === "true") return;
@@ -312,17 +409,17 @@ function render({ model, el }) {
       press(pressed.dataset.press, { chosen: chosen(), step, typed: typed() });
       return;
     }
-    if (event.target.matches("input[type=radio]")) {
+    if (event.target.matches(".tp-choice input")) {
       if (busy) event.preventDefault();
     } else if (getSelection().isCollapsed && !busy) {
-      const choice = event.target.closest("tr")?.querySelector("input[type=radio]");
-      if (choice) choice.checked = true;
+      const choice = event.target.closest("tr")?.querySelector(".tp-choice input");
+      if (choice) choice.checked = choice.type === "radio" || !choice.checked;
     }
   }
 
   function onKey(event) {
     if (event.key === "Enter" && event.target.matches('[data-field="search"]')) {
-      press("search", { typed: typed() });
+      press("search", { chosen: chosen(), typed: typed() });
     }
     if (event.key === "Escape" && !event.defaultPrevented) {
       const back = event.target.closest(".tp-step")?.querySelector('[data-press="back"]');
