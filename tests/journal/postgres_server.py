@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -87,7 +88,7 @@ def serving(programs: Path) -> Iterator[Server]:
             _wait(server, folder)
             yield Server(folder)
         finally:
-            server.terminate()
+            server.send_signal(signal.SIGINT)  # a fast shutdown: whoever is connected is let go
             server.wait(60)
     finally:
         shutil.rmtree(folder)
