@@ -28,7 +28,12 @@ def content_id(parts: Iterable[object]) -> str:
 
 
 def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    hashed = _EMPTY_HASH.copy()
+    hashed.update(text.encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()
+
+
+_EMPTY_HASH: Final = blake2b(digest_size=16)
 
 
 class Ordinals:

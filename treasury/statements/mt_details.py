@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
+from itertools import repeat
+from operator import contains
 from typing import Any, Final, TypeVar
 
 from treasury.statements.values import account_number, reference
@@ -61,6 +63,9 @@ _NO_VALUE: Final = re.compile(r"[\s/]*")
 
 def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> Columns:
     """What the texts of some fields 86 say; those at the places `numbered` are of fields NS."""
+    way = _dialect(texts[0])
+    if len(way.strip("/+")) == 1 and not numbered and _all_begin(way, texts):
+        return _subfields(way, texts)
     ways = list(map(_dialect, texts))
     for at in numbered:
         ways[at] = "NS"
@@ -71,6 +76,17 @@ def _dialect(text: str) -> str:
     """The sign before the numbers of subfields, else how a text of that dialect begins."""
     matched = _BEGINS.match(text.replace("\n", ""))
     return matched[matched.lastindex or 0] if matched else ""
+
+
+def _all_begin(separator: str, texts: Sequence[str]) -> bool:
+    """Whether all texts have numbered subfields after that sign: as a rule a bank writes one."""
+    return _whole(separator).fullmatch("\0".join(texts)) is not None
+
+
+@lru_cache(maxsize=16)
+def _whole(separator: str) -> re.Pattern[str]:
+    one = rf"\s*(?:\d{{3}})?\s*{re.escape(separator)}\d\d[^\0]*"
+    return re.compile(rf"{one}(?:\0{one})*")
 
 
 def _read(way: str, texts: Sequence[str]) -> Columns:
@@ -108,7 +124,7 @@ def _cut_alike(
     *columns, last = [pieces[2 * at :: 2 * len(keys)] for at in range(1, len(keys) + 1)]
     # Each text has to end within its own last value.
     ends = "\n".join(last).split("\n")
-    if len(ends) != 2 * count - 1 or not all("\n" in text for text in last[:-1]):
+    if len(ends) != 2 * count - 1 or not all(map(contains, last[:-1], repeat("\n"))):
         return None
     return keys, [[pieces[0], *ends[1::2]], *columns, ends[::2]]
 

@@ -93,6 +93,10 @@ _DIRECTIONS: Final = {
 
 def _meant(texts: Sequence[str]) -> list[str | None]:
     """References, None where the text only says that there is none."""
+    known = set(texts)
+    if len(known) * 4 < len(texts):
+        meant = {text: reference(text) or None for text in known}
+        return [meant[text] for text in texts]
     return [(reference(text) if text[0] in "Nn" else text) if text else None for text in texts]
 
 
@@ -195,7 +199,7 @@ class _Amounts(msgspec.Struct):
     rate: str | None = None
 
 
-_EXTRA: Final = re.compile(r"/(OCMT|CHGS|EXCH)/([^/\n]+)")
+_EXTRA: Final = re.compile(r"/(OCMT|CHGS|EXCH)/([^/\n]+)(?:/(?=[/\s]|$))?")
 _KEEP: Final = {"OCMT": "instructed", "CHGS": "charges", "EXCH": "rate"}
 
 
