@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import shutil
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from report_samples import HOSTILE, OWN, PROVIDER, reconciliation
+from report_samples import account as moved_account
+
+from treasury.errors import InputError
+from treasury.reconcile.internal import INTERNAL_TRANSFERS
+from treasury.report.balances import BALANCES
+from treasury.report.ledger import LedgerComparison, compare_ledger
+from treasury.workspace import Workspace
+
+PAYOUTS = "NL05TEST0417164300"
+PENDING = """<?xml version="1.0" encoding="UTF-8"?>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.052.001.08"><BkToCstmrAcctRpt>
+<GrpHdr><MsgId>M1</MsgId></GrpHdr><Rpt><Id>R1</Id><CreDtTm>2026-10-31T20:00:00+01:00</CreDtTm>
+<Acct><Id><IBAN>BE45539951876689</IBAN></Id><Ccy>EUR</Ccy></Acct>
+<Ntry><Amt Ccy="EUR">1234.56</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>PDNG</Cd></Sts>
+<BookgDt><Dt>2026-10-31</Dt></BookgDt><ValDt><Dt>2026-10-31</Dt></ValDt></Ntry>
+<Ntry><Amt Ccy="EUR">9.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>PDNG</Cd></Sts>
+<BookgDt><Dt>2026-11-02</Dt></BookgDt><ValDt><Dt>2026-11-02</Dt></ValDt></Ntry>
+<Ntry><Amt Ccy="EUR">7.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>PDNG</Cd></Sts>
+<BookgDt><Dt>2026-10-31</Dt></BookgDt><ValDt><Dt>2026-10-31</Dt></ValDt></Ntry>
+</Rpt></BkToCstmrAcctRpt></Document>
+"""
+
+
+def ledger(folder: Path, *lines: str, head: str = "account,currency,balance") -> Path:
+    path = folder / "ledger.csv"
+    path.write_text("\n".join([head, *lines]), "utf-8")
+    return path
+
+
+def account(**changed: Any) -> dict[str, Any]:
+    """An own account that holds EUR 251,686.06 all month."""
+    held = Decimal("251686.06")
+    return moved_account(opening_balance=held, closing_balance=held) | changed
+
+
+def compared(folder: Path, *lines: str, **tables: Any) -> LedgerComparison:
+    held = {"statements": [account()]} | tables
+    return compare_ledger(reconciliation(**held), ledger(folder, *lines))
+
+
+def findings(result: LedgerComparison) -> dict[tuple[str, str], str]:
+    return {(row["account"], row["currency"]): row["finding"] for row in result.lines.to_pylist()}
+
+
+def row_of(result: LedgerComparison, account: str) -> dict[str, Any]:
+    (row,) = (row for row in result.lines.to_pylist() if row["account"] == account)
+    return row
+
+
+def test_a_ledger_that_has_the_balance_agrees_by_iban_or_by_name(tmp_path: Path) -> None:
+    for name in (OWN, "be45 5399 5187 6689", "EUR operating account"):
+        result = compared(tmp_path, f"{name},eur,251686.06")
+        assert result.agrees
+        assert repr(result) == "<Ledger on 31 October 2026: 1 account, 0 to look at>"
+
+
+def test_a_ledger_that_differs_by_the_last_digit_does_not_agree(tmp_path: Path) -> None:
+    result = compared(tmp_path, f"{OWN},EUR,251686.060000000000000001")
+    assert not result.agrees
+    (row,) = result.lines.to_pylist()
+    assert row["difference"] == Decimal("1e-18")
+    assert (
+        compared(tmp_path, f"{OWN},EUR,251600.00").lines["finding"][0].as_py()
+        == "the ledger has EUR 86.06 less"
+    )
+
+
+def test_accounts_that_one_side_lacks_are_named(tmp_path: Path) -> None:
+    result = compared(tmp_path, "BE11,EUR,5", f"{OWN},USD,251686.06")
+    alone = "in the ledger alone: no statement and no wallet here has this account"
+    assert findings(result) == {
+        (OWN, "EUR"): "not in the ledger",
+        ("BE11", "EUR"): alone,
+        (OWN, "USD"): alone,
+    }
+    assert not result.agrees
+
+
+def test_the_providers_account_is_compared_only_where_the_ledger_has_it(tmp_path: Path) -> None:
+    theirs = account(account=PROVIDER, source="provider_report", opening_balance=Decimal(5))
+    theirs["closing_balance"] = Decimal(5)
+    tables = {"statements": [account(), theirs]}
+    mine = compared(tmp_path, f"{OWN},EUR,251686.06", **tables)
+    assert mine.agrees
+    assert mine.lines.num_rows == 1
+    both = compared(tmp_path, f"{OWN},EUR,251686.06", f"{PROVIDER},EUR,5", **tables)
+    assert both.agrees
+    assert both.lines.num_rows == 2
+
+
+def test_no_ledger_agrees_with_a_balance_that_is_not_proved(tmp_path: Path) -> None:
+    open_one = account(complete=False, problem="October has no statement")
+    result = compared(tmp_path, f"{OWN},EUR,251686.06", statements=[open_one])
+    (row,) = result.lines.to_pylist()
+    assert row["difference"] == 0
+    assert row["finding"] == "the balance is not proved: October has no statement"
+    assert not result.agrees
+
+
+def test_a_name_that_two_accounts_have_stands_for_neither(tmp_path: Path) -> None:
+    two = [account(name="Bank"), account(account="BE22", name="Bank")]
+    result = compared(tmp_path, "Bank,EUR,251686.06", statements=two)
+    assert "in the ledger alone" in findings(result)["Bank", "EUR"]
+
+
+def test_an_account_on_two_lines_is_refused_by_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"ledger\.csv, line 3: .*is on line 2 already"):
+        compared(tmp_path, f"{OWN},EUR,1", "EUR operating account,EUR,2")
+
+
+@pytest.mark.parametrize("wrong", [f"{OWN},EUR,1.234,56", f"{OWN},,1", f"{OWN},EUR,much"])
+def test_a_line_that_cannot_be_read_is_refused_by_its_number(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(InputError, match=r"ledger\.csv, line 2"):
+        compared(tmp_path, wrong.replace("1.234,56", '"1.234,56"'))
+
+
+def test_outside_text_is_harmless_in_a_notebook(tmp_path: Path) -> None:
+    assert HOSTILE not in compared(tmp_path, f"{HOSTILE},EUR,1")._repr_html_()
+
+
+def test_a_wallet_is_held_against_its_balance_in_each_asset(tmp_path: Path) -> None:
+    wallet = dict.fromkeys(BALANCES.names) | {"kind": "custodial", "of": "a-1", "name": "Ops"}
+    rows = [
+        wallet | {"currency": "USDC", "closing": Decimal("5.000001"), "proved": True},
+        wallet | {"currency": "EURC", "problem": "no balance was seen after 31 Oct: sync"},
+    ]
+    balances = pa.Table.from_pylist(rows, schema=BALANCES)
+    path = ledger(tmp_path, "Ops,USDC,5.000001", "a-1,EURC,0")
+    result = compare_ledger(reconciliation(), path, balances=balances)
+    assert findings(result) == {
+        ("a-1", "USDC"): "agrees",
+        ("a-1", "EURC"): "the balance is not proved: no balance was seen after 31 Oct: sync",
+    }
+
+
+def test_a_payout_that_had_not_come_is_on_its_way_in(month_end: Workspace, tmp_path: Path) -> None:
+    r = month_end.reconcile("2026-10")
+    net = {
+        row["payment_reference"]: row["fiat_net_amount"]
+        for row in month_end.table("ramp_requests").to_pylist()
+    }
+    under_way = sum(net[f"PAY-2026-00{number}"] for number in (5349, 5379, 5398))
+    row = row_of(compare_ledger(r, ledger(tmp_path, f"{PAYOUTS},EUR,1017248.24")), PAYOUTS)
+    assert row["in_transit_in"] == under_way == Decimal("22549.46")
+    assert row["expected"] == Decimal("1039797.70")
+    assert row["difference"] == -under_way
+    apart = "what is in transit is not on this account of the ledger"
+    assert row["finding"] == f"the ledger has EUR 22,549.46 less: {apart}"
+    agreed = compare_ledger(r, ledger(tmp_path, f"{PAYOUTS},EUR,1039797.70"))
+    assert row_of(agreed, PAYOUTS)["finding"] == "agrees"
+
+
+def test_a_payout_that_may_have_come_is_named_and_not_counted(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    result = compare_ledger(month_end.reconcile("2026-10"), ledger(tmp_path))
+    note = (
+        "PAY-2026-005308 is not counted as on its way: a line of 2026-10-23 may be its payout;"
+        " decide it"
+    )
+    assert note in result.notes
+
+
+def test_a_debit_that_is_pending_at_the_bank_is_on_its_way_out(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    desk = Workspace(tmp_path / "desk")
+    (tmp_path / "pending.xml").write_text(PENDING, "utf-8")
+    desk.statements.add(tmp_path / "pending.xml")
+    result = compare_ledger(desk.reconcile("2026-10"), ledger(tmp_path, f"{OWN},EUR,250451.50"))
+    row = row_of(result, OWN)
+    assert (row["in_transit_in"], row["in_transit_out"]) == (0, Decimal("1234.56"))
+    assert row["finding"] == "agrees"
+
+
+@pytest.mark.parametrize(
+    ("state", "in_on", "counted"),
+    [
+        ("both_legs", date(2026, 11, 2), True),
+        ("under_way", None, True),
+        ("both_legs", date(2026, 10, 31), False),
+        ("leg_in_missing", None, False),
+    ],
+)
+def test_a_transfer_between_own_accounts_is_on_its_way_over_the_cut_off(
+    month_end: Workspace, tmp_path: Path, state: str, in_on: date | None, counted: bool
+) -> None:
+    r = month_end.reconcile("2026-10")
+    moved = [
+        row | {"state": state, "in_on": in_on}
+        for row in r.internal_transfers.to_pylist()
+        if row["kind"] == "between own bank accounts"
+    ]
+    crossing = msgspec.structs.replace(
+        r, internal_transfers=pa.Table.from_pylist(moved, schema=INTERNAL_TRANSFERS)
+    )
+    row = row_of(compare_ledger(crossing, ledger(tmp_path)), OWN)
+    assert row["in_transit_in"] == (55_000 if counted else 0)
