@@ -6,11 +6,11 @@ settings, and a workspace as known at an earlier instant is kept from deciding a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -19,7 +19,7 @@ import pyarrow as pa
 from treasury.calendar import Month
 from treasury.errors import InputError
 from treasury.journal import Actor, Journal, current_actor
-from treasury.journal.decisions import decision_table, standing
+from treasury.journal.decisions import decision_table, mark_table, standing, standing_marks
 from treasury.journal.periods import Period, closed_periods, period_history, rules_in_force
 from treasury.journal.turns import Decided, read_decided, require_present
 from treasury.lake import Lake, Snapshot
@@ -32,10 +32,10 @@ from treasury.reconcile.late import late_items
 from treasury.reconcile.marking import Marking
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.periods import (
-    Blocker,
     ClosePlan,
     basis_of,
     close_period,
+    examine,
     plan_close,
     reconcile,
     reopen_period,
@@ -43,6 +43,10 @@ from treasury.reconcile.periods import (
     verify_period,
 )
 from treasury.reconcile.rollforward import ROLL_FORWARD, RollForward
+
+if TYPE_CHECKING:
+    from treasury.reconcile.periods import Blocker, Examined
+    from treasury.report.closing import Closing
 
 __all__ = ["Desk", "Periods", "compare", "rules_for"]
 
@@ -139,18 +143,53 @@ class Periods:
         Prepared by who runs it, reviewed by somebody else. Raises ActionRefused with what blocks,
         and TreasuryError where the open items do not roll forward.
         """
+        period = self.lock(month, reason, reviewed_by=reviewed_by, actor=actor).period
+        assert period is not None  # that is what a lock is
+        return period
+
+    def lock(
+        self,
+        month: str | Month,
+        reason: str | None = None,
+        *,
+        reviewed_by: str,
+        actor: Actor | None = None,
+    ) -> Closing:
+        """The same, and the month as it was closed: what its report is made from."""
+        from treasury.report.checklist import blockers
+        from treasury.report.closing import closed_month, found_of
+
         t = self._desk
         require_present(t.until)
-        return close_period(
+        examined: list[Closing] = []
+
+        def blocking(found: Examined) -> tuple[Blocker, ...]:
+            examined.append(found_of(found, t.zone))
+            return blockers(examined[-1])
+
+        period, found = close_period(
             t.journal,
             t.lake,
             t.question(month, None),
-            self._blockers,
+            blocking,
             actor=actor or current_actor(),
             reviewed_by=reviewed_by,
             now=t.now(),
             reason=reason,
         )
+        if found is None:
+            return closed_month(t.journal, t.lake, period)
+        return msgspec.structs.replace(examined[-1], period=period)
+
+    def month(self, month: str | Month) -> Closing:
+        """A month with its balances, verdict and roll-forward: as it was closed, else as of now."""
+        from treasury.report.closing import closed_month, found_of
+
+        t, decided = self._desk, self._decided()
+        period = closed_periods(decided.entries).get(str(_month(month)))
+        if period is not None:
+            return closed_month(t.journal, t.lake, period)
+        return found_of(examine(t.journal, t.lake, self._basis(month), decided), t.zone)
 
     def plan(
         self,
@@ -161,12 +200,15 @@ class Periods:
         actor: Actor | None = None,
     ) -> ClosePlan:
         """What closing the month would journal, and what blocks it; writes nothing."""
+        from treasury.report.checklist import blockers
+        from treasury.report.closing import found_of
+
         t = self._desk
         return plan_close(
             t.journal,
             t.lake,
             t.question(month, None),
-            self._blockers,
+            lambda found: blockers(found_of(found, t.zone)),
             actor=actor or current_actor(),
             reviewed_by=reviewed_by,
             reason=reason,
@@ -228,41 +270,13 @@ class Periods:
 
     def _basis(self, month: str | Month) -> Basis:
         t = self._desk
-        verdicts = decision_table(standing(self._decided().entries))
-        return Basis(t.snapshot(), t.question(month, None), verdicts)
+        entries = self._decided().entries
+        marks = mark_table(standing_marks(entries))
+        verdicts = decision_table(standing(entries))
+        return Basis(t.snapshot(), t.question(month, None), verdicts, marks)
 
     def _known(self) -> Known:
         return known(self._basis(self._desk.month))
-
-    def _blockers(self, answer: Reconciliation) -> Sequence[Blocker]:
-        from treasury.report.verdict import verdict
-
-        found = verdict(answer, self._desk.zone)
-        needs = [
-            Blocker(
-                label=need.words.label,
-                items=need.items - need.apart,
-                next_step=need.words.next_step,
-                currency=need.currency,
-                amount=need.amount,
-            )
-            for need in found.needs
-            if need.items > need.apart
-        ]
-        if found.unproved:
-            needs.append(
-                Blocker(
-                    label="Accounts not proved",
-                    items=found.unproved,
-                    next_step="add the missing statements: treasury statements coverage",
-                )
-            )
-        return needs + [
-            Blocker(
-                label=f"Not provable: {why}", items=number, next_step="add the provider's report"
-            )
-            for why, number in found.not_provable
-        ]
 
 
 _PERIODS = pa.schema(

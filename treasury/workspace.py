@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from treasury.reconcile.marking import Marking
     from treasury.reconcile.trace import Trace
     from treasury.report import ClosePack, Fees, Tied
+    from treasury.report.accounting import Accounting
+    from treasury.report.checklist import Checklist
     from treasury.statements import AddReport
 
 __all__ = ["Statements", "Workspace", "find_workspace", "open_workspace"]
@@ -70,9 +72,9 @@ def open_workspace(folder: str | Path | None = None) -> Workspace:
 class Workspace:
     """A treasury desk on disk.
 
-    Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `close`, `sql`,
-    `status`, `at`, `compare`, `matches`, `funding`, `rules`, `periods`, `panels`. Months are
-    written "2026-10", instants "2026-11-01T09:00Z".
+    Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
+    `close`, `sql`, `status`, `at`, `compare`, `matches`, `funding`, `rules`, `periods`, `panels`.
+    Months are written "2026-10", instants "2026-11-01T09:00Z".
     """
 
     def __init__(self, folder: Path, *, as_of: datetime | None = None) -> None:
@@ -171,13 +173,14 @@ class Workspace:
         """Run one SELECT over the lake; amounts come out as exact decimals. Raises QueryError."""
         from treasury.reconcile import Rows
 
-        return Rows(self.snapshot().sql(query, params))
+        return Rows(self.snapshot().sql(query, params), query)
 
     def table(self, name: str) -> Rows:
         """A whole table or history, for Arrow, pandas or Polars: `polars.DataFrame(t.table(…))`."""
         from treasury.reconcile import Rows
 
-        return Rows(self.snapshot().table(name))
+        quoted = name.replace('"', '""')
+        return Rows(self.snapshot().table(name), f'SELECT * FROM "{quoted}"')
 
     def tables(self, name: str | None = None) -> Rows:
         """Every table and what it is for; with a name every column of it."""
@@ -234,9 +237,11 @@ class Workspace:
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""
         from treasury.reconcile import Rows, awaiting_funds
+        from treasury.reconcile.monthly import step_sql
 
         question = self._question(self._this_month())
-        return Rows(awaiting_funds(self.snapshot(), question, self._decisions(), self._marks()))
+        found = awaiting_funds(self.snapshot(), question, self._decisions(), self._marks())
+        return Rows(found, step_sql("funding"))
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end, with the evidence of each hop or what is missing.
@@ -293,12 +298,41 @@ class Workspace:
 
         return tie_invoice(self.fees(months), Path(file))
 
-    def close(self, month: str | Month, folder: str | Path | None = None) -> ClosePack:
-        """Write the month's report and its Excel file; `folder` defaults to `close/<month>`."""
+    def accounting(self, month: str | Month | None = None) -> Accounting:
+        """The month as double entry: postings that balance, for the books.
+
+        `write_csv(FILE)` and `write_beancount(FILE)` hand it over, by the company's own accounts
+        where a mapping file is named; `mapping()` is one to fill in.
+        """
+        from treasury.report.accounting import accounting
+
+        return accounting(self.reconcile(month), self.settings.zone)
+
+    def checklist(self, month: str | Month | None = None) -> Checklist:
+        """What has to be true before a month is locked, what is, and what blocks."""
+        from treasury.report.checklist import checklist
+
+        return checklist(self.periods.month(self._last_month() if month is None else month))
+
+    def close(
+        self,
+        month: str | Month,
+        folder: str | Path | None = None,
+        *,
+        reviewed_by: str | None = None,
+        reason: str | None = None,
+    ) -> ClosePack:
+        """Write the month's pack; `folder` defaults to `close/<month>`.
+
+        With `reviewed_by` the month is locked first: see `periods.close`. A closed month's pack is
+        made again from what it was closed on, the same whatever became known since.
+        """
         from treasury.report import write_close
 
         target = Path(folder) if folder is not None else self.folder / "close" / str(_month(month))
-        return write_close(self.reconcile(month), target, zone=self.settings.zone)
+        if reviewed_by is None:
+            return write_close(self.periods.month(month), target)
+        return write_close(self.periods.lock(month, reason, reviewed_by=reviewed_by), target)
 
     def status(self, month: str | Month | None = None) -> str:
         """The first screen, for the month given or else the last one that has ended."""

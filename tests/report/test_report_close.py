@@ -14,6 +14,7 @@ from report_samples import SCHEMAS, ZONE, fee, line, reconciliation, waiting
 from treasury import workbook
 from treasury.errors import StorageError
 from treasury.report import excel, write_close
+from treasury.report.closing import closing_of
 from treasury.report.evidence import table_hash
 from treasury.report.excel import SHEETS, write_workbook
 from treasury.workbook import DIGITS
@@ -29,13 +30,13 @@ def read(path: Path, sheet: str) -> list[dict[str, Any]]:
 
 def written(tmp_path: Path, sheet: str = "Lines", **tables: Any) -> list[dict[str, Any]]:
     path = tmp_path / "close.xlsx"
-    write_workbook(reconciliation(**tables), path, zone=ZONE)
+    write_workbook(closing_of(reconciliation(**tables), ZONE), path)
     return read(path, sheet)
 
 
 def test_every_sheet_is_there_with_a_frozen_header_and_a_filter(tmp_path: Path) -> None:
     path = tmp_path / "close.xlsx"
-    write_workbook(reconciliation(lines=[line()]), path, zone=ZONE)
+    write_workbook(closing_of(reconciliation(lines=[line()]), ZONE), path)
     book = openpyxl.load_workbook(path)
     assert book.sheetnames == [sheet.name for sheet in SHEETS]
     for sheet in book:
@@ -72,7 +73,7 @@ def test_digits_are_counted_as_excel_counts_them(amount: Decimal) -> None:
 def test_amounts_show_the_decimals_of_their_currency(tmp_path: Path) -> None:
     path = tmp_path / "close.xlsx"
     rows = [fee(), fee(fiat_currency="JPY", fiat_gross=Decimal(7), fee=Decimal("0.125"))]
-    write_workbook(reconciliation(fee_requests=rows), path, zone=ZONE)
+    write_workbook(closing_of(reconciliation(fee_requests=rows), ZONE), path)
     book = openpyxl.load_workbook(path)
     cells = [[cell.number_format for cell in row] for row in book["Fees"].iter_rows(min_row=2)]
     book.close()
@@ -96,7 +97,7 @@ def test_amounts_show_the_decimals_of_their_currency(tmp_path: Path) -> None:
 )
 def test_text_from_outside_is_text_and_never_runs(tmp_path: Path, text: str) -> None:
     path = tmp_path / "close.xlsx"
-    write_workbook(reconciliation(lines=[line(remittance=text)]), path, zone=ZONE)
+    write_workbook(closing_of(reconciliation(lines=[line(remittance=text)]), ZONE), path)
     book = openpyxl.load_workbook(path)
     cell = next(c for c in book["Lines"][2] if c.value == text)
     assert cell.data_type == "s"
@@ -123,7 +124,7 @@ def test_dates_are_dates_and_instants_are_in_the_reporting_time_zone(tmp_path: P
 
 
 def test_the_pack_is_a_page_and_a_workbook_and_nothing_else(tmp_path: Path) -> None:
-    pack = write_close(reconciliation(lines=[line()]), tmp_path / "new" / "close", zone=ZONE)
+    pack = write_close(closing_of(reconciliation(lines=[line()]), ZONE), tmp_path / "new" / "close")
     assert sorted(pack.folder.iterdir()) == [pack.workbook, pack.report]
     assert pack.paths == (pack.report, pack.workbook)
     assert pack.report.read_text("utf-8").startswith("<!doctype html>")
@@ -131,13 +132,13 @@ def test_the_pack_is_a_page_and_a_workbook_and_nothing_else(tmp_path: Path) -> N
 
 def test_the_same_month_gives_the_same_bytes(tmp_path: Path) -> None:
     r = reconciliation(lines=[line()], fee_requests=[fee()])
-    first = [path.read_bytes() for path in write_close(r, tmp_path / "a", zone=ZONE).paths]
-    again = [path.read_bytes() for path in write_close(r, tmp_path / "b", zone=ZONE).paths]
+    first = [path.read_bytes() for path in write_close(closing_of(r, ZONE), tmp_path / "a").paths]
+    again = [path.read_bytes() for path in write_close(closing_of(r, ZONE), tmp_path / "b").paths]
     assert first == again
 
 
 def test_a_failure_leaves_the_former_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pack = write_close(reconciliation(lines=[line()]), tmp_path, zone=ZONE)
+    pack = write_close(closing_of(reconciliation(lines=[line()]), ZONE), tmp_path)
     before = [path.read_bytes() for path in pack.paths]
 
     def full(*_: Any, **__: Any) -> None:
@@ -145,7 +146,7 @@ def test_a_failure_leaves_the_former_pack(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(excel, "write_workbook", full)
     with pytest.raises(StorageError, match="No space left"):
-        write_close(reconciliation(company="Other"), tmp_path, zone=ZONE)
+        write_close(closing_of(reconciliation(company="Other"), ZONE), tmp_path)
     assert [path.read_bytes() for path in pack.paths] == before
     assert sorted(tmp_path.iterdir()) == [pack.workbook, pack.report]
 
@@ -153,7 +154,7 @@ def test_a_failure_leaves_the_former_pack(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_folder_that_is_a_file_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "close").write_text("")
     with pytest.raises(StorageError, match="cannot be written"):
-        write_close(reconciliation(), tmp_path / "close", zone=ZONE)
+        write_close(closing_of(reconciliation(), ZONE), tmp_path / "close")
 
 
 def test_the_hash_of_a_table_is_that_of_its_rows() -> None:
@@ -180,7 +181,7 @@ def test_the_practice_month_closes_into_a_pack_that_reads_back_exactly(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     r = month_end.reconcile("2026-10")
-    pack = write_close(r, tmp_path, zone=month_end.settings.zone)
+    pack = write_close(closing_of(r, month_end.settings.zone), tmp_path)
     lines = read(pack.workbook, "Lines")
     assert [Decimal(str(row["Amount"])) for row in lines] == r.lines["amount"].to_pylist()
     assert [row["Booked"].date() for row in lines] == r.lines["booking_date"].to_pylist()

@@ -22,6 +22,7 @@ from report_samples import (
 )
 
 from treasury.reconcile.monthly import Reconciliation
+from treasury.report.closing import closing_of
 from treasury.report.grids import SHOWN
 from treasury.report.html import render_html
 
@@ -64,11 +65,15 @@ class Page(HTMLParser):
 
 
 def page(r: Reconciliation) -> Page:
-    return Page(render_html(r, zone=ZONE))
+    return Page(render_html(closing_of(r, ZONE)))
 
 
 FULL = reconciliation(
-    statements=[account(), account(account=PROVIDER, source="provider_report", name="Provider")],
+    statements=[
+        account(closing_balance=Decimal("387949.74")),
+        account(account=PROVIDER, source="provider_report", name="Provider",
+                closing_balance=Decimal("387549.74")),
+    ],
     lines=[
         line("a"),
         line("s", outcome="suggested", expectation_id="x1", reference="PAY-1",
@@ -137,7 +142,7 @@ def test_every_part_of_the_month_is_told() -> None:
 
 
 def test_runner_up_and_margin_open_only_when_asked_for() -> None:
-    text = render_html(FULL, zone=ZONE)
+    text = render_html(closing_of(FULL, ZONE))
     at = text.index("Margin over")
     assert text.rindex("<details>", 0, at) > text.rindex("<td", 0, at)
 
@@ -150,7 +155,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
         assert not [name for name in attributes if name.startswith("on")]
         for name in ("href", "xlink:href"):
             assert (attributes.get(name) or "#").startswith("#")
-    assert "url(http" not in render_html(FULL, zone=ZONE)
+    assert "url(http" not in render_html(closing_of(FULL, ZONE))
 
 
 def test_the_page_forbids_scripts_and_loads_by_itself() -> None:
@@ -228,7 +233,7 @@ def test_links_inside_the_page_lead_somewhere() -> None:
 
 
 def test_the_same_month_gives_the_same_page() -> None:
-    assert render_html(FULL, zone=ZONE) == render_html(FULL, zone=ZONE)
+    assert render_html(closing_of(FULL, ZONE)) == render_html(closing_of(FULL, ZONE))
 
 
 def test_a_long_list_says_how_much_of_it_is_elsewhere() -> None:

@@ -12,10 +12,10 @@ import click
 
 from treasury import __version__
 from treasury.cli.actions import actions, journal
+from treasury.cli.close import close
 from treasury.cli.decide import compare, match, periods, request, rules
 from treasury.cli.desk import (
     awaiting_funds,
-    close,
     fees,
     init,
     reconcile,
@@ -23,6 +23,7 @@ from treasury.cli.desk import (
     status,
     trace,
 )
+from treasury.cli.export import export
 from treasury.cli.lake import changes, doctor, durations, lake, tables
 from treasury.cli.practice import demo, practice, sandbox
 from treasury.cli.statements import statements
@@ -58,6 +59,7 @@ for command in (
     awaiting_funds,
     trace,
     fees,
+    export,
     match,
     request,
     rules,

@@ -16,7 +16,6 @@ from treasury.workspace import Workspace, find_workspace
 
 __all__ = [
     "awaiting_funds",
-    "close",
     "fees",
     "init",
     "reconcile",
@@ -216,19 +215,6 @@ def _tie(workspace: Workspace, invoice: str, month: str | None, form: str) -> No
     print_rows(tied.lines, form, title=tied.title, empty="nothing on either side")
     if not tied.agrees:
         raise SystemExit(1)
-
-
-@click.command()
-@click.option("--month", required=True, metavar="YYYY-MM", help="The month.")
-@click.option(
-    "--out", type=click.Path(file_okay=False), help="Folder to write to; close/MONTH if not given."
-)
-@click.pass_context
-def close(context: click.Context, month: str, out: str | None) -> None:
-    """Write the month's report as one HTML page and one Excel file."""
-    pack = workspace_of(context).close(month, out)
-    for path in pack.paths:
-        click.echo(str(path))
 
 
 @click.command()

@@ -37,8 +37,11 @@ from treasury.settings import BankAccount
 __all__ = [
     "Blocker",
     "ClosePlan",
+    "Examined",
     "basis_of",
     "close_period",
+    "decided_before",
+    "examine",
     "plan_close",
     "reconcile",
     "reopen_period",
@@ -53,33 +56,60 @@ OUTCOME: Final = (
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that stands between a month and its close; `amount` is None where none is known."""
+    """Something that stands between a month and its close; `amount` is None where none is known.
+
+    `since` is the day of the oldest item, 2026-10-31, or empty.
+    """
 
     label: str
     items: int
     next_step: str
     currency: str = ""
     amount: Decimal | None = None
+    owner: str = ""
+    since: str = ""
 
     def __str__(self) -> str:
         worth = f", {format_amount(self.amount, self.currency)}" if self.amount is not None else ""
         return f"{self.label}: {self.items}{worth} ({self.next_step})"
 
 
-class ClosePlan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A close before it is journaled: the answer, the roll-forward, and what blocks."""
+class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A month as it is closed: the answer, all that matching knew, and the open items rolled on.
+
+    `moved` are the month's lines whose decisions rest on facts that have changed since.
+    """
 
     answer: Reconciliation
+    seen: Known
     roll_forward: RollForward
+    moved: tuple[str, ...]
+    decided: Decided
+
+
+class ClosePlan(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A close before it is journaled: what was examined, and what blocks."""
+
+    examined: Examined
     blockers: tuple[Blocker, ...]
     close: Close
+
+    @property
+    def answer(self) -> Reconciliation:
+        """The month's answer."""
+        return self.examined.answer
+
+    @property
+    def roll_forward(self) -> RollForward:
+        """The open items, from the opening to the closing."""
+        return self.examined.roll_forward
 
 
 def plan_close(
     journal: Journal,
     lake: Lake,
     question: Question,
-    blockers: Callable[[Reconciliation], Sequence[Blocker]],
+    blockers: Callable[[Examined], Sequence[Blocker]],
     *,
     actor: Actor,
     reviewed_by: str,
@@ -97,14 +127,10 @@ def plan_close(
     snapshot = lake.snapshot()
     if snapshot.commit is None:
         raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
-    stand = standing(decided.entries)
-    basis = _basis(snapshot, question, decided.entries)
-    answer, seen = reconcile(basis), known(basis)
-    moves = _moves(journal, lake, basis, seen, decided)
-    blocking = (*blockers(answer), *_flagged(standing_table(stand, seen), question.month))
+    found = examine(journal, lake, _basis(snapshot, question, decided.entries), decided)
+    blocking = tuple(blockers(found))
     return ClosePlan(
-        answer=answer,
-        roll_forward=moves,
+        examined=found,
         blockers=blocking,
         close=Close(
             month=str(question.month),
@@ -118,11 +144,24 @@ def plan_close(
             rules_hash=question.rules.hash,
             rules=msgspec.to_builtins(question.rules),
             desk=_desk(question),
-            roll_forward=_texts(moves.totals),
-            items_hash=moves.items_hash,
+            roll_forward=_texts(found.roll_forward.totals),
+            items_hash=found.roll_forward.items_hash,
             open_items=[_plain(msgspec.structs.asdict(one)) for one in blocking],
-            outcomes_hash=outcomes_hash(answer),
+            outcomes_hash=outcomes_hash(found.answer),
         ),
+    )
+
+
+def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Examined:
+    """Everything that a month's close rests on, from its basis and what was decided until then."""
+    seen = known(basis)
+    stand = standing_table(standing(decided.entries), seen)
+    return Examined(
+        answer=reconcile(basis),
+        seen=seen,
+        roll_forward=_moves(journal, lake, basis, seen, decided),
+        moved=_moved(stand, basis.question.month),
+        decided=decided,
     )
 
 
@@ -130,24 +169,26 @@ def close_period(
     journal: Journal,
     lake: Lake,
     question: Question,
-    blockers: Callable[[Reconciliation], Sequence[Blocker]],
+    blockers: Callable[[Examined], Sequence[Blocker]],
     *,
     actor: Actor,
     reviewed_by: str,
     now: datetime,
     reason: str | None = None,
-) -> Period:
+    beside: Sequence[Draft] = (),
+) -> tuple[Period, Examined | None]:
     """Close and lock the question's month: pin its commit, then journal what it rests on.
 
-    With something open a reason is needed; ActionRefused lists what blocks. A month that the same
-    people closed in the same words is closed: a run that was cut off is simply repeated.
+    With something open a reason is needed; ActionRefused lists what blocks. `beside` is journaled
+    with the close or not at all. A month that the same people closed in the same words is closed: a
+    run that was cut off is simply repeated, and nothing is examined again.
     """
     reason = (reason or "").strip() or None
     for _ in range(ATTEMPTS):
         decided = read_decided(journal)
         standing_close = closed_periods(decided.entries).get(str(question.month))
         if standing_close and _same_words(standing_close.close, actor, reviewed_by, reason):
-            return standing_close
+            return standing_close, None
         plan = plan_close(
             journal,
             lake,
@@ -165,9 +206,10 @@ def close_period(
             )
         lake.pin(f"close of {question.month}", now, commit=plan.close.commit)
         draft = Draft(CLOSE, plan.close.month, plan.close, actor)
-        added = append_next(journal, decided, [draft])
+        added = append_next(journal, decided, [*beside, draft])
         if added is not None:
-            return closed_periods(decided.after(added).entries)[plan.close.month]
+            period = closed_periods(decided.after(added).entries)[plan.close.month]
+            return period, plan.examined
     raise JournalError("others are deciding all the time", do="run this again; nothing was closed")
 
 
@@ -210,8 +252,15 @@ def basis_of(journal: Journal, lake: Lake, period: Period) -> Basis:
         accounts=msgspec.convert(desk["accounts"], tuple[BankAccount, ...]),
         rules=rules,
     )
-    then = [one for one in read_decided(journal).entries if one.seq <= close.head.seq]
-    return _basis(lake.snapshot(commit=close.commit), question, then)
+    then = decided_before(journal, period)
+    return _basis(lake.snapshot(commit=close.commit), question, then.entries)
+
+
+def decided_before(journal: Journal, period: Period) -> Decided:
+    """What had been decided when a month was closed."""
+    head = period.close.head
+    then = (one for one in read_decided(journal).entries if one.seq <= head.seq)
+    return Decided(head, tuple(then))
 
 
 def _basis(snapshot: Snapshot, question: Question, entries: Sequence[Entry]) -> Basis:
@@ -317,22 +366,14 @@ def _not_the_same(period: Period, what: str) -> JournalError:
     )
 
 
-def _flagged(stand: pa.Table, month: Month) -> list[Blocker]:
-    """Decisions on the month's lines whose facts have moved since."""
+def _moved(stand: pa.Table, month: Month) -> tuple[str, ...]:
+    """The month's lines whose decisions rest on facts that have moved since."""
     lines = {
         row["entry_id"]
         for row in stand.to_pylist()
         if row["moved"] and row["booking_date"] and Month.of(row["booking_date"]) == month
     }
-    if not lines:
-        return []
-    return [
-        Blocker(
-            label="Decided on facts that have changed",
-            items=len(lines),
-            next_step="look at each with `treasury match list`; undo what is no longer right",
-        )
-    ]
+    return tuple(sorted(lines))
 
 
 def _same_words(close: Close, actor: Actor, reviewed_by: str, reason: str | None) -> bool:

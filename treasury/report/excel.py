@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.reconcile.monthly import Reconciliation
+from treasury.reconcile.late import LATE_ITEMS
+from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
+from treasury.report.balances import BALANCES
+from treasury.report.checklist import CHECKLIST, checklist
+from treasury.report.closing import Closing
 from treasury.report.fees import fees_of
 from treasury.report.words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
 from treasury.text import clean
-from treasury.workbook import Column, Sheet, SheetWriter, workbook
+from treasury.workbook import Column, Sheet, SheetWriter, sheet_of, workbook
 
 __all__ = ["SHEETS", "write_workbook"]
 
@@ -129,12 +132,41 @@ STATEMENTS: Final = Sheet(
         Column("Problem", "problem", width=60),
     ),
 )
-SHEETS: Final = (LINES, AWAITING, IN_TRANSIT, VIRTUAL, FEES, STATEMENTS, EARLIER)
+_AMOUNTS: Final = (
+    "opening", "money_in", "money_out", "fees", "closing", "unexplained", "amount", "new",
+    "matched", "reopened", "cancelled", "adjusted",
+)  # fmt: skip
+_UNITS: Final = dict.fromkeys(_AMOUNTS, "currency")
+STEPS: Final = sheet_of("Checklist", CHECKLIST.empty_table(), _UNITS)
+HELD: Final = sheet_of("Balances", BALANCES.empty_table(), _UNITS)
+ROLLED: Final = sheet_of("Roll-forward", ROLL_FORWARD.empty_table(), _UNITS)
+OPEN_ITEMS: Final = sheet_of("Open items", ITEMS.empty_table(), _UNITS)
+LATE: Final = sheet_of("Late items", LATE_ITEMS.empty_table(), _UNITS)
+SHEETS: Final = (
+    STEPS,
+    LINES,
+    HELD,
+    AWAITING,
+    IN_TRANSIT,
+    VIRTUAL,
+    FEES,
+    STATEMENTS,
+    ROLLED,
+    OPEN_ITEMS,
+    EARLIER,
+    LATE,
+)
 
 
-def write_workbook(r: Reconciliation, path: Path, *, zone: ZoneInfo) -> None:
-    """Write the workbook to `path`; the same reconciliation and zone give the same bytes."""
+def write_workbook(closing: Closing, path: Path) -> None:
+    """Write the workbook to `path`; the same month gives the same bytes."""
+    r, zone = closing.r, closing.zone
     tables = {
+        "Checklist": checklist(closing).table,
+        "Balances": closing.balances,
+        "Roll-forward": closing.rolled.roll_forward,
+        "Open items": closing.rolled.items,
+        "Late items": closing.rolled.late,
         "Lines": _lines(r.lines),
         "Earlier lines": _lines(r.earlier_lines),
         "Awaiting funds": r.awaiting_funds,

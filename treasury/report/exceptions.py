@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -21,6 +22,7 @@ from treasury.report.words import (
     amounts_words,
     count,
     day,
+    moment,
     outcome_word,
     short_account,
 )
@@ -61,16 +63,36 @@ def exceptions_section(r: Reconciliation) -> Section:
     return Section("exceptions", "Exceptions", lead, tuple(grids))
 
 
-def earlier_section(r: Reconciliation) -> list[Section]:
-    """Lines of earlier months that still need somebody; no section where there are none."""
+def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Section:
+    """Lines of earlier months that still need somebody, and what came after those were closed."""
     lines = r.earlier_lines.to_pylist()
-    if not lines:
-        return []
     title = "Late items of earlier months"
-    sums = amounts_words((line["amount"], line["currency"]) for line in lines)
-    lead = f"{count(len(lines), 'line')}, {sums}; they do not block this month."
-    grid = _lines_grid(title, lines, _around(r, lines), "Earlier lines")
-    return [Section("earlier", title, lead, (grid,))]
+    grids = []
+    lead = "No line of an earlier month is open."
+    if lines:
+        sums = amounts_words((line["amount"], line["currency"]) for line in lines)
+        lead = f"{count(len(lines), 'line')}, {sums}; they do not block this month."
+        grids.append(_lines_grid(title, lines, _around(r, lines), "Earlier lines"))
+    if late.num_rows:
+        grids.append(_late_grid(late, r.month.year, zone))
+    return Section("earlier", title, lead, tuple(grids))
+
+
+def _late_grid(late: pa.Table, year: int, zone: ZoneInfo) -> Grid:
+    return make_grid(
+        "Learnt of closed months after their close",
+        "Booked | Month | >Amount | What | Known from | Posts to",
+        late.to_pylist(),
+        lambda row: (
+            make_cell(day(row["booking_date"], year)),
+            make_cell(row["month"], f"close: entry {row['close_entry']}"),
+            amount_cell(row),
+            make_cell(row["change"], row["what"]),
+            make_cell(moment(row["known_from"], zone, year)),
+            make_cell(row["posts_to"]),
+        ),
+        sheet="Late items",
+    )
 
 
 def _around(r: Reconciliation, lines: Sequence[Mapping[str, Any]]) -> Around:
@@ -153,26 +175,46 @@ def _references(r: Reconciliation) -> dict[str, str]:
     return named
 
 
-def decisions_section(r: Reconciliation) -> list[Section]:
-    """Lines that a person accepted or closed; no section where there are none."""
-    rows = [
-        line
-        for line in r.lines.to_pylist()
-        if not line["line_class"]
-        and (line["outcome"] == "ignored" or (line["reason"] or "").startswith("accepted"))
-    ]
-    if not rows:
-        return []
-    grid = make_grid(
+def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
+    """What people decided about lines of the month and about requests: who, what, why."""
+    kept = pc.or_(pc.is_valid(r.lines["decided_by"]), pc.equal(r.lines["outcome"], "ignored"))
+    rows = r.lines.filter(pc.fill_null(kept, fill_value=False)).to_pylist()
+    grids = []
+    if rows:
+        grids.append(_decided_grid(rows, r.month.year, zone))
+    if r.basis is not None and r.basis.marks is not None and r.basis.marks.num_rows:
+        grids.append(_marks_grid(r.basis.marks.to_pylist(), _references(r), zone))
+    lead = "" if grids else "Nobody decided anything about this month."
+    return Section("decisions", "Decisions", lead, tuple(grids))
+
+
+def _decided_grid(rows: Sequence[Mapping[str, Any]], year: int, zone: ZoneInfo) -> Grid:
+    return make_grid(
         "What people decided about lines of the month",
-        "Booked | Counterparty | >Amount | Decision",
+        "Who | Booked | Counterparty | >Amount | What and why",
         rows,
         lambda line: (
-            make_cell(day(line["booking_date"])),
+            make_cell(line["decided_by"] or "not recorded", moment(line["decided_at"], zone, year)),
+            make_cell(day(line["booking_date"], year)),
             make_cell(line["counterparty_name"] or "no name", line["remittance"]),
             amount_cell(line),
             make_cell(outcome_word(line), line["reference"] or ""),
         ),
         sheet="Lines",
     )
-    return [Section("decisions", "Decisions", "", (grid,))]
+
+
+def _marks_grid(
+    rows: Sequence[Mapping[str, Any]], named: Mapping[str, str], zone: ZoneInfo
+) -> Grid:
+    return make_grid(
+        "Remarks on ramp requests; a remark is no evidence",
+        "Who | When | Request | Remark",
+        rows,
+        lambda row: (
+            make_cell(row["marked_by"]),
+            make_cell(moment(row["marked_at"], zone)),
+            make_cell(named.get(row["request_id"], row["request_id"])),
+            make_cell(str(row["mark"]).replace("_", " ").replace("-", " "), row["reason"]),
+        ),
+    )

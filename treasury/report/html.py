@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from treasury.journal.periods import Period
 from treasury.reconcile.monthly import Reconciliation
+from treasury.report.checklist import checklist
+from treasury.report.closing import Closing
 from treasury.report.drawing import INK, figure_svg
 from treasury.report.fees import fees_of
 from treasury.report.figures import cash_by_day, cash_words, fees_and_rate, fees_words
 from treasury.report.grids import SHOWN
 from treasury.report.sections import sections, tally
-from treasury.report.verdict import verdict
 from treasury.report.words import bank_lines_words, count, environment_words, moment
 from treasury.text import clean
 
@@ -42,9 +43,11 @@ class Picture(msgspec.Struct, frozen=True):
     alt: str
 
 
-def render_html(r: Reconciliation, *, zone: ZoneInfo) -> str:
-    """The whole page; the same reconciliation and zone give the same text."""
-    found = verdict(r, zone)
+def render_html(closing: Closing) -> str:
+    """The whole page; the same month gives the same text."""
+    r, zone = closing.r, closing.zone
+    steps = checklist(closing)
+    blocking = sum(one.items for one in steps.blockers)
     counts = r.counts()
     return (
         _environment()
@@ -56,11 +59,14 @@ def render_html(r: Reconciliation, *, zone: ZoneInfo) -> str:
             known_at=moment(r.known_at, zone, r.month.year),
             as_of=moment(r.as_of, zone, r.month.year),
             zone=zone.key,
-            verdict=found,
-            headline=_headline(found.blocking),
+            verdict=closing.verdict,
+            blocking=blocking,
+            headline=_headline(blocking, closing.period),
+            signed=_signed(closing),
             bank_lines=bank_lines_words(counts),
             tally=tally(r),
-            sections=sections(r, zone),
+            steps=[(step.state, step.title, step.found) for step in steps.steps],
+            sections=sections(closing),
             pictures=_pictures(r),
             shown=SHOWN,
         )
@@ -79,8 +85,26 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     return Markup(text)  # noqa: S704 - drawn by us; matplotlib escapes the text in it
 
 
-def _headline(blocking: int) -> str:
+def _headline(blocking: int, period: Period | None) -> str:
+    if period is not None:
+        return f"Closed with {count(blocking, 'open item')}" if blocking else "Closed"
     return f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
+
+
+def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
+    """Who prepared and who reviewed, another person, and when."""
+    period = closing.period
+    if period is None:
+        return (
+            ("Prepared by", "not signed", ""),
+            ("Reviewed by, another person", "not signed", ""),
+        )
+    when = moment(period.closed_at, closing.zone, closing.r.month.year)
+    close = period.close
+    return (
+        ("Prepared by", clean(close.prepared_by), when),
+        ("Reviewed by", clean(close.reviewed_by), when),
+    )
 
 
 def _pictures(r: Reconciliation) -> dict[str, Picture]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+
 from treasury.identifiers import plain_account
 from treasury.reconcile.monthly import Reconciliation
+from treasury.reconcile.periods import Blocker
+from treasury.report.checklist import blockers
+from treasury.report.closing import Closing
 from treasury.report.evidence import bank_files, fingerprints
 from treasury.report.exceptions import (
     UNEXPLAINED,
@@ -17,9 +22,9 @@ from treasury.report.exceptions import (
     exceptions_section,
 )
 from treasury.report.fee_section import fees_section
-from treasury.report.grids import Cell, Section, amount_cell, make_cell, make_grid
+from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import overdue_words, transit_words
-from treasury.report.verdict import NOT_PROVABLE, Need, Verdict, funding_kind, in_transit, verdict
+from treasury.report.verdict import NOT_PROVABLE, Verdict, funding_kind, in_transit
 from treasury.report.words import (
     LINE_CLASSES,
     OUTCOMES,
@@ -34,7 +39,10 @@ from treasury.text import clean
 
 __all__ = ["sections", "tally"]
 
-SOURCES: Final = {"own_bank": "own bank", "provider_report": "provider report"}
+KINDS: Final = {"bank": "bank", "custodial": "custodial wallet", "company": "company wallet"}
+DUE: Final = "Due dates are our policy, not the provider's promise. Bank dates have no hour."
+TIED: Final = "Opening + new - matched + reopened by returns - cancelled + adjusted = closing."
+ROLLED: Final = ("opening", "new", "matched", "reopened", "cancelled", "adjusted", "closing")
 _TONES: Final = {
     "PAY": "bad",
     "CHECK BANK": "warn",
@@ -44,76 +52,76 @@ _TONES: Final = {
 }
 
 
-def sections(r: Reconciliation, zone: ZoneInfo) -> list[Section]:
+def sections(closing: Closing) -> list[Section]:
     """Every section after the verdict, in the order of the desk."""
-    found = verdict(r, zone)
+    r, zone = closing.r, closing.zone
     return [
-        _accounts(r, found),
-        _blocking(r, found, zone),
+        _accounts(closing),
+        _blocking(closing),
         _in_transit(r),
-        _awaiting(r, zone),
+        _awaiting(closing),
         exceptions_section(r),
         _collections(r),
         fees_section(r),
-        *decisions_section(r),
-        *earlier_section(r),
-        _assumptions(r, zone),
-        _evidence(r),
+        decisions_section(r, zone),
+        earlier_section(r, closing.rolled.late, zone),
+        _assumptions(closing),
+        _evidence(closing),
     ]
 
 
 # Accounts and what blocks
 
 
-def _accounts(r: Reconciliation, found: Verdict) -> Section:
-    lines: dict[str, list[dict[str, Any]]] = {}
-    columns = [
-        "statement_account", "currency", "direction", "amount", "outcome", "line_class"
-    ]  # fmt: skip
-    for line in r.lines.select(columns).to_pylist():
-        lines.setdefault(plain_account(line["statement_account"]), []).append(line)
+def _accounts(closing: Closing) -> Section:
+    r, found = closing.r, closing.verdict
+    nobody = _nobody(r)
     grid = make_grid(
-        "Accounts and their statements in the month",
-        "Account | >Opening | >In | >Out | >Closing | >Unexplained | Statements",
-        r.statements.to_pylist(),
-        lambda row: _account_row(row, lines.get(row["account"], [])),
-        sheet="Statements",
+        "Accounts: opening + in - out - fees = closing",
+        "Account | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained",
+        closing.balances.to_pylist(),
+        lambda row: _account_row(row, nobody.get(row["of"], []) if row["kind"] == "bank" else []),
+        sheet="Balances",
     )
     lead = f"{found.proved} of {count(found.accounts, 'account')} proved for the whole month."
     if not found.accounts:
         lead = "No account is declared in treasury.toml, so nothing can be proved."
-    note = (
-        "A statement is proved when its opening balance and its entries give its closing balance."
+    notes = (
+        "A statement is proved when its opening balance and its entries give its closing balance.",
+        "A custodial wallet is proved where nothing unknown moved around either end of the month.",
+        "What came into a custodial wallet is transfers, delivered requests, proved conversions.",
     )
-    return Section("accounts", "Accounts", lead, (grid,) if found.accounts else (), (note,), "cash")
+    grids = (grid,) if closing.balances.num_rows else ()
+    return Section("accounts", "Accounts", lead, grids, notes, "cash")
 
 
-def _account_row(row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> tuple[Cell, ...]:
-    def sums(of: Callable[[Mapping[str, Any]], bool]) -> str:
-        chosen = [(line["amount"], line["currency"]) for line in lines if of(line)]
-        return amounts_words(chosen)
+def _nobody(r: Reconciliation) -> dict[str, list[tuple[Any, str]]]:
+    """The amounts that nobody has explained yet, by account."""
+    found: dict[str, list[tuple[Any, str]]] = {}
+    columns = ("statement_account", "outcome", "line_class", "amount", "currency")
+    for account, outcome, kind, amount, currency in zip(
+        *(r.lines[name].to_pylist() for name in columns), strict=True
+    ):
+        if outcome in UNEXPLAINED and not kind:
+            found.setdefault(plain_account(account), []).append((amount, currency))
+    return found
 
-    open_lines = [
-        line for line in lines if line["outcome"] in UNEXPLAINED and not line["line_class"]
-    ]
-    where = f"{row['currency']} {short_account(row['account'])}, {SOURCES[row['source']]}"
-    charges = sums(lambda line: line["line_class"] == "bank_charge")
-    proved = f"{row['proved']} of {row['statements']} proved" if row["statements"] else "none added"
-    reach = f"to {day(row['covered_to'])}" if row["covered_to"] else ""
+
+def _account_row(row: Mapping[str, Any], nobody: Sequence[tuple[Any, str]]) -> tuple[Cell, ...]:
+    own = [(row["unexplained"], row["currency"])] if row["unexplained"] else []
+    tone = "ok" if row["proved"] else ("warn" if row["kind"] == "company" else "bad")
     return (
-        make_cell(row["name"] or short_account(row["account"]), where),
-        make_cell(_balance(row, "opening_balance")),
-        make_cell(sums(lambda line: line["direction"] == "CRDT") or "–"),
         make_cell(
-            sums(lambda line: line["direction"] == "DBIT") or "–",
-            f"bank charges {charges}" if charges else "",
+            row["name"] or short_account(row["of"]),
+            f"{row['currency']} {short_account(row['of'])}, {KINDS[row['kind']]}",
         ),
-        make_cell(_balance(row, "closing_balance")),
+        *(make_cell(_balance(row, name)) for name in ("opening", "money_in", "money_out")),
+        make_cell(_balance(row, "fees") if row["fees"] else "–"),
+        make_cell(_balance(row, "closing")),
+        make_cell(row["proved_by"], row["problem"], tone),
         make_cell(
-            amounts_words((line["amount"], line["currency"]) for line in open_lines) or "–",
-            count(len(open_lines), "line") if open_lines else "",
+            amounts_words((*nobody, *own)) or "–", count(len(nobody), "line") if nobody else ""
         ),
-        make_cell(proved, row["problem"] or reach, "ok" if row["complete"] else "bad"),
     )
 
 
@@ -121,72 +129,41 @@ def _balance(row: Mapping[str, Any], name: str) -> str:
     return "–" if row[name] is None else amount_words(row[name], row["currency"])
 
 
-def _blocking(r: Reconciliation, found: Verdict, zone: ZoneInfo) -> Section:
-    today = r.as_of.astimezone(zone).date()
-    rows: list[tuple[Cell, ...]] = [
-        _need_row(need, today) for need in found.needs if need.items > need.apart
-    ]
-    for row in r.statements.to_pylist():
-        if not row["complete"]:
-            where = f"{row['name']} {short_account(row['account'])}".strip()
-            step = row["problem"] or _missing_step(row["covered_to"])
-            rows.append(_plain_need(f"Statement not complete: {where}", 1, "Treasury", step))
-    if not found.accounts:
-        rows.append(
-            _plain_need("No account declared", 1, "Treasury", "Declare them in treasury.toml")
-        )
-    for reason, number in found.not_provable:
-        rows.append(
-            _plain_need(
-                f"Not provable: credits to {count(number, 'virtual account')}, {reason}",
-                number,
-                "Provider",
-                "Ask for the report of the account that the credits are booked on",
-            )
-        )
+def _blocking(closing: Closing) -> Section:
+    r = closing.r
+    today = r.as_of.astimezone(closing.zone).date()
+    rows = blockers(closing)
+    apart = _apart(closing.verdict)
     if not rows:
-        return Section("blocking", "Blocking items", "Nothing blocks the close.", (), _apart(found))
+        return Section("blocking", "Blocking items", "Nothing blocks the close.", (), apart)
     grid = make_grid(
         "What blocks the close",
         "Item | >Items | >Amount | Since | Who acts | Next step",
         rows,
-        lambda row: row,
+        lambda one: _blocking_row(one, today),
     )
-    return Section("blocking", "Blocking items", "", (grid,), _apart(found))
+    why = closing.period.close.reason if closing.period else None
+    lead = f"Closed with these open: {clean(why)}" if why else ""
+    return Section("blocking", "Blocking items", lead, (grid,), apart)
+
+
+def _blocking_row(one: Blocker, today: date) -> tuple[Cell, ...]:
+    since = date.fromisoformat(one.since) if one.since else None
+    age = count((today - since).days, "day") if since and since <= today else ""
+    return (
+        make_cell(one.label),
+        make_cell(f"{one.items:,}"),
+        make_cell("–" if not one.currency else amount_words(one.amount, one.currency)),
+        make_cell(day(since, today.year) or "–", age),
+        make_cell(one.owner),
+        make_cell(one.next_step),
+    )
 
 
 def _apart(found: Verdict) -> tuple[str, ...]:
     if not found.apart:
         return ()
     return (f"{count(found.apart, 'item')} of other months, listed below, apart: not blocking.",)
-
-
-def _need_row(need: Need, today: date) -> tuple[Cell, ...]:
-    age = count((today - need.since).days, "day") if need.since and need.since <= today else ""
-    since = day(need.since, today.year) or "–"
-    return (
-        make_cell(need.words.label),
-        make_cell(f"{need.items - need.apart:,}"),
-        make_cell(amount_words(need.amount, need.currency)),
-        make_cell(since, age),
-        make_cell(need.words.owner),
-        make_cell(need.words.next_step),
-    )
-
-
-def _plain_need(item: str, items: int, owner: str, step: str) -> tuple[Cell, ...]:
-    return (
-        make_cell(item),
-        make_cell(items),
-        Cell("–"),
-        Cell("–"),
-        make_cell(owner),
-        make_cell(step),
-    )
-
-
-def _missing_step(covered_to: date | None) -> str:
-    return f"Add the statement after {day(covered_to)}" if covered_to else "Add its statements"
 
 
 # Money on its way
@@ -225,20 +202,40 @@ def _transit_row(row: Mapping[str, Any], year: int) -> tuple[Cell, ...]:
     )
 
 
-def _awaiting(r: Reconciliation, zone: ZoneInfo) -> Section:
+def _awaiting(closing: Closing) -> Section:
+    r, zone = closing.r, closing.zone
     rows = r.awaiting_funds.to_pylist()
-    title = "Requests awaiting funds"
-    if not rows:
-        return Section("awaiting", title, "No request waits for its funds.")
-    grid = make_grid(
-        f"Requests awaiting funds, at {moment(r.as_of, zone, r.month.year)}",
-        "State | Due | Reference | >Send | To | Seen | Next step",
-        rows,
-        lambda row: _awaiting_row(row, zone),
-        sheet="Awaiting funds",
+    grids = []
+    if rows:
+        grids.append(
+            make_grid(
+                f"Requests awaiting funds, at {moment(r.as_of, zone, r.month.year)}",
+                "State | Due | Reference | >Send | To | Seen | Next step",
+                rows,
+                lambda row: _awaiting_row(row, zone),
+                sheet="Awaiting funds",
+            )
+        )
+    if closing.rolled.roll_forward.num_rows:
+        grids.append(_rolled(closing.rolled.roll_forward))
+    lead = "" if rows else "No request waits for its funds."
+    notes = (DUE,) if rows else ()
+    if closing.rolled.roll_forward.num_rows:
+        notes = (*notes, TIED)
+    return Section("awaiting", "Requests awaiting funds", lead, tuple(grids), notes)
+
+
+def _rolled(totals: pa.Table) -> Grid:
+    return make_grid(
+        "Open items of requests from the month's beginning to its end",
+        "Kind | >Opening | >New | >Matched | >Reopened | >Cancelled | >Adjusted | >Closing",
+        totals.to_pylist(),
+        lambda row: (
+            make_cell(str(row["kind"]).replace("_", "-"), row["currency"]),
+            *(make_cell(amount_words(row[name], row["currency"])) for name in ROLLED),
+        ),
+        sheet="Roll-forward",
     )
-    note = "Due dates are our policy, not the provider's promise. Bank dates have no hour."
-    return Section("awaiting", title, "", (grid,), (note,))
 
 
 def _awaiting_row(row: Mapping[str, Any], zone: ZoneInfo) -> tuple[Cell, ...]:
@@ -295,7 +292,8 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
 # What it rests on
 
 
-def _assumptions(r: Reconciliation, zone: ZoneInfo) -> Section:
+def _assumptions(closing: Closing) -> Section:
+    r = closing.r
     classed: dict[str, list[tuple[Any, str]]] = {}
     for line in r.lines.select(["line_class", "amount", "currency"]).to_pylist():
         if line["line_class"]:
@@ -313,16 +311,17 @@ def _assumptions(r: Reconciliation, zone: ZoneInfo) -> Section:
         ),
     )
     notes = (
-        f"Days and months are calendar days and months in {zone.key}; a bank's date has no hour.",
+        f"Days and months are those of {closing.zone.key}; a bank's date has no hour.",
         "Only booked lines count. Matched: a whole reference proves it and nothing contradicts.",
         "Fees belong to the month in which a request completed (SUCCEEDED).",
-        "Coins sent to a company wallet: the service says delivered; no wallet evidence is read.",
+        "Coins sent to a company wallet: the service says delivered, unless evidence was added.",
         "Ledger: not provided.",
     )
     return Section("assumptions", "Assumptions used", "", left_out if classed else (), notes)
 
 
-def _evidence(r: Reconciliation) -> Section:
+def _evidence(closing: Closing) -> Section:
+    r = closing.r
     grid = make_grid(
         "SHA-256 of what this report was made from",
         "What | >Rows | Hash",
@@ -334,8 +333,16 @@ def _evidence(r: Reconciliation) -> Section:
         ),
     )
     files = bank_files(r)
-    notes = (f"Bank files of the month: {clean(', '.join(files))}.",) if files else ()
-    return Section("evidence", "Evidence", "", (grid,), notes)
+    notes = [f"Bank files of the month: {clean(', '.join(files))}."] if files else []
+    if r.basis is not None and r.basis.snapshot.commit is not None:
+        notes.append(f"Commit {r.basis.snapshot.commit.number} of the lake.")
+    if closing.rolled.head is not None and closing.rolled.head.seq:
+        head = closing.rolled.head
+        notes.append(f"The journal to entry {head.seq}, {head.hash}.")
+    if closing.period is not None:
+        entry = closing.period.entry
+        notes.append(f"Locked by entry {entry.seq} of the journal, {entry.hash}.")
+    return Section("evidence", "Evidence", "", (grid,), tuple(notes))
 
 
 def tally(r: Reconciliation) -> Iterable[tuple[str, str, int]]:

@@ -7,19 +7,21 @@ counts, so that they add up wherever they are read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+import pyarrow as pa
 
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
+from treasury.report.balances import month_balances
 from treasury.report.words import count
 from treasury.text import clean
 
-__all__ = ["KINDS", "Need", "Verdict", "funding_kind", "in_transit", "verdict"]
+__all__ = ["KINDS", "Need", "Verdict", "funding_kind", "in_transit", "synced_at", "verdict"]
 
 NOT_PROVABLE: Final = "NOT PROVABLE"
 
@@ -126,13 +128,19 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the month can be closed. `not_provable` counts virtual accounts by the reason."""
+    """Whether the month can be closed. `not_provable` counts virtual accounts by the reason.
+
+    `synced` says whether the services were read after the month's end; None where that is not
+    known. `balances` counts those that should be proved and are not.
+    """
 
     needs: tuple[Need, ...]
     accounts: int
     proved: int
     proved_to: date | None
     not_provable: tuple[tuple[str, int], ...]
+    synced: bool | None = None
+    balances: int = 0
 
     @property
     def unproved(self) -> int:
@@ -148,12 +156,16 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def blocking(self) -> int:
         """How many items block the close."""
         items = sum(need.items for need in self.needs) - self.apart
-        return items + self.unproved + sum(number for _, number in self.not_provable)
+        return items + self.unproved + (self.synced is False) + self._not_proved
 
     @property
     def all_but_proof(self) -> bool:
         """Whether all that blocks is what cannot be proved."""
-        return 0 < self.blocking == sum(number for _, number in self.not_provable)
+        return 0 < self.blocking == self._not_proved
+
+    @property
+    def _not_proved(self) -> int:
+        return self.balances + sum(number for _, number in self.not_provable)
 
     @property
     def exceptions(self) -> str:
@@ -164,16 +176,41 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def unproved_words(self) -> str:
+        """The same, and the balances that are not proved."""
+        balances = f"{count(self.balances, 'balance')} not proved" if self.balances else ""
+        return "; ".join(part for part in (self.exceptions, balances) if part)
+
+    @property
     def close(self) -> str:
         """`ready`, or what blocks; reconciled is said of nothing that is not proved."""
         if not self.blocking:
             return "ready"
         blocked = f"BLOCKED by {count(self.blocking, 'item')}"
-        return f"{blocked}; reconciled except {self.exceptions}" if self.all_but_proof else blocked
+        return (
+            f"{blocked}; reconciled except {self.unproved_words}" if self.all_but_proof else blocked
+        )
 
 
-def verdict(r: Reconciliation, zone: ZoneInfo) -> Verdict:
-    """The verdict on a month; months end in the reporting time zone."""
+def synced_at(r: Reconciliation) -> datetime | None:
+    """When the services were last read before this answer; None where nothing says so."""
+    if r.basis is None:
+        return None
+    with r.basis.snapshot.connection() as connection:
+        found = connection.execute(
+            "SELECT max(\"at\") AS synced FROM commits WHERE kind LIKE 'sync%'"
+        ).to_arrow_table()
+    at: datetime | None = found["synced"][0].as_py()
+    return at
+
+
+def verdict(r: Reconciliation, zone: ZoneInfo, balances: pa.Table | None = None) -> Verdict:
+    """The verdict on a month; months end in the reporting time zone.
+
+    `balances` are the month's, where they are known already.
+    """
+    held = month_balances(r, zone) if balances is None else balances
+    at = synced_at(r)
     accounts = r.statements.to_pylist()
     reached = [row["covered_to"] for row in accounts if row["statements"]]
     return Verdict(
@@ -182,6 +219,8 @@ def verdict(r: Reconciliation, zone: ZoneInfo) -> Verdict:
         proved=sum(1 for row in accounts if row["complete"]),
         proved_to=min((min(to, r.month.last) for to in reached if to), default=None),
         not_provable=_not_provable(r),
+        synced=None if r.basis is None else at is not None and at >= r.month.end(zone),
+        balances=sum(held["blocks"].to_pylist()),
     )
 
 

@@ -1,0 +1,295 @@
+"""The balances of a month: opening + in - out - fees = closing, and what proves each end.
+
+A bank account is proved by its statements. A custodial wallet is proved where nothing unexplained
+moved between the observations around each end of the month, so that its balance rolls back to the
+cut-off exactly. A company wallet shows no balance: its coins are delivered, the service says.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.identifiers import plain_account
+from treasury.lake import AMOUNT, BOOL, TEXT
+from treasury.money import difference, total
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.reconcile.pipeline import load_steps, run
+from treasury.report.words import moment
+
+__all__ = ["BALANCES", "month_balances"]
+
+BALANCES: Final = pa.schema(
+    [
+        ("kind", TEXT),
+        ("of", TEXT),
+        ("name", TEXT),
+        ("currency", TEXT),
+        ("opening", AMOUNT),
+        ("money_in", AMOUNT),
+        ("money_out", AMOUNT),
+        ("fees", AMOUNT),
+        ("closing", AMOUNT),
+        ("unexplained", AMOUNT),
+        ("proved", BOOL),
+        ("blocks", BOOL),
+        ("proved_by", TEXT),
+        ("problem", TEXT),
+    ]
+)
+"""A row for each `bank` account, `custodial` wallet balance and `company` wallet, amounts in
+`currency`; `of` is the IBAN, account id or address. `unexplained` is what the closing has beyond
+opening + in - out - fees; null where an end is not known. `blocks`: not proved, and should be."""
+
+ZERO: Final = Decimal(0)
+_STEPS: Final = ("settled_transfers", "wallet_moves", "balance_levels")
+_PROVED: Final = ("proved", "proved_as_group")
+_CHARGE: Final = "bank_charge"
+
+Row = dict[str, Any]
+
+
+def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
+    """Every balance of the month, banks first; columns as in BALANCES."""
+    rows = [*_bank_rows(r), *_custodial_rows(r, zone), *_company_rows(r)]
+    return pa.Table.from_pylist(rows, schema=BALANCES)
+
+
+# Bank accounts
+
+
+def _bank_rows(r: Reconciliation) -> Iterator[Row]:
+    moved = _moved(r.lines)
+    for row in r.statements.to_pylist():
+        sums = moved.get((plain_account(row["account"]), row["currency"]), {})
+        money_in, money_out = sums.get(("CRDT", False), ZERO), sums.get(("DBIT", False), ZERO)
+        fees = difference(sums.get(("DBIT", True), ZERO), sums.get(("CRDT", True), ZERO))
+        flows = total((money_in, money_out.copy_negate(), fees.copy_negate()))
+        unexplained = _gap(row["opening_balance"], flows, row["closing_balance"])
+        proved = row["complete"] and not unexplained
+        yield {
+            "kind": "bank",
+            "of": row["account"],
+            "name": row["name"],
+            "currency": row["currency"],
+            "opening": row["opening_balance"],
+            "money_in": money_in,
+            "money_out": money_out,
+            "fees": fees,
+            "closing": row["closing_balance"],
+            "unexplained": unexplained,
+            "proved": proved,
+            # An account whose statements are not complete blocks by that already.
+            "blocks": bool(row["complete"] and unexplained),
+            "proved_by": "statements" if proved else "nothing yet",
+            "problem": row["problem"]
+            or ("its lines do not add up to its balances" if unexplained else ""),
+        }
+
+
+def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:
+    """What moved on each account in each currency, by direction, bank charges apart."""
+    found: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
+    columns = ["statement_account", "currency", "direction", "line_class", "amount"]
+    amounts: dict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
+    for account, currency, direction, kind, amount in zip(
+        *(lines[name].to_pylist() for name in columns), strict=True
+    ):
+        amounts[account, currency, direction, kind == _CHARGE].append(amount)
+    for (account, currency, direction, charge), members in amounts.items():
+        sums = found[plain_account(account), currency]
+        sums[direction, charge] = total((sums.get((direction, charge), ZERO), *members))
+    return found
+
+
+def _gap(opening: Decimal | None, flows: Decimal, closing: Decimal | None) -> Decimal | None:
+    if opening is None or closing is None:
+        return None
+    return difference(closing, total((opening, flows)))
+
+
+# Custodial wallets
+
+
+class _End(msgspec.Struct, frozen=True):
+    """A balance at one end of the month.
+
+    What was known to have moved by then, and `level`, what it held beyond that; `problem` where the
+    level cannot be told.
+    """
+
+    known_in: Decimal
+    known_out: Decimal
+    unstated: int
+    level: Decimal | None
+    problem: str = ""
+
+    @property
+    def balance(self) -> Decimal | None:
+        """The exact balance, or None."""
+        if self.level is None:
+            return None
+        return total((self.level, self.known_in, self.known_out.copy_negate()))
+
+
+def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
+    if r.basis is None:
+        return
+    levels, names = _levels(r)
+    start, end = r.month.start(zone), r.month.end(zone)
+    for (account, asset), rows in sorted(levels.items()):
+        first, last = (_end(rows, cut_off, zone) for cut_off in (start, end))
+        converted = _converted(r, account, asset, (start, end))
+        yield _custodial(account, names.get(account) or "", asset, first, last) | _explained(
+            first, last, converted
+        )
+
+
+def _levels(r: Reconciliation) -> tuple[dict[tuple[str, str], list[Row]], dict[str, str]]:
+    """Every observation and move of each balance in time, and the accounts' names."""
+    assert r.basis is not None
+    with r.basis.snapshot.connection() as connection:
+        run(connection, load_steps(MONTH_PACKAGE, _STEPS))
+        found = connection.execute(
+            "SELECT * FROM balance_levels WHERE account_id IS NOT NULL AND asset IS NOT NULL"
+            " ORDER BY account_id, asset, moment, is_observed"
+        ).to_arrow_table()
+        named = connection.execute("SELECT id, name FROM accounts").fetchall()
+    rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in found.to_pylist():
+        rows[row["account_id"], row["asset"]].append(row)
+    return rows, dict(named)
+
+
+def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
+    """The balance at a cut-off, from the observations on either side of it."""
+    at = bisect_left([row["moment"] for row in rows], cut_off)
+    moved: tuple[Decimal, Decimal, int] = (ZERO, ZERO, 0)
+    if at:
+        last = rows[at - 1]
+        moved = (last["known_in"], last["known_out"], int(last["unstated"] or 0))
+    before = next((row for row in reversed(rows[:at]) if _seen(row)), None)
+    after = next((row for row in rows[at:] if _seen(row)), None)
+    if after is None:
+        return _End(*moved, None, f"no balance was seen after {moment(cut_off, zone)}: sync")
+    if before is None:
+        opened = at == 0 and _level(after) == 0 and not after["unstated"]
+        return _End(*moved, ZERO) if opened else _End(*moved, None, "no balance was seen before")
+    if before["unstated"] != after["unstated"]:
+        return _End(*moved, None, f"a transfer around {moment(cut_off, zone)} states no amount")
+    if _level(before) != _level(after):
+        between = f"{moment(before['moment'], zone)} and {moment(after['moment'], zone)}"
+        return _End(*moved, None, f"what was converted between {between} may lie on either side")
+    return _End(*moved, _level(before))
+
+
+def _seen(row: Mapping[str, Any]) -> bool:
+    """Whether it is an observation in which every wallet of the account was read."""
+    return bool(row["is_observed"]) and not row["unread"]
+
+
+def _level(row: Mapping[str, Any]) -> Decimal:
+    return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
+
+
+def _custodial(account: str, name: str, asset: str, first: _End, last: _End) -> Row:
+    return {
+        "kind": "custodial",
+        "of": account,
+        "name": name,
+        "currency": asset,
+        "opening": first.balance,
+        "money_out": difference(last.known_out, first.known_out),
+        "fees": ZERO,
+        "closing": last.balance,
+    }
+
+
+def _converted(
+    r: Reconciliation, account: str, asset: str, ends: tuple[datetime, datetime]
+) -> Decimal:
+    """What proved conversions of the month brought."""
+    return total(
+        row["converted"]
+        for row in r.conversions.to_pylist()
+        if (row["account_id"], row["asset"]) == (account, asset)
+        and row["state"] in _PROVED
+        and row["converted"] is not None
+        and row["opened_at"] is not None
+        and ends[0] <= row["opened_at"]
+        and row["closed_at"] <= ends[1]
+    )
+
+
+def _explained(first: _End, last: _End, converted: Decimal) -> Row:
+    """What came in, and what of it is not explained: neither a transfer nor a proved conversion."""
+    money_in = total((difference(last.known_in, first.known_in), converted))
+    problem = "; ".join(dict.fromkeys(one.problem for one in (first, last) if one.problem))
+    unexplained = None
+    if first.level is not None and last.level is not None:
+        unexplained = difference(difference(last.level, first.level), converted)
+        if unexplained:
+            problem = "coins came or went that no transfer and no proved conversion explains"
+        if first.unstated != last.unstated:
+            problem = "a transfer of the month states no amount"
+    proved = not problem
+    return {
+        "money_in": money_in,
+        "unexplained": unexplained,
+        "proved": proved,
+        "blocks": not proved,
+        "proved_by": "balance intervals" if proved else "nothing yet",
+        "problem": problem,
+    }
+
+
+# Company wallets
+
+
+def _company_rows(r: Reconciliation) -> Iterator[Row]:
+    """What the service says it delivered in the month to wallets of the company."""
+    if r.basis is None:
+        return
+    ids = r.fee_requests.filter(pc.equal(r.fee_requests["ramp_type"], "ON_RAMP"))["request_id"]
+    wallets = _wallets_of(r, ids.to_pylist())
+    sums: dict[tuple[str, str, str], list[Decimal]] = defaultdict(list)
+    for row in wallets:
+        key = (row["address"] or "", row["chain"] or "", row["asset"] or "?")
+        sums[key].append(row["amount"] or ZERO)
+    for (address, chain, asset), amounts in sorted(sums.items()):
+        yield {
+            "kind": "company",
+            "of": address,
+            "name": f"company wallet on {chain}",
+            "currency": asset,
+            "money_in": total(amounts),
+            "proved": False,
+            "blocks": False,
+            "proved_by": "service says delivered",
+            "problem": "no evidence of this wallet was added",
+        }
+
+
+def _wallets_of(r: Reconciliation, requests: Iterable[str]) -> list[Row]:
+    """Where the coins of these requests went, custodial wallets apart."""
+    assert r.basis is not None
+    with r.basis.snapshot.connection() as connection:
+        found = connection.execute(
+            "SELECT company_wallet_address AS address, company_wallet_chain AS chain,"
+            " crypto_currency AS asset, crypto_amount AS amount FROM ramp_requests AS q"
+            " WHERE id IN (SELECT unnest($ids)) AND NOT EXISTS (SELECT 1 FROM wallets AS w WHERE"
+            " lower(w.address) = lower(q.company_wallet_address)"
+            " AND w.chain = q.company_wallet_chain)",
+            {"ids": list(requests)},
+        ).to_arrow_table()
+    rows: list[Row] = found.to_pylist()
+    return rows

@@ -1,0 +1,92 @@
+"""A month as its close shows it: the answer with all that the checklist and the report stand on.
+
+Made anew it rests on what is known now; of a month that is closed, on what its close pinned. Both
+give the same `Closing`, so that checklist, page, workbook and pack know no difference.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.journal import Journal
+from treasury.journal.chain import Head
+from treasury.journal.periods import Period, closed_periods
+from treasury.lake import Lake
+from treasury.reconcile.late import LATE_ITEMS, late_items
+from treasury.reconcile.monthly import Reconciliation
+from treasury.reconcile.periods import Examined, basis_of, decided_before, examine
+from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
+from treasury.report.balances import month_balances
+from treasury.report.verdict import Verdict, synced_at, verdict
+
+__all__ = ["Closing", "Rolled", "closed_month", "closing_of", "found_of"]
+
+
+class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What a month's close knows from the months before it, and of later changes.
+
+    `roll_forward` and `items` as in ROLL_FORWARD and ITEMS, `late` as in LATE_ITEMS; `moved` are
+    lines decided on facts that have changed; `head` is the journal's end that all rests on.
+    """
+
+    roll_forward: pa.Table = msgspec.field(default_factory=ROLL_FORWARD.empty_table)
+    items: pa.Table = msgspec.field(default_factory=ITEMS.empty_table)
+    late: pa.Table = msgspec.field(default_factory=LATE_ITEMS.empty_table)
+    moved: tuple[str, ...] = ()
+    decisions: int = 0
+    head: Head | None = None
+
+
+class Closing(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A month's answer, its balances and verdict, and what was rolled forward.
+
+    `period` is the close that locked it, None while it is open.
+    """
+
+    r: Reconciliation
+    zone: ZoneInfo
+    balances: pa.Table
+    verdict: Verdict
+    synced_at: datetime | None
+    rolled: Rolled
+    period: Period | None = None
+
+
+def closing_of(
+    r: Reconciliation, zone: ZoneInfo, rolled: Rolled | None = None, period: Period | None = None
+) -> Closing:
+    """The month of an answer, its balances and verdict worked out once."""
+    balances = month_balances(r, zone)
+    return Closing(
+        r=r,
+        zone=zone,
+        balances=balances,
+        verdict=verdict(r, zone, balances),
+        synced_at=synced_at(r),
+        rolled=rolled or Rolled(),
+        period=period,
+    )
+
+
+def found_of(found: Examined, zone: ZoneInfo, period: Period | None = None) -> Closing:
+    """The month as it was examined."""
+    rolled = Rolled(
+        roll_forward=found.roll_forward.totals,
+        items=found.roll_forward.items,
+        late=late_items(found.seen, closed_periods(found.decided.entries)),
+        moved=found.moved,
+        decisions=len(found.decided.entries),
+        head=found.decided.head,
+    )
+    return closing_of(found.answer, zone, rolled, period)
+
+
+def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
+    """A closed month, made again from its pinned commit and the journal up to its close."""
+    basis = basis_of(journal, lake, period)
+    found = examine(journal, lake, basis, decided_before(journal, period))
+    return found_of(found, basis.question.zone, period)
