@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.lake import Lake, mark_of
+from treasury.lake import BOOL, DATE, INTEGER, TEXT, Lake, mark_of
 from treasury.statements.csv_file import GUESSED
 from treasury.statements.files import StatementFile
 from treasury.statements.heads import (
@@ -32,6 +32,7 @@ from treasury.statements.staging import Staging
 from treasury.statements.tables import STATEMENT_ENTRIES, TABLES
 from treasury.statements.values import account_number
 from treasury.statements.written import write_rows
+from treasury.tabular import Tabular
 
 __all__ = ["AddReport", "AddedStatement", "add_statements"]
 
@@ -53,7 +54,13 @@ class AddedStatement(msgspec.Struct, frozen=True):
     """`own_bank` or `provider_report`; None where the account is not declared."""
 
 
-class AddReport(msgspec.Struct, frozen=True):
+_DAYS = ("from_date", "to_date")
+_OTHERS = {"entry_count": INTEGER, "proved": BOOL, **dict.fromkeys(_DAYS, DATE)}
+ADDED = pa.schema([(name, _OTHERS.get(name, TEXT)) for name in AddedStatement.__struct_fields__])
+"""A report's statements as a table."""
+
+
+class AddReport(Tabular, msgspec.Struct, frozen=True):
     """What adding did: the statements in the order of the files, entries in rows, problems."""
 
     statements: tuple[AddedStatement, ...]
@@ -61,6 +68,16 @@ class AddReport(msgspec.Struct, frozen=True):
     entries_changed: int
     entries_known: int
     problems: tuple[Problem, ...]
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """A row for each statement of the files."""
+        rows = list(map(msgspec.structs.asdict, self.statements))
+        return {"Statements": pa.Table.from_pylist(rows, schema=ADDED)}
+
+    @property
+    def sql(self) -> str:
+        """The query of every statement that is stored."""
+        return "SELECT * FROM statements ORDER BY account, closing_date, statement_id"
 
     @property
     def statements_new(self) -> int:

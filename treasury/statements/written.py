@@ -23,7 +23,7 @@ from treasury.statements.tables import STATEMENT_ENTRIES
 __all__ = ["write_rows"]
 
 _AROUND: Final = timedelta(days=20)
-_AT_ONCE: Final = 64 << 20
+_AT_ONCE: Final = 16 << 20
 """Bytes of rows that are written together."""
 
 
