@@ -7,7 +7,7 @@ there is one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
@@ -24,6 +24,7 @@ from treasury.lost import Gap, lost_looks, missing_statements, narrow_marks
 from treasury.settings import FILE_NAME, Settings
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import coverage
+from treasury.tabular import Tabular
 from treasury.text import clean
 
 __all__ = ["FINDINGS", "Examination", "Finding", "examine"]
@@ -51,7 +52,7 @@ class Finding(msgspec.Struct, frozen=True):
 FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
 
 
-class Examination(msgspec.Struct, frozen=True):
+class Examination(Tabular, msgspec.Struct, frozen=True):
     """All findings, in the order of a first day."""
 
     findings: tuple[Finding, ...]
@@ -65,6 +66,15 @@ class Examination(msgspec.Struct, frozen=True):
     def arrow(self) -> pa.Table:
         """A row for each finding."""
         return pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.findings)), FINDINGS)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The findings."""
+        return {"Findings": self.arrow}
+
+    @property
+    def sql(self) -> str:
+        """The query of every commit, where the findings are about what is stored."""
+        return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
         """A line for each finding, and the next step below it."""

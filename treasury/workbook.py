@@ -6,6 +6,8 @@ amount within them is a number with its currency's decimals, a longer one is tex
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -18,6 +20,7 @@ import msgspec
 import pyarrow as pa
 import xlsxwriter
 
+from treasury.errors import InputError, StorageError
 from treasury.money import exponent
 from treasury.text import clean
 
@@ -25,6 +28,8 @@ __all__ = ["DIGITS", "Column", "Sheet", "SheetWriter", "sheet_of", "workbook", "
 
 DIGITS: Final = 15
 """Significant digits that Excel keeps of a number."""
+ROWS: Final = 1_048_575
+"""Rows that a sheet takes below its header."""
 LONGEST: Final = 32_000
 """Characters that a cell takes, with room to say that more was there."""
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -53,12 +58,27 @@ class Sheet(msgspec.Struct, frozen=True):
 def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Mapping[str, str]) -> Path:
     """Write each table as a sheet with all its columns; `units` names the column of a currency.
 
-    Instants are in UTC. The same tables give the same bytes.
+    Instants are in UTC. The same tables give the same bytes. InputError for a table that is longer
+    than a sheet, StorageError where the file cannot be written; a former one is left then.
     """
-    with workbook(path, {"title": path.stem}, EPOCH) as book:
-        writer = SheetWriter(book, ZoneInfo("UTC"))
-        for name, table in tables.items():
-            writer.write(sheet_of(name, table, units), table, name)
+    for name, table in tables.items():
+        if table.num_rows > ROWS:
+            raise InputError(
+                f"{name} has {table.num_rows:,} rows and a sheet takes {ROWS:,}",
+                do="use .to_pandas(), or ask for less",
+            )
+    try:
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
+            new = Path(folder) / path.name
+            with workbook(new, {"title": path.stem}, EPOCH) as book:
+                writer = SheetWriter(book, ZoneInfo("UTC"))
+                for name, table in tables.items():
+                    writer.write(sheet_of(name, table, units), table, name)
+            os.replace(new, path)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}", do="name a folder that is there"
+        ) from None
     return path
 
 

@@ -7,7 +7,7 @@ sync, so neither the lake's writer nor a progress bar has to bear several thread
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -21,7 +21,8 @@ import pyarrow as pa
 from treasury.api import Client
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
 from treasury.extract.rows import Form, Found, rows
-from treasury.lake import Changes, Writer
+from treasury.lake import INTEGER, TEXT, Changes, Writer
+from treasury.tabular import Tabular
 
 __all__ = [
     "REFUSED",
@@ -124,7 +125,13 @@ class Drift(msgspec.Struct, frozen=True):
         return f"{self.table}: drift: {self.count:,} {self.kind} ({', '.join(self.examples)}{more})"
 
 
-class SyncReport(msgspec.Struct, frozen=True):
+SYNCED = pa.schema(
+    [("table", TEXT), *((name, INTEGER) for name in TableReport.__struct_fields__[1:])]
+)
+LEFT = pa.schema([(name, TEXT) for name in Skipped.__struct_fields__])
+
+
+class SyncReport(Tabular, msgspec.Struct, frozen=True):
     """What one sync did; `notices` are sentences about what a person should know."""
 
     at: datetime
@@ -133,6 +140,17 @@ class SyncReport(msgspec.Struct, frozen=True):
     notices: tuple[str, ...]
     drift: tuple[Drift, ...] | None = None
     """What a full comparison found; None where none was made."""
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """A row for each table, and each that was left as it was."""
+        tables = pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.tables)), schema=SYNCED)
+        skipped = list(map(msgspec.structs.asdict, self.skipped))
+        return {"Tables": tables, "Left": pa.Table.from_pylist(skipped, schema=LEFT)}
+
+    @property
+    def sql(self) -> str:
+        """The query of every commit that is stored."""
+        return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
         """What changed in a line; then a line for each table left as it was and each notice."""

@@ -7,11 +7,11 @@ saved, with its effect, so that an earlier answer is given under the rules of th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -24,15 +24,12 @@ from treasury.journal.periods import RULES_SAVED, closed_periods, rules_in_force
 from treasury.journal.turns import Decided, append_next, read_decided, require_present
 from treasury.lake import Snapshot
 from treasury.reconcile.compare import moves_between, totals_of
-from treasury.reconcile.inputs import exact_pandas
 from treasury.reconcile.known import known
-from treasury.reconcile.monthly import Basis, Question, awaiting_funds
+from treasury.reconcile.monthly import Basis, Question, awaiting_funds, step_sql
 from treasury.reconcile.rows import Rows, shown
 from treasury.reconcile.rules import Rules, load_rules
+from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Changing", "Preview", "read_rules"]
 
@@ -40,7 +37,7 @@ ATTEMPTS: Final = 8
 _WAITS: Final = ("state", "due", "overdue", "silent")
 
 
-class Preview(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Preview(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What new rules would move: `lines` as in compare.MOVES, `totals` as in compare.TOTALS.
 
     `requests` are those that would be due or overdue otherwise. Lines of closed months stand in
@@ -59,9 +56,19 @@ class Preview(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """The lines that would move."""
         return self.lines
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The lines that would move, with exact Decimals."""
-        return exact_pandas(self.lines)
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The lines that would move, their sums, requests, and lines of closed months."""
+        return {
+            "Lines": self.lines,
+            "Totals": self.totals,
+            "Requests": self.requests,
+            "Closed months": self.closed,
+        }
+
+    @property
+    def sql(self) -> str:
+        """The query of the outcomes, which reads the rules from a table."""
+        return step_sql("outcomes")
 
     def __repr__(self) -> str:
         return (
@@ -72,7 +79,7 @@ class Preview(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _repr_html_(self) -> str:
         head = f"<p>{safe_html(repr(self)[1:-1])}</p>"
         tables = (table for table in (self.totals, self.lines, self.requests) if table.num_rows)
-        return head + "".join(Rows(table)._repr_html_() for table in tables)
+        return head + "".join(map(html_table, tables))
 
 
 class Changing:

@@ -8,10 +8,10 @@ what it may belong to and other lines are told apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -20,14 +20,10 @@ from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.money import format_amount, total
 from treasury.reconcile.facts import expectation_facts, line_facts, moved
-from treasury.reconcile.inputs import exact_pandas
 from treasury.reconcile.known import Known, known
-from treasury.reconcile.monthly import Basis
-from treasury.reconcile.rows import Rows
+from treasury.reconcile.monthly import Basis, step_sql
+from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["MOVES", "TOTALS", "Comparison", "compare_bases", "moves_between", "totals_of"]
 
@@ -66,20 +62,21 @@ _SEEN: Final = ("outcome", "expectation_id", "matched_amount", "line_class")
 Within = Callable[[date], bool]
 
 
-class Comparison(msgspec.Struct, frozen=True, eq=False):
+class Comparison(Tabular, msgspec.Struct, frozen=True, eq=False):
     """What moved between two answers: `arrow` as in MOVES, `totals` as in TOTALS."""
 
     title: str
     arrow: pa.Table
     totals: pa.Table
 
-    def to_arrow(self) -> pa.Table:
-        """The lines that moved."""
-        return self.arrow
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The lines that moved, and their sums."""
+        return {"Moved": self.arrow, "Totals": self.totals}
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The lines that moved, with exact Decimals."""
-        return exact_pandas(self.arrow)
+    @property
+    def sql(self) -> str:
+        """The query of the outcomes, the same on both sides; its inputs are what differs."""
+        return step_sql("outcomes")
 
     def __len__(self) -> int:
         return int(self.arrow.num_rows)
@@ -91,7 +88,7 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
         head = f"<p>{safe_html(self.title)}: {len(self)} lines moved</p>"
         if not len(self):
             return head
-        return head + Rows(self.totals)._repr_html_() + Rows(self.arrow)._repr_html_()
+        return head + html_table(self.totals) + html_table(self.arrow)
 
 
 def compare_bases(a: Basis, b: Basis) -> Comparison:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     TableLike: TypeAlias = pa.Table | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
 
-__all__ = ["DECISIONS", "EXPECTATIONS", "LINES", "Field", "exact_pandas", "read_table"]
+__all__ = ["DECISIONS", "EXPECTATIONS", "LINES", "Field", "read_table"]
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -91,14 +91,6 @@ def read_table(source: TableLike | None, fields: tuple[Field, ...], *, what: str
         return pa.schema([(field.name, field.type) for field in fields]).empty_table()
     columns = {field.name: _column(table, field, what) for field in fields}
     return pa.table(columns)
-
-
-def exact_pandas(table: pa.Table) -> pd.DataFrame:
-    """An Arrow table as pandas: Decimals stay Decimals, and an integer beside a null an integer."""
-    import pandas as pd
-
-    integers = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
-    return table.to_pandas(types_mapper=integers.get)
 
 
 def _arrow(source: TableLike, what: str) -> pa.Table:

@@ -6,6 +6,7 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -14,14 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import TableError
-from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, exact_pandas, read_table
+from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
 from treasury.reconcile.rules import Rules
+from treasury.tabular import Tabular
 from treasury.text import safe_html
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from treasury.reconcile.inputs import TableLike
 
 __all__ = ["OUTCOMES", "STEPS", "Matches", "match_references"]
@@ -133,7 +133,7 @@ READ_FROM = frozenset({"ranked", "received", "further", "outcomes", "expectation
 STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS), READ_THROUGH)
 
 
-class Matches(msgspec.Struct, frozen=True, eq=False):
+class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
     """What became of every line and every expectation, as Arrow tables sorted by id.
 
     `lines`: entry_id, outcome, expectation_id, tier, reason, matched_amount, runner_up_id, margin,
@@ -150,9 +150,14 @@ class Matches(msgspec.Struct, frozen=True, eq=False):
     sql: str
     rules_hash: str
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The lines as a DataFrame with exact Decimals."""
-        return exact_pandas(self.lines)
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The lines, what they may belong to, and what was allocated to what."""
+        return {
+            "Lines": self.lines,
+            "Expectations": self.expectations,
+            "Allocations": self.allocations,
+            "Candidates": self.candidates,
+        }
 
     def counts(self) -> dict[str, int]:
         """How many lines ended in each outcome, every outcome named."""

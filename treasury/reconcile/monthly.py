@@ -7,7 +7,7 @@ the question is asked at is part of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from treasury.lake import INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
 from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
-from treasury.reconcile.inputs import Field, exact_pandas, read_table
+from treasury.reconcile.inputs import Field, read_table
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.reconcile.matching import (
     OUTCOME_STEPS,
@@ -37,18 +37,16 @@ from treasury.reconcile.matching import (
     rule_tables,
 )
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
-from treasury.reconcile.rows import Rows
 from treasury.reconcile.rules import ClassRule, Rules
 from treasury.reconcile.view import view_of
 from treasury.settings import BankAccount
+from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from treasury.reconcile.inputs import TableLike
 
-__all__ = ["Basis", "Question", "Reconciliation", "awaiting_funds", "reconcile_month"]
+__all__ = ["Basis", "Question", "Reconciliation", "awaiting_funds", "reconcile_month", "step_sql"]
 
 MONTH_PACKAGE = "treasury.reconcile.month"
 STEPS: tuple[Step, ...] = (
@@ -109,6 +107,20 @@ DECIDED = (
 """Who decided, beside what the matching reads of a decision."""
 SHOWN = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
 """What a notebook shows of each difference."""
+SHEETS = {
+    "Lines": "lines",
+    "Earlier lines": "earlier_lines",
+    "Awaiting funds": "awaiting_funds",
+    "Virtual accounts": "virtual_accounts",
+    "In transit": "in_transit",
+    "Statements": "statements",
+    "Fees": "fee_requests",
+    "Accruals": "fee_accruals",
+    "Conversions": "conversions",
+    "Differences": "differences",
+    "Internal transfers": "internal_transfers",
+}
+"""The tables of a reconciliation by the names of their sheets."""
 ANSWERS = (
     "statement_proofs",
     "month_lines",
@@ -146,7 +158,7 @@ class Basis(msgspec.Struct, frozen=True, eq=False):
     marks: pa.Table | None = None
 
 
-class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the bank's month amounts to; every table is Arrow, every amount exact.
 
     `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT
@@ -187,8 +199,7 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def sql(self, step: str) -> str:
         """The whole query behind one step ("month_lines", "funding", …), to read or run."""
-        names = [known.name for known in STEPS]
-        return compose(STEPS[: names.index(step) + 1], step)
+        return step_sql(step)
 
     def counts(self) -> dict[str, int]:
         """Lines of the month by outcome; other business, which matching leaves out, apart."""
@@ -203,9 +214,9 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         proofs = self.virtual_accounts["proof"].to_pylist()
         return not any(proof.startswith("NOT PROVABLE") for proof in proofs)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The month's lines as a DataFrame with exact Decimals."""
-        return exact_pandas(self.lines)
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The month's lines, then every other table."""
+        return {title: getattr(self, name) for title, name in SHEETS.items()}
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {name}" for name, n in self.counts().items() if n)
@@ -221,8 +232,14 @@ class Reconciliation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         caption = safe_html(
             f"{self.month.title}, {self.company}: {self.lines.num_rows:,} bank lines"
         )
-        told = Rows(self.differences.select(SHOWN))._repr_html_()
+        told = html_table(self.differences.select(SHOWN))
         return f"<table><caption>{caption}</caption>{counted}</table>{told}"
+
+
+def step_sql(step: str) -> str:
+    """The whole query behind one step of a month, to read or run."""
+    names = [known.name for known in STEPS]
+    return compose(STEPS[: names.index(step) + 1], step)
 
 
 def reconcile_month(

@@ -6,10 +6,10 @@ tells what is stored and nothing else; where no evidence is possible it says tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -17,12 +17,8 @@ import pyarrow as pa
 
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.money import format_amount
-from treasury.reconcile.inputs import exact_pandas
-from treasury.reconcile.rows import Rows
+from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["HOPS", "Hop", "HopState", "Trace", "clock_words"]
 
@@ -64,7 +60,7 @@ HOPS: Final = pa.schema(
 )
 
 
-class Trace(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What became of one payment; where the name stands for several, `choices` to trace instead.
 
     `hops` are in the order of the way; `next_step` says what to do now. `provider_text()` is a
@@ -81,22 +77,20 @@ class Trace(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     company: str
     known_at: datetime
     zone: ZoneInfo
+    sql: str = ""
+    """The query of all that can be traced, in which it was looked up."""
 
     @property
     def gaps(self) -> tuple[Hop, ...]:
         """The hops of which something is missing, undecided or contradicted."""
         return tuple(hop for hop in self.hops if hop.state in GAPS)
 
-    def to_arrow(self) -> pa.Table:
-        """A row for each hop, as Arrow; the choices where there is no single payment."""
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """A row for each hop; the choices where there is no single payment."""
         if not self.hops:
-            return self.choices
+            return {"Choices": self.choices}
         rows = [{name: getattr(hop, name) for name in HOPS.names} for hop in self.hops]
-        return pa.Table.from_pylist(rows, schema=HOPS)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same as a DataFrame with exact Decimals."""
-        return exact_pandas(self.to_arrow())
+        return {"Hops": pa.Table.from_pylist(rows, schema=HOPS)}
 
     def provider_text(self) -> str:
         """A message to the provider: what it is about, what we see, what is missing."""
@@ -144,7 +138,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def _repr_html_(self) -> str:
         if not self.hops:
-            return f"<p>{safe_html(self.title)}</p>{Rows(self.choices)._repr_html_()}"
+            return f"<p>{safe_html(self.title)}</p>{html_table(self.choices)}"
         body = "".join(self._html_rows())
         head = "".join(
             f"<th scope='col' style='text-align:left'>{name}</th>"

@@ -26,8 +26,8 @@ from treasury.reconcile.hops import (
     words,
 )
 from treasury.reconcile.lookup import Subject, look_up
-from treasury.reconcile.monthly import MONTH_PACKAGE, Question, _answered, _known_at
-from treasury.reconcile.pipeline import load_steps
+from treasury.reconcile.monthly import MONTH_PACKAGE, STEPS, Question, _answered, _known_at
+from treasury.reconcile.pipeline import compose, load_steps
 from treasury.reconcile.trace import Hop, HopState, Trace
 from treasury.reconcile.view import conversions_of
 
@@ -70,6 +70,7 @@ def trace(
             company=question.company,
             known_at=_known_at(connection) or question.as_of,
             zone=question.zone,
+            sql=compose((*STEPS, *TRACE_STEPS), "choices"),
             **({"hops": (), "next_step": "", "names": ()} | told),
         )
 

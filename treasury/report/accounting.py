@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -19,15 +20,11 @@ import pyarrow as pa
 
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
 from treasury.money import difference, total
-from treasury.reconcile.inputs import exact_pandas
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import load_steps, run
-from treasury.reconcile.rows import Rows
 from treasury.report.words import count
+from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["POSTINGS", "ROLES", "Accounting", "Balance", "accounting"]
 
@@ -87,7 +84,7 @@ class Balance(msgspec.Struct, frozen=True):
     amount: Decimal
 
 
-class Accounting(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A month's entries: `postings`, one row each, and the balances that they have to meet.
 
     `notes` says what could not be posted or asserted, and why.
@@ -99,6 +96,8 @@ class Accounting(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     opening: tuple[Balance, ...]
     closing: tuple[Balance, ...]
     notes: tuple[str, ...]
+    sql: str = ""
+    """The query behind the month's lines."""
 
     def balances(self) -> pa.Table:
         """The sum of each role, account and currency, opening balances included."""
@@ -114,9 +113,27 @@ class Accounting(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             rows, schema=pa.schema([*((name, TEXT) for name in names), ("balance", AMOUNT)])
         )
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The postings as a DataFrame with exact Decimals."""
-        return exact_pandas(self.postings)
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The postings and the balances that they come to."""
+        return {"Postings": self.postings, "Balances": self.balances()}
+
+    def write_csv(self, path: str | Path, mapping: str | Path | None = None) -> Path:
+        """Write the CSV journal, by the ledger accounts that the file `mapping` names."""
+        from treasury.report.accounting_files import accounts_of, write_csv
+
+        return write_csv(self, Path(path), accounts_of(mapping))
+
+    def write_beancount(self, path: str | Path, mapping: str | Path | None = None) -> Path:
+        """Write the same entries as a Beancount file."""
+        from treasury.report.accounting_files import accounts_of, write_beancount
+
+        return write_beancount(self, Path(path), accounts_of(mapping))
+
+    def mapping(self) -> str:
+        """A mapping file to fill in: every role that the entries use, with what it is."""
+        from treasury.report.accounting_files import mapping_text
+
+        return mapping_text(self)
 
     def __repr__(self) -> str:
         return f"<{self.title}>"
@@ -124,7 +141,7 @@ class Accounting(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
         head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
-        return head + Rows(self.balances())._repr_html_()
+        return head + html_table(self.balances())
 
 
 class _Leg(msgspec.Struct, frozen=True):
@@ -163,6 +180,7 @@ def accounting(r: Reconciliation, zone: ZoneInfo) -> Accounting:
         opening=opening,
         closing=closing,
         notes=tuple(notes),
+        sql=r.sql("month_lines"),
     )
 
 

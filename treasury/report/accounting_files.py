@@ -23,7 +23,14 @@ from treasury.reconcile.rows import shown
 from treasury.report.accounting import ROLES, Accounting
 from treasury.text import clean, neutral
 
-__all__ = ["LedgerAccounts", "load_mapping", "mapping_text", "write_beancount", "write_csv"]
+__all__ = [
+    "LedgerAccounts",
+    "accounts_of",
+    "load_mapping",
+    "mapping_text",
+    "write_beancount",
+    "write_csv",
+]
 
 JOURNAL: Final = (
     "entry", "date", "account", "role", "of", "currency", "debit", "credit", "text", "source_ids",
@@ -57,6 +64,11 @@ class LedgerAccounts(msgspec.Struct, frozen=True):
         """The account: that of the IBAN or asset, else of the role, else the role's own name."""
         own = f"{role} {of}" if of else role
         return self.named.get(own) or self.named.get(role) or own
+
+
+def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
+    """The ledger accounts that a mapping file names; none where no file is given."""
+    return LedgerAccounts() if mapping is None else load_mapping(Path(mapping))
 
 
 def load_mapping(path: Path) -> LedgerAccounts:

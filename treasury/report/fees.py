@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -21,16 +20,12 @@ from treasury.calendar import Month, Months
 from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import basis_points, difference, total
-from treasury.reconcile.inputs import exact_pandas
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import load, load_steps, run
-from treasury.reconcile.rows import CURRENCY_OF
 from treasury.report.fee_checks import Rates, expected_fee, finding
 from treasury.report.words import DIRECTIONS, amount_words, count
+from treasury.tabular import Tabular
 from treasury.text import safe_html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_between", "fees_of"]
 
@@ -113,7 +108,7 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     to_check: int
 
 
-class Fees(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """The fees of some months. `requests` has a row each; `by(…)` sums them, `trend` by month.
 
     Gross, fee, net, expected fee and variance (recorded less expected) are in `fiat_currency`,
@@ -187,21 +182,14 @@ class Fees(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         marks = [text.startswith(CHECK) for text in self.requests["finding"].to_pylist()]
         return self.requests.filter(pa.array(marks, pa.bool_()))
 
-    def to_pandas(self) -> pd.DataFrame:
-        """A row for each request, with exact Decimals."""
-        return exact_pandas(self.requests)
-
-    def to_excel(self, path: str | Path) -> Path:
-        """Write the requests, sums, trend and accruals as one workbook; text stays text."""
-        from treasury.workbook import write_tables
-
-        tables = {
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The requests, sums, trend and accruals."""
+        return {
             "Requests": self.requests,
             "Sums": self.totals,
             "Trend": self.trend,
             "Accruals": self.accruals,
         }
-        return write_tables(Path(path), tables, CURRENCY_OF)
 
     def __repr__(self) -> str:
         return f"<{self.title}>"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -16,14 +16,9 @@ import pyarrow as pa
 from treasury.csv_input import Column, Line, amount, read_csv, text
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
-from treasury.reconcile.inputs import exact_pandas
-from treasury.reconcile.rows import Rows
 from treasury.report.fees import Fees
 from treasury.report.words import amount_words, count
-from treasury.text import safe_html
-
-if TYPE_CHECKING:
-    import pandas as pd
+from treasury.tabular import Tabular
 
 __all__ = ["COLUMNS", "Tied", "tie_invoice"]
 
@@ -67,7 +62,7 @@ _CURRENCY: Final = "recorded in another currency"
 _NO_FEE: Final = "the service recorded no fee"
 
 
-class Tied(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Tied(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """An invoice beside the fees: `lines`, a row for each invoice line and each fee that has none.
 
     `invoiced` (without VAT), `recorded`, `difference` (invoiced less recorded) and `vat` are in
@@ -77,29 +72,20 @@ class Tied(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     title: str
     lines: pa.Table
     totals: pa.Table
+    sql: str = ""
+    """The query behind the recorded fees."""
 
     @property
     def agrees(self) -> bool:
         """Whether every line agrees."""
         return all(finding == AGREES for finding in self.lines["finding"].to_pylist())
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The lines as a DataFrame with exact Decimals."""
-        return exact_pandas(self.lines)
-
-    def to_excel(self, path: str | Path) -> Path:
-        """Write lines and totals as one workbook."""
-        from treasury.workbook import write_tables
-
-        units = dict.fromkeys(("invoiced", "recorded", "difference", "vat"), "currency")
-        return write_tables(Path(path), {"Lines": self.lines, "Totals": self.totals}, units)
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """Lines and totals."""
+        return {"Lines": self.lines, "Totals": self.totals}
 
     def __repr__(self) -> str:
         return f"<{self.title}>"
-
-    def _repr_html_(self) -> str:
-        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p>"
-        return head + Rows(self.totals)._repr_html_() + Rows(self.lines)._repr_html_()
 
 
 def tie_invoice(fees: Fees, path: Path) -> Tied:
@@ -118,6 +104,7 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
         title=f"Invoice against fees of {fees.months.title}: {_words(totals)}",
         lines=pa.Table.from_pylist(rows, schema=LINES),
         totals=pa.Table.from_pylist(totals, schema=TOTALS),
+        sql=fees.sql,
     )
 
 

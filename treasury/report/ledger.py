@@ -28,10 +28,10 @@ from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
-from treasury.reconcile.rows import Rows
 from treasury.report.balances import month_balances
 from treasury.report.verdict import in_transit
 from treasury.report.words import amount_words, count
+from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
 __all__ = ["COLUMNS", "LEDGER", "LedgerComparison", "compare_ledger"]
@@ -83,13 +83,17 @@ Row = dict[str, Any]
 Key = tuple[str, str]
 
 
-class LedgerComparison(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class LedgerComparison(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The ledger beside the balances: `lines` as in LEDGER; `notes` names what is not counted."""
 
     title: str
     lines: pa.Table
     notes: tuple[str, ...]
     sql: str
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The accounts."""
+        return {"Ledger": self.lines}
 
     @property
     def agrees(self) -> bool:
@@ -102,7 +106,7 @@ class LedgerComparison(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
         head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
-        return head + Rows(self.lines)._repr_html_()
+        return head + html_table(self.lines)
 
 
 class _Way(msgspec.Struct, frozen=True):

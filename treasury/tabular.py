@@ -1,0 +1,149 @@
+"""What every answer made of tables does: show itself, become pandas, go to Excel.
+
+A result says which tables it is made of, the first of all first; the rest is the same for all.
+Amounts stay exact, and outside text stays text wherever it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from treasury.money import format_amount
+from treasury.text import safe_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CURRENCY_OF", "Tabular", "cell", "exact_pandas", "html_table", "shown"]
+
+PREVIEW: Final = 200
+"""Rows of a table that a notebook shows."""
+
+
+class Tabular:
+    """A result made of tables. Those who are one say `sheets`, and `sql`: the query behind."""
+
+    __slots__ = ()
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """Each table by the name of its sheet in Excel, the one that stands for all first."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> pa.Table:
+        """The first table, as Arrow."""
+        return next(iter(self.sheets().values()))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The first table as a DataFrame with exact Decimals."""
+        return exact_pandas(self.to_arrow())
+
+    def to_excel(self, path: str | Path) -> Path:
+        """Write every table as a sheet of one workbook; text stays text, digits are never lost.
+
+        StorageError where it cannot be written, InputError where a table is longer than a sheet;
+        then a former file stays as it was.
+        """
+        # Imported here: who only looks at rows needs no Excel.
+        from treasury.workbook import write_tables
+
+        return write_tables(Path(path), self.sheets(), CURRENCY_OF)
+
+    def _repr_html_(self) -> str:
+        head = f"<p class='tex2jax_ignore'>{safe_html(repr(self).strip('<>'))}</p>"
+        tables = [table for table in self.sheets().values() if table.num_rows]
+        return head + "".join(map(html_table, tables))
+
+
+def exact_pandas(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table as pandas: Decimals stay Decimals, and an integer beside a null an integer."""
+    import pandas as pd
+
+    integers = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
+    return table.to_pandas(types_mapper=integers.get)
+
+
+def html_table(table: pa.Table) -> str:
+    """The first rows of a table as HTML in which no outside text is markup."""
+    names = table.column_names
+    numeric = {f.name for f in table.schema if pa.types.is_decimal(f.type)}
+    side = {name: "right" if name in numeric else "left" for name in names}
+
+    def row(tag: str, texts: list[str]) -> str:
+        cells = (
+            f"<{tag} style='text-align:{side[name]}'>{safe_html(text)}</{tag}>"
+            for name, text in zip(names, texts, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head = row("th", [name.replace("_", " ") for name in names])
+    preview = table.slice(0, PREVIEW).to_pylist()
+    body = "".join(row("td", [cell(values, name) for name in names]) for values in preview)
+    more = table.num_rows - PREVIEW
+    note = f"<p>{more:,} more rows: use .to_pandas()</p>" if more > 0 else ""
+    # Jupyter must not take "$5 and $6" for mathematics.
+    return (
+        f"<div class='tex2jax_ignore' style='overflow-x:auto'><table>{head}{body}</table>"
+        f"{note}</div>"
+    )
+
+
+CURRENCY_OF: Final = {
+    **dict.fromkeys(
+        (
+            "amount",
+            "matched_amount",
+            "send",
+            "opening_balance",
+            "closing_balance",
+            "fiat",
+            "balance",
+            "in_transit_in",
+            "in_transit_out",
+            "expected",
+            "ledger",
+            "difference",
+            "invoiced",
+            "recorded",
+            "vat",
+        ),
+        "currency",
+    ),
+    **dict.fromkeys(
+        ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change"),
+        "fiat_currency",
+    ),
+    **dict.fromkeys(("opening", "closing", "known_in", "known_out", "converted"), "asset"),
+    "crypto": "crypto_currency",
+}
+"""The column that holds the currency of an amount's column."""
+
+
+def cell(row: Mapping[str, Any], name: str) -> str:
+    """A value of a row as a person reads it: an amount with its currency, an instant in UTC."""
+    value = row[name]
+    currency = row.get(CURRENCY_OF.get(name, ""))
+    if isinstance(value, Decimal) and currency:
+        return format_amount(value, currency)
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M} UTC"
+    return shown(value)
+
+
+def shown(value: object) -> str:
+    """A value as text: a decimal with every digit it has and no idle zeros."""
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        plain = f"{value:f}"
+        whole, _, fraction = plain.partition(".")
+        fraction = fraction.rstrip("0")
+        return f"{whole}.{fraction.ljust(2, '0')}" if fraction or "." in plain else whole
+    if isinstance(value, list):
+        return " | ".join(shown(item) for item in value)
+    return str(value)
