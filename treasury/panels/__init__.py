@@ -26,9 +26,11 @@ from __future__ import annotations
 
 from treasury.panels.approvals import ApprovalsPanel
 from treasury.panels.desk import Desk
+from treasury.panels.funding import FundingPanel
+from treasury.panels.matches import MatchesPanel
 from treasury.panels.paging import SIZE
 
-__all__ = ["ApprovalsPanel", "Panels"]
+__all__ = ["ApprovalsPanel", "FundingPanel", "Panels"]
 
 
 class Panels:
@@ -43,3 +45,17 @@ class Panels:
         Raises InputError in a workspace as it was known at an earlier instant.
         """
         return ApprovalsPanel(self._desk, size=size)
+
+    def funding(self, *, size: int = SIZE) -> FundingPanel:
+        """What waits for its funds: what to pay where with which reference, once it is approved.
+
+        Raises InputError in a workspace as it was known at an earlier instant.
+        """
+        return FundingPanel(self._desk, size=size)
+
+    def matches(self, *, size: int = SIZE) -> MatchesPanel:
+        """The bank lines that need a person, with their candidates; decide, and take back.
+
+        Raises InputError in a workspace as it was known at an earlier instant.
+        """
+        return MatchesPanel(self._desk, size=size)

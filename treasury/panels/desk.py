@@ -9,6 +9,9 @@ from treasury.api import Client
 from treasury.extract import Progress, SyncReport
 from treasury.journal import Journal
 from treasury.lake import Snapshot
+from treasury.reconcile import Rows
+from treasury.reconcile.deciding import Deciding
+from treasury.reconcile.marking import Marking
 from treasury.settings import Settings
 
 __all__ = ["Desk"]
@@ -29,11 +32,22 @@ class Desk(Protocol):
     def actions(self) -> Actions:
         """What may be done at the services."""
 
+    @property
+    def matches(self) -> Deciding:
+        """Verdicts on bank lines."""
+
     def snapshot(self) -> Snapshot:
         """What the world told us, as of the last commit."""
 
     def client(self, credential: str) -> Client:
         """The client with the named credential."""
+
+    @property
+    def funding(self) -> Marking:
+        """Remarks on what waits for its funds."""
+
+    def awaiting_funds(self) -> Rows:
+        """What waits for its funds, in the words of the desk."""
 
     def sync(
         self, *, credential: str | None = None, progress: Progress | None = None

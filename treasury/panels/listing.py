@@ -241,7 +241,7 @@ class ListPanel(Panel):
 
     def _greet(self, _: Press) -> None:
         """A view appeared: show it what is so now, unless somebody is in the middle of a step."""
-        if self.is_idle and self.step() is None:
+        if self.is_idle and self.step() is None and self._moved_on():
             self.refresh()
 
     def _sync(self, _: Press) -> None:
@@ -279,10 +279,15 @@ class ListPanel(Panel):
     def forget(self) -> None:
         """Drop what was found out beside the lake; a sync has just brought it up to date."""
 
+    def _moved_on(self) -> bool:
+        """Whether there is more in the lake or the journal than at the last look."""
+        head = self._desk.journal.head()
+        return (self._desk.snapshot().commit, head) != (self._commit, self._head)
+
     def refresh(self) -> None:
         """Look again at the lake and whatever else the list is made of."""
         snapshot = self._desk.snapshot()
-        self._commit = snapshot.commit
+        self._commit, self._head = snapshot.commit, self._desk.journal.head()
         self._source = self.read(snapshot)
         self.look(self._page.number)
 

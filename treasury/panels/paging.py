@@ -31,7 +31,10 @@ class Held:
     def __init__(self, **tables: pa.Table) -> None:
         self._connection = engine.connect()
         for name, table in tables.items():
-            self._connection.register(name, table)
+            self._connection.register("given", table)
+            quoted = engine.quoted(name)
+            self._connection.execute(f"CREATE TABLE {quoted} AS FROM given")
+            self._connection.unregister("given")
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
         """The rows of one SELECT of ours."""

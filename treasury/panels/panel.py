@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final
 import anywidget
 import msgspec
 
-from treasury.errors import InputError, TreasuryError
+from treasury.errors import ActionRefused, InputError, TreasuryError
 from treasury.panels.blocks import Frame, Line, Message, Press
 from treasury.panels.text import literal
 from treasury.panels.work import Cancelled, Work
@@ -141,7 +141,7 @@ class Panel(anywidget.AnyWidget):
     def fail(self, title: str, error: TreasuryError, *before: Line) -> Message:
         """Show an error: in the panel, and beside the field that it begins with."""
         field, colon, what = error.what.partition(": ")
-        if isinstance(error, InputError) and colon and field.isidentifier():
+        if isinstance(error, InputError | ActionRefused) and colon and field.isidentifier():
             self._error = (field, what if error.do is None else f"{what}; {error.do}")
         self._message = alert(title, error, *before)
         return self._message

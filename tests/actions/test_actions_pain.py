@@ -1,0 +1,131 @@
+"""Payment orders as pain.001: what the file says, and what it refuses to say."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from treasury.actions.pain import NAMESPACE, CreditTransfer, Payer, pain001
+from treasury.errors import InputError
+
+AT = datetime(2026, 11, 2, 8, 0, 5, tzinfo=UTC)
+DAY = date(2026, 11, 3)
+PAYER = Payer(name="Harbour Lane Trading NV", iban="BE45539951876689")
+ORDER = CreditTransfer(
+    reference="PAY-2026-005402",
+    beneficiary="Ramp Operator BV",
+    iban="LT353250012345678901",
+    bic="TESTLT21",
+    amount=Decimal(8000),
+)
+NS = {"p": NAMESPACE}
+
+
+def read(text: str) -> Any:
+    return etree.fromstring(text.encode())
+
+
+def found(root: Any, path: str) -> list[str]:
+    steps = "/".join(f"p:{step}" for step in path.split("/"))
+    return [one.text for one in root.findall(f".//{steps}", NS)]
+
+
+def order(**changes: Any) -> CreditTransfer:
+    return msgspec.structs.replace(ORDER, **changes)
+
+
+def test_each_element_stands_where_the_schema_wants_it() -> None:
+    root = read(pain001([ORDER], PAYER, AT, DAY))
+    assert root.tag == f"{{{NAMESPACE}}}Document"
+    (batch,) = root.findall(".//p:PmtInf", NS)
+    assert [etree.QName(one).localname for one in batch] == [
+        "PmtInfId", "PmtMtd", "BtchBookg", "NbOfTxs", "CtrlSum", "PmtTpInf", "ReqdExctnDt", "Dbtr",
+        "DbtrAcct", "DbtrAgt", "ChrgBr", "CdtTrfTxInf",
+    ]  # fmt: skip
+    assert [etree.QName(one).localname for one in batch[-1]] == [
+        "PmtId", "Amt", "CdtrAgt", "Cdtr", "CdtrAcct", "RmtInf",
+    ]  # fmt: skip
+    (head,) = root.findall(".//p:GrpHdr", NS)
+    assert [etree.QName(one).localname for one in head] == [
+        "MsgId", "CreDtTm", "NbOfTxs", "CtrlSum", "InitgPty",
+    ]  # fmt: skip
+
+
+def test_it_orders_what_was_given_and_nothing_else() -> None:
+    root = read(pain001([ORDER], PAYER, AT, DAY))
+    assert found(root, "GrpHdr/CreDtTm") == ["2026-11-02T08:00:05Z"]
+    assert found(root, "ReqdExctnDt/Dt") == ["2026-11-03"]
+    assert found(root, "DbtrAcct/Id/IBAN") == [PAYER.iban]
+    assert found(root, "Dbtr/Nm") == [PAYER.name]
+    assert found(root, "Cdtr/Nm") == ["Ramp Operator BV"]
+    assert found(root, "CdtrAcct/Id/IBAN") == ["LT353250012345678901"]
+    assert found(root, "CdtrAgt/FinInstnId/BICFI") == ["TESTLT21"]
+    assert found(root, "RmtInf/Ustrd") == found(root, "PmtId/EndToEndId") == [ORDER.reference]
+    (amount,) = root.findall(".//p:InstdAmt", NS)
+    assert (amount.text, dict(amount.attrib)) == ("8000.00", {"Ccy": "EUR"})
+
+
+@given(st.lists(st.decimals("0.01", "999999999.99", places=2), min_size=1, max_size=20))
+def test_number_and_sum_are_exact(amounts: list[Decimal]) -> None:
+    orders = [order(reference=f"PAY-{n}", amount=one) for n, one in enumerate(amounts)]
+    root = read(pain001(orders, PAYER, AT, DAY))
+    assert found(root, "GrpHdr/NbOfTxs") == found(root, "PmtInf/NbOfTxs") == [str(len(amounts))]
+    (head,), (batch,) = found(root, "GrpHdr/CtrlSum"), found(root, "PmtInf/CtrlSum")
+    assert Decimal(head) == Decimal(batch) == sum(amounts)
+    assert [Decimal(one) for one in found(root, "Amt/InstdAmt")] == amounts
+
+
+def test_the_same_orders_have_the_same_id_and_others_have_another() -> None:
+    def name(*orders: CreditTransfer) -> str:
+        (found_one,) = found(read(pain001(orders, PAYER, AT, DAY)), "GrpHdr/MsgId")
+        assert len(found_one) <= 35
+        return found_one
+
+    other = order(reference="PAY-2")
+    assert name(ORDER, other) == name(other, ORDER)
+    changed = [order(amount=Decimal("8000.01")), order(iban="BE19539708204912"), other]
+    assert len({name(ORDER), *map(name, changed)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"iban": "LT353250012345678902"}, "its check digits do not hold"),
+        ({"bic": "TEST"}, "is no BIC"),
+        ({"amount": Decimal("8000.001")}, "is not an amount"),
+        ({"amount": Decimal(0)}, "is not an amount"),
+        ({"amount": Decimal(1000000000)}, "is not an amount"),
+        ({"beneficiary": "Ramp\nOperator BV"}, "Ramp␊Operator BV"),
+        ({"beneficiary": "Ramp Öperator BV"}, "a character that SEPA does not carry"),
+        ({"beneficiary": "<b>Ramp</b>"}, "a character that SEPA does not carry"),
+        ({"beneficiary": "R" * 71}, "longer than SEPA's 70"),
+        ({"beneficiary": " "}, "the beneficiary is missing"),
+        ({"reference": "P" * 36}, "is not 1 to 35 characters"),
+        ({"reference": "PAY//1"}, "without // or an outer /"),
+        ({"reference": "PAY-1/"}, "without // or an outer /"),
+        ({"reference": ""}, "an order without a reference"),
+    ],
+)
+def test_what_sepa_does_not_carry_is_refused(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match="no file was made") as caught:
+        pain001([order(reference="PAY-1"), order(**changes)], PAYER, AT, DAY)
+    assert says in caught.value.what
+
+
+def test_a_reference_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="PAY-2026-005402: the reference is there more than once"):
+        pain001([ORDER, order(amount=Decimal(5))], PAYER, AT, DAY)
+
+
+def test_nothing_to_pay_and_a_payer_without_an_iban_are_refused() -> None:
+    with pytest.raises(InputError, match="nothing to pay"):
+        pain001([], PAYER, AT, DAY)
+    with pytest.raises(InputError, match="pay_from: 123 is no IBAN"):
+        pain001([ORDER], Payer(name="Harbour", iban="123"), AT, DAY)

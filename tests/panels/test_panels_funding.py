@@ -1,0 +1,248 @@
+"""The funding panel without a browser: what may be paid, and what its presses leave behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lxml import etree
+from panel_practice import Practice, said
+
+from treasury.actions.pain import NAMESPACE
+from treasury.errors import InputError
+from treasury.panels import FundingPanel
+from treasury.panels.blocks import Frame, Line, Row
+from treasury.panels.text import literal
+
+HASH = "0x" + "ab" * 32
+IBAN = "LT353250012345678901"
+
+
+@pytest.fixture
+def paying(practice: Practice) -> Practice:
+    """A desk whose statements reach to yesterday, so that what is not paid is known not to be."""
+    folder = practice.workspace.folder
+    practice.workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
+    return practice
+
+
+@pytest.fixture
+def panel(paying: Practice) -> FundingPanel:
+    return paying.workspace.panels.funding(size=50)
+
+
+def rows(panel: FundingPanel, state: str) -> list[dict[str, Any]]:
+    return [row for row in panel.rows.to_pylist() if row["state"] == state]
+
+
+def shown(panel: FundingPanel, request: str) -> Row:
+    table = panel.frame().table
+    assert table is not None
+    return next(row for row in table.rows if row.key == request)
+
+
+def copies(row: Row) -> dict[str, str]:
+    return {line.copy: line.text for cell in row.cells for line in cell if line.copy}
+
+
+def ask(panel: FundingPanel, name: str, *requests: str, **typed: str) -> Frame:
+    panel.press(name, chosen=requests, **typed)
+    assert panel.wait()
+    return panel.frame()
+
+
+def confirm(panel: FundingPanel) -> Frame:
+    step = panel.frame().step
+    assert step is not None, panel.frame().message
+    panel.press("confirm", step=step.key)
+    assert panel.wait()
+    return panel.frame()
+
+
+def files(panel: FundingPanel, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The files that leave from here on."""
+    sent: list[dict[str, Any]] = []
+
+    def send(content: dict[str, Any], *_: object) -> None:
+        if "file" in content:
+            sent.append(content["file"])
+
+    monkeypatch.setattr(panel, "send", send)
+    return sent
+
+
+def test_what_is_to_be_paid_shows_each_detail_as_delivered_with_its_copy(
+    panel: FundingPanel, paying: Practice
+) -> None:
+    row = rows(panel, "PAY")[0]
+    told = paying.request(row["request"])
+    bank = told.deposit_bank_account
+    assert copies(shown(panel, row["request"])) == {
+        "reference": told.payment_reference,
+        "beneficiary": bank.beneficiary,
+        "IBAN": bank.iban,
+        "BIC": bank.bic,
+        "amount": f"{told.fiat_amount:.2f}",
+    }
+
+
+def test_what_must_not_be_paid_shows_no_details(panel: FundingPanel) -> None:
+    others = [row for row in panel.rows.to_pylist() if not row["payable"]]
+    assert others
+    assert {"PAY", "SEND CRYPTO"}.isdisjoint(row["state"] for row in others)
+    for row in others:
+        one = shown(panel, row["request"])
+        assert copies(one) == {}
+        assert IBAN not in str(one)
+
+
+def test_check_bank_is_never_payable(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = practice.workspace.panels.funding(size=50)  # no statement was added
+    doubtful = rows(panel, "CHECK BANK")
+    assert doubtful
+    assert rows(panel, "PAY") == []
+    assert IBAN not in str(literal(panel.frame()))
+    sent = files(panel, monkeypatch)
+    frame = ask(panel, "export", doubtful[0]["request"], pay_from="6689")
+    assert "only PAY is payable" in said(frame)
+    assert frame.step is None
+    assert sent == []
+
+
+def test_the_chosen_ones_leave_as_a_payment_file(
+    panel: FundingPanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid = rows(panel, "PAY")
+    sent = files(panel, monkeypatch)
+    frame = ask(panel, "export", *(row["request"] for row in paid), pay_from="6689")
+    assert frame.step is not None, said(frame)
+    assert len(frame.step.items) == len(paid)
+    assert sent == []
+    confirm(panel)
+    text = "".join(part["text"] for part in sent)
+    assert sent[-1]["last"]
+    root: Any = etree.fromstring(text.encode())
+    space = {"p": NAMESPACE}
+    ids = [one.text for one in root.findall(".//p:EndToEndId", space)]
+    assert ids == [row["reference"] for row in paid]
+    assert {one.text for one in root.findall(".//p:CdtrAcct//p:IBAN", space)} == {IBAN}
+    total = sum(row["send"] for row in paid)
+    assert root.find(".//p:CtrlSum", space).text == f"{total:.2f}"
+
+
+def test_a_file_is_made_of_what_the_service_still_says(
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = rows(panel, "PAY")[0]
+    requests = type(paying.workspace.client("viewer").ramp.requests)
+    get = requests.get
+
+    def elsewhere(self: object, *ids: str) -> Any:
+        import msgspec
+
+        record = get(self, *ids)  # type: ignore[arg-type]  # the method, unbound
+        bank = msgspec.structs.replace(record.value.deposit_bank_account, iban="BE19539708204912")
+        value = msgspec.structs.replace(record.value, deposit_bank_account=bank)
+        return msgspec.structs.replace(record, value=value)
+
+    monkeypatch.setattr(requests, "get", elsewhere)
+    frame = ask(panel, "export", row["request"], pay_from="6689")
+    assert frame.step is None
+    assert f"IBAN was {IBAN}, is BE19539708204912" in said(frame)
+    assert "Nothing was paid." in said(frame)
+
+
+def test_the_account_to_pay_from_is_asked_for_beside_its_field(panel: FundingPanel) -> None:
+    row = rows(panel, "PAY")[0]
+    frame = ask(panel, "export", row["request"])
+    (field,) = [one for one in frame.fields if one.name == "pay_from"]
+    assert field.error.startswith("is missing; give one of ")
+    frame = ask(panel, "export", row["request"], pay_from="9999")
+    (field,) = [one for one in frame.fields if one.name == "pay_from"]
+    assert "names no account" in field.error
+
+
+def test_marked_sent_is_a_remark_and_no_evidence(panel: FundingPanel, paying: Practice) -> None:
+    row = rows(panel, "PAY")[0]
+    frame = ask(panel, "sent", row["request"])
+    (field,) = [one for one in frame.fields if one.name == "reason"]
+    assert field.error == "is missing; say how you know"
+    assert paying.journaled("request.") == []
+    before = copies(shown(panel, row["request"]))
+    ask(panel, "sent", row["request"], reason="released at the bank")
+    (entry,) = paying.journaled("request.marked_sent")
+    assert (entry.subject, entry.body["reason"]) == (row["request"], "released at the bank")
+    assert entry.body["facts"]["payment_reference"] == before["reference"]
+    now = shown(panel, row["request"])
+    assert now.cells[3][0] == Line("PAY", "strong")
+    assert any("Remark, no evidence: marked sent by ana.lyst" in line.text for line in now.cells[3])
+    assert copies(now) == {}
+    frame = ask(panel, "export", row["request"], pay_from="6689")
+    assert "undo the remark first" in said(frame)
+    ask(panel, "undo", row["request"])
+    assert copies(shown(panel, row["request"])) == before
+
+
+def test_an_off_ramp_shows_its_chain_and_takes_its_transaction_hash(
+    panel: FundingPanel, paying: Practice
+) -> None:
+    row = rows(panel, "SEND CRYPTO")[0]
+    one = shown(panel, row["request"])
+    assert Line("USDC on BASE only", "strong") in one.cells[1]
+    assert copies(one)["address"] == row["to_account"]
+    frame = ask(panel, "submit", row["request"], transaction_hash="0x12")
+    (field,) = [field for field in frame.fields if field.name == "transaction_hash"]
+    assert "0x and 64 hexadecimal digits" in field.error
+    assert "Nothing was sent." in said(frame)
+    frame = ask(panel, "submit", row["request"], transaction_hash=HASH)
+    assert frame.step is not None, said(frame)
+    assert paying.request(row["request"]).blockchain_transaction_hash in {None, ""}
+    text = frame.step.text
+    confirm(panel)
+    assert paying.request(row["request"]).blockchain_transaction_hash == HASH
+    (entry,) = paying.journaled("action.proposed")
+    assert entry.body["text"] == text
+
+
+def test_confirming_a_hash_again_and_again_submits_once(
+    panel: FundingPanel, paying: Practice
+) -> None:
+    row = rows(panel, "SEND CRYPTO")[0]
+    step = ask(panel, "submit", row["request"], transaction_hash=HASH).step
+    assert step is not None
+    for _ in range(5):
+        panel.press("confirm", step=step.key)
+    assert panel.wait()
+    assert len(paying.journaled("action.sending")) == 1
+
+
+def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
+    paying: Practice, panel: FundingPanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.panels import payable
+
+    assert panel.frame().banners == ()
+    monkeypatch.setattr(
+        payable, "_PAID", payable._PAID.replace("deposit_iban, ", "'X' AS deposit_iban, ", 1)
+    )
+    other = paying.workspace.panels.funding(size=50)
+    (banner,) = other.frame().banners
+    assert banner.title == "Deposit details differ from the last ones paid"
+    told = "\n".join(line.text for line in banner.lines)
+    assert f"IBAN was X, is {IBAN}, since PAY-" in told
+    row = rows(other, "PAY")[0]
+    assert any(line.text.startswith("CHANGED: ") for line in shown(other, row["request"]).cells[1])
+    step = ask(other, "export", row["request"], pay_from="6689").step
+    assert step is not None
+    assert step.tone == "stop"
+
+
+def test_a_panel_of_an_earlier_instant_is_refused(practice: Practice) -> None:
+    with pytest.raises(InputError, match="cannot act"):
+        practice.workspace.at("2026-11-01T09:00Z").panels.funding()
+
+
+def test_widget_state_holds_nothing_of_what_is_shown(panel: FundingPanel) -> None:
+    state = str(panel.get_state()) + repr(panel)
+    for told in ("PAY-2026", "LT35", "Ramp Operator", "25,000"):
+        assert told not in state
