@@ -121,3 +121,12 @@ def test_check_says_the_same_of_files_read_together(tmp_path: Path) -> None:
     assert rows(checks, "proved") == [(True,), (False,)]
     other = check_statements(read_statements([path]), currencies={OURS: "USD"})
     assert "declared in USD" in other["proof"][0].as_py()
+
+
+def test_an_export_made_before_the_day_was_over_contradicts_nothing(desk: Desk) -> None:
+    header = "Rekeningnummer;Naam;Munt;Afschriftnummer;Datum;Omschrijving;Valuta;Bedrag;Saldo\n"
+    text = f"{OURS};X;EUR;;05/10/2026;T;;1,00;101,00\n{OURS};X;EUR;;05/10/2026;T;;2,00;103,00\n"
+    path = write(desk.folder, header + text, "noon.csv")
+    add_statements(desk.lake, [path], NOW, declared={OURS: "own_bank"})
+    desk.add(day(6, "110.00", "115.00"))
+    assert {proved for _, proved in desk.proofs()} == {True}

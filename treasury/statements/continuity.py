@@ -42,6 +42,12 @@ class _Known(msgspec.Struct, frozen=True):
     closing: Decimal
     currency: str
     sequence: int | None
+    format: str
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its last day is over: a person may export a CSV at noon."""
+        return not self.format.startswith("CSV")
 
 
 def continuity(statements: Iterable[Facts]) -> dict[str, Continuity]:
@@ -53,10 +59,10 @@ def continuity(statements: Iterable[Facts]) -> dict[str, Continuity]:
             accounts[facts.account, facts.currency].append(known)
     found: dict[str, Continuity] = {}
     for several in accounts.values():
-        several.sort(key=_ended)
-        numbered = {(one.last.year, one.sequence): one for one in several if one.sequence}
+        closed = sorted((one for one in several if one.is_closed), key=_ended)
+        numbered = {(one.last.year, one.sequence): one for one in closed if one.sequence}
         for one in several:
-            before = _before(one, several, numbered)
+            before = _before(one, closed, numbered)
             said = None if before is None else _between(before, one)
             if said is not None:
                 found[one.statement_id] = said
