@@ -159,15 +159,17 @@ class Deciding:
         entry_id: str,
         expectation_id: str | None = None,
         *,
+        seq: int | None = None,
         reason: str = "",
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
         """Take back the last decision on a line, or on that pair: what stood before stands again.
 
-        Raises ActionRefused where nothing stands, or the line's month is closed.
+        `seq` is the decision that is meant: no other is taken back. Raises ActionRefused where
+        nothing stands, another stands last, or the line's month is closed.
         """
-        meant: list[int] = []
+        meant: list[int] = [] if seq is None else [seq]
 
         def wishes(seen: Known, stand: Standing) -> Sequence[Wish]:
             # A line that left its statement may still have a decision to take back.
@@ -177,7 +179,7 @@ class Deciding:
             last = _last_on(stand, line, pair)
             meant.append(last.seq or 0)
             if last.seq != meant[0]:
-                raise already(line, "undone", "somebody else has just taken back this decision")
+                raise already(line, "undone", "the decision that was meant is not the last on it")
             return [
                 Wish(
                     verb="undo",
@@ -190,15 +192,19 @@ class Deciding:
 
         return self._decide(wishes, actor, dry_run=dry_run)[0]
 
+    def look(self) -> tuple[Known, Standing]:
+        """What matching knows under the decisions that stand, and those decisions, by time."""
+        stand = standing(self._read().entries)
+        return self._look(decision_table(stand)), stand
+
     def list(self) -> Rows:
         """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
-        stand = standing(self._read().entries)
-        return Rows(standing_table(stand, self._look(decision_table(stand))))
+        seen, stand = self.look()
+        return Rows(standing_table(stand, seen))
 
     def open(self) -> Rows:
         """The lines that need a person, oldest first; columns as in OPEN_LINES."""
-        stand = standing(self._read().entries)
-        return Rows(open_lines(self._look(decision_table(stand)), stand))
+        return Rows(open_lines(*self.look()))
 
     def _read(self) -> Decided:
         return read_decided(self._journal, until=self._until)

@@ -1,0 +1,49 @@
+"""A practice workspace with its bank files, and the verbs of a test at a panel of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from panel_practice import Practice, practising
+
+from treasury.panels.blocks import Frame, Row, Step
+from treasury.panels.listing import ListPanel
+
+
+@contextmanager
+def a_month(folder: Path) -> Iterator[Practice]:
+    """A practice desk after its sync and with the statements of its month."""
+    with practising(folder) as practice:
+        bank = practice.workspace.folder / "bank"
+        practice.workspace.statements.add(sorted(bank.glob("*.xml")))
+        yield practice
+
+
+def rows_of(panel: ListPanel) -> tuple[Row, ...]:
+    """The rows on screen."""
+    table = panel.frame().table
+    assert table is not None
+    return table.rows
+
+
+def words(row: Row) -> str:
+    """Everything that a row says."""
+    return "\n".join(line.text for cell in row.cells for line in cell)
+
+
+def asks(panel: ListPanel, name: str, *chosen: str, **typed: str) -> Step:
+    """Take the first step and wait for the second."""
+    panel.press(name, chosen=chosen, **typed)
+    assert panel.wait()
+    step = panel.frame().step
+    assert step is not None, panel.frame().message
+    return step
+
+
+def confirms(panel: ListPanel, step: Step) -> Frame:
+    """Take the second step and wait for what comes of it."""
+    panel.press("confirm", step=step.key)
+    assert panel.wait()
+    return panel.frame()

@@ -1,0 +1,205 @@
+"""The matches panel without a browser: what its presses do to the journal."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import USER, secrets_of_practice
+from panel_month import a_month, asks, confirms, rows_of, words
+from panel_practice import Practice, said
+
+from treasury.errors import InputError
+from treasury.panels.matches import MatchesPanel
+from treasury.panels.text import literal
+
+
+@pytest.fixture
+def month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    for name, secret in secrets_of_practice().items():
+        monkeypatch.setenv(name, secret)
+    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
+    monkeypatch.setenv("TREASURY_USER", USER)
+    with a_month(tmp_path / "workspace") as made:
+        yield made
+
+
+@pytest.fixture
+def panel(month: Practice) -> MatchesPanel:
+    return month.workspace.panels.matches()
+
+
+def test_the_list_is_what_the_verbs_call_open_with_the_reasons(
+    panel: MatchesPanel, month: Practice
+) -> None:
+    open_ones = month.workspace.matches.open().to_arrow().to_pylist()
+    assert [row["entry_id"] for row in panel.rows.to_arrow().to_pylist()] == [
+        row["entry_id"] for row in open_ones
+    ]
+    first = words(rows_of(panel)[0])
+    for part in (open_ones[0]["suggestion"], open_ones[0]["reason"], "EUR 11,452.53"):
+        assert part in first
+
+
+def test_two_steps_accept_and_the_journal_holds_the_sentence(
+    panel: MatchesPanel, month: Practice
+) -> None:
+    key = rows_of(panel)[0].key
+    step = asks(panel, "accept", key, reason="seen on the portal")
+    assert month.journaled("match.") == []
+    frame = confirms(panel, step)
+    (entry,) = month.journaled("match.accept")
+    assert entry.subject == key
+    assert entry.body["reason"] == "seen on the portal"
+    assert "EUR 11,452.53" in step.text
+    assert "PAY-2026-004556" in step.text
+    assert "Accept EUR 11,452.53" in said(frame)
+    assert f"By {USER} at " in said(frame)
+    assert key not in [row.key for row in rows_of(panel)]
+
+
+def test_several_are_accepted_at_once_with_totals(panel: MatchesPanel, month: Practice) -> None:
+    keys = [row.key for row in rows_of(panel)[:3]]
+    step = asks(panel, "accept", *keys)
+    totals = next(fact for fact in step.facts if fact.name == "Total by currency")
+    assert [line.text for line in totals.lines] == ["EUR 29,117.57  (3)"]
+    assert len(step.items) == 3
+    confirms(panel, step)
+    assert [entry.subject for entry in month.journaled("match.accept")] == keys
+
+
+def test_confirming_from_many_threads_writes_once(panel: MatchesPanel, month: Practice) -> None:
+    step = asks(panel, "accept", rows_of(panel)[0].key)
+    together = threading.Barrier(6)
+
+    def press() -> None:
+        together.wait()
+        panel.press("confirm", step=step.key)
+
+    threads = [threading.Thread(target=press) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert panel.wait()
+    panel.press("confirm", step=step.key)
+    assert panel.wait()
+    assert len(month.journaled("match.")) == 1
+
+
+def test_a_stale_panel_finds_it_already_decided(panel: MatchesPanel, month: Practice) -> None:
+    other = month.workspace.panels.matches()
+    key = rows_of(panel)[0].key
+    mine, theirs = asks(panel, "accept", key), asks(other, "accept", key)
+    confirms(panel, mine)
+    frame = confirms(other, theirs)
+    assert said(frame).startswith("Already decided\nNothing was written.")
+    assert f"By {USER}" in said(frame)
+    assert len(month.journaled("match.")) == 1
+
+
+def test_what_was_decided_otherwise_is_refused_and_names_who(
+    panel: MatchesPanel, month: Practice
+) -> None:
+    row = rows_of(panel)[0]
+    step = asks(panel, "accept", row.key)
+    month.workspace.matches.ignore(row.key, reason="not ours")
+    frame = confirms(panel, step)
+    assert frame.message is not None
+    assert frame.message.role == "alert"
+    assert "already decided" in said(frame)
+    assert "Nothing was written." in said(frame)
+    assert [entry.kind for entry in month.journaled("match.")] == ["match.ignore"]
+
+
+def test_closing_needs_a_reason_beside_its_field(panel: MatchesPanel, month: Practice) -> None:
+    key = rows_of(panel)[0].key
+    frame = panel.press("ignore", chosen=key)
+    reason = next(field for field in frame.fields if field.name == "reason")
+    assert reason.error.startswith("is missing")
+    confirms(panel, asks(panel, "ignore", key, reason="payroll"))
+    assert month.journaled("match.ignore")[0].body["reason"] == "payroll"
+
+
+def test_candidates_stand_side_by_side_and_one_is_rejected(
+    panel: MatchesPanel, month: Practice
+) -> None:
+    records = panel.rows.to_arrow().to_pylist()
+    several = max(records, key=lambda row: row["candidates"] or 0)
+    frame = panel.press("compare", chosen=several["entry_id"])
+    assert len(rows_of(panel)) == min(several["candidates"], 12)
+    assert several["remittance"] in str(literal(frame))
+    scores = [row["score"] for row in panel.rows.to_arrow().to_pylist()]
+    assert scores == sorted(scores, reverse=True)
+    chosen = rows_of(panel)[0].key
+    confirms(panel, asks(panel, "reject", chosen))
+    (entry,) = month.journaled("match.reject")
+    assert (entry.subject, entry.body["expectation_ids"]) == (several["entry_id"], [chosen])
+
+
+def test_undo_takes_back_the_decision_shown_and_no_other(
+    panel: MatchesPanel, month: Practice
+) -> None:
+    key = rows_of(panel)[0].key
+    verbs = month.workspace.matches
+    first = verbs.assign(key, "bo.ok")
+    confirms(panel, asks(panel, "ignore", key, reason="payroll"))
+    panel.press("decisions")
+    assert [row.key for row in rows_of(panel)][-1] == str(first.seq)
+    panel.press("undo", chosen=str(first.seq))
+    assert panel.wait()
+    assert "not the last on it" in said(panel.frame())
+    newest = rows_of(panel)[0].key
+    other = month.workspace.panels.matches()
+    other.press("decisions")
+    mine, theirs = asks(panel, "undo", newest), asks(other, "undo", newest)
+    confirms(panel, mine)
+    frame = confirms(other, theirs)
+    assert "already undone" in said(frame)
+    assert [entry.body["undoes"] for entry in month.journaled("match.undo")] == [int(newest)]
+    assert [one["verb"] for one in verbs.list().to_arrow().to_pylist()] == ["assign"]
+
+
+def test_cancel_before_writing_writes_nothing(
+    panel: MatchesPanel, month: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checking, go_on = threading.Event(), threading.Event()
+    verbs = type(month.workspace.matches)
+    accept = verbs.accept_many
+
+    def slow(self: object, *args: object, **named: object) -> object:
+        checking.set()
+        assert go_on.wait(30)
+        return accept(self, *args, **named)
+
+    step = asks(panel, "accept", rows_of(panel)[0].key)
+    monkeypatch.setattr(verbs, "accept_many", slow)
+    panel.press("confirm", step=step.key)
+    assert checking.wait(30)
+    panel.press("cancel")
+    go_on.set()
+    assert panel.wait()
+    assert said(panel.frame()) == "Cancelled\nNothing was written."
+    assert month.journaled("match.") == []
+    assert panel.frame().step == step
+
+
+def test_a_search_goes_over_all_pages(month: Practice) -> None:
+    panel = month.workspace.panels.matches(size=5)
+    last = panel.rows.to_arrow().to_pylist()[-1]
+    panel.press("search", search=last["entry_id"])
+    assert [row.key for row in rows_of(panel)] == [last["entry_id"]]
+    assert panel.csv().count("\r\n") == len(panel.rows.to_arrow()) + 1
+
+
+def test_a_panel_of_an_earlier_instant_is_refused(month: Practice) -> None:
+    with pytest.raises(InputError, match="cannot act"):
+        month.workspace.at("2026-11-02T09:00Z").panels.matches()
+
+
+def test_a_workspace_without_statements_says_so(practice: Practice) -> None:
+    frame = practice.workspace.panels.matches().frame()
+    assert frame.table is None
+    assert frame.empty == "No bank line needs a decision."
