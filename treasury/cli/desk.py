@@ -182,7 +182,10 @@ def fees(
     if invoice is not None:
         _tie(workspace, invoice, month, form)
         return
-    result = workspace.fees(month, calculate=calculate)
+    try:
+        result = workspace.fees(month, calculate=calculate)
+    finally:
+        workspace.close_clients()
     table = result.totals
     if per_request:
         table = result.requests

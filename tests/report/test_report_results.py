@@ -1,0 +1,113 @@
+"""Every answer made of tables: shown, to pandas, to Excel, and the query behind it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pytest
+from report_samples import HOSTILE
+
+import treasury
+from treasury.errors import InputError, StorageError
+from treasury.reconcile.rows import Rows
+from treasury.tabular import Tabular
+from treasury.workspace import Workspace
+
+
+def results(t: Workspace, folder: Path) -> dict[str, Any]:
+    """One of each result, of the practice company's month where a workspace makes it."""
+    from treasury.extract import SyncReport
+    from treasury.extract.run import Skipped, TableReport
+    from treasury.report.ledger import compare_ledger
+
+    (folder / "ledger.csv").write_text("account,currency,balance\nBE1,EUR,1\n", "utf-8")
+    (folder / "invoice.csv").write_text("reference,fee,currency\nX,1,EUR\n", "utf-8")
+    r = t.reconcile("2026-10")
+    made = [
+        t.sql("SELECT id, fiat_amount FROM ramp_requests ORDER BY id"),
+        r,
+        r.matches,
+        t.fees("2026-09..2026-10"),
+        t.tie_invoice(folder / "invoice.csv", "2026-10"),
+        t.accounting("2026-10"),
+        compare_ledger(r, folder / "ledger.csv"),
+        t.compare(t.at("2026-11-02T08:30Z").reconcile("2026-10"), r),
+        t.rules.preview(t.rules.current()),
+        t.trace("PAY-2026-004417"),
+        t.statements.add(sorted((t.folder / "bank").glob("*.xml"))),
+        t.doctor(),
+        SyncReport(t.now(), (TableReport("fees", 1),), (Skipped("wallets", HOSTILE),), ()),
+    ]
+    return {type(one).__name__: one for one in made}
+
+
+def classes() -> set[str]:
+    """Every class of the package that is a result, once all of its modules are there."""
+    for module in pkgutil.walk_packages(treasury.__path__, "treasury."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found, todo = set(), [Tabular]
+    while todo:
+        children = todo.pop().__subclasses__()
+        found |= {child.__name__ for child in children}
+        todo += children
+    return found
+
+
+def test_every_result_shows_itself_and_leaves_exactly(month_end: Workspace, tmp_path: Path) -> None:
+    made = results(month_end, tmp_path)
+    assert classes() == set(made)
+    for name, result in made.items():
+        html = result._repr_html_()
+        assert html.startswith("<"), name
+        assert HOSTILE not in html
+        frame = result.to_pandas()
+        assert isinstance(frame, pd.DataFrame)
+        assert len(frame) == result.to_arrow().num_rows
+        book = openpyxl.load_workbook(result.to_excel(tmp_path / f"{name}.xlsx"))
+        assert book.sheetnames == list(result.sheets())
+        first = next(iter(result.sheets().values()))
+        assert book.worksheets[0].max_row == first.num_rows + 1, name
+        query = result.sql("month_lines") if name == "Reconciliation" else result.sql
+        assert query.startswith(("SELECT", "WITH")), name
+
+
+def test_the_query_of_rows_gives_them_again(month_end: Workspace) -> None:
+    for rows in (month_end.table("fees"), month_end.statements.list()):
+        assert month_end.sql(rows.sql).arrow.equals(rows.arrow)
+
+
+def test_excel_keeps_every_digit_and_runs_no_text(tmp_path: Path) -> None:
+    long = Decimal("12345678901234567890.123456789012345678")
+    table = pa.table(
+        {
+            "amount": pa.array([Decimal("1.50"), long], pa.decimal128(38, 18)),
+            "currency": ["EUR", "EUR"],
+            "note": ["=1+1", HOSTILE],
+        }
+    )
+    sheet = openpyxl.load_workbook(Rows(table).to_excel(tmp_path / "rows.xlsx")).worksheets[0]
+    cells = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=2)]
+    assert cells == [[1.5, "EUR", "=1+1"], [str(long), "EUR", HOSTILE]]
+    assert sheet["C2"].data_type == "s"
+
+
+def test_a_workbook_that_cannot_be_written_leaves_the_former_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Rows(pa.table({"a": [1, 2, 3]}))
+    before = rows.to_excel(tmp_path / "rows.xlsx").read_bytes()
+    monkeypatch.setattr("treasury.workbook.ROWS", 2)
+    with pytest.raises(InputError, match="Rows has 3 rows and a sheet takes 2"):
+        rows.to_excel(tmp_path / "rows.xlsx")
+    assert (tmp_path / "rows.xlsx").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.xlsx"]
+    with pytest.raises(StorageError, match="cannot be written"):
+        Rows(pa.table({"a": [1]})).to_excel(tmp_path / "nowhere" / "rows.xlsx")
