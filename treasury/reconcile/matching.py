@@ -6,7 +6,7 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -42,6 +42,7 @@ REFERENCE_STEPS = (
     "words",
     "codes",
     "sizes",
+    "initials",
     "stopped",
     "whole_tokens",
     "tokens",
@@ -74,6 +75,7 @@ OUTCOME_STEPS = (
     "pairs",
     "crowded",
     "named",
+    "conflicts",
     "accepted",
     "owners",
     "line_parties",
@@ -125,12 +127,19 @@ READ_THROUGH = frozenset(
         "owners",
         "line_parties",
     }
-    | {"assigned", "grand_totals", "candidates", "allocations"}
+    | {"assigned", "grand_totals", "candidates", "allocations", "outcomes", "expectation_states"}
 )
 """Steps of many rows that are read once or twice: storing them would cost more."""
-READ_FROM = frozenset({"ranked", "received", "further", "outcomes", "expectation_states"})
-"""What the result is read from, some of it through `candidates` and `allocations`."""
 STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS), READ_THROUGH)
+_TEXT_STEPS = STEPS[: [step.name for step in STEPS].index("pairs") + 1]
+_FACT_STEPS = STEPS[len(_TEXT_STEPS) :]
+_READ_LATER = frozenset({"unplaced", "doubted", "stopped", "pairs"})
+"""Of the steps up to `pairs`, those that later ones read."""
+_READ_FROM = frozenset(
+    {"accepted", "came_back", "conflicts", "further", "ranked", "received", "returned", "returns"}
+    | {"stopped", "totals"}
+)
+"""What the result is read from, through the steps that are not stored."""
 
 
 class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
@@ -208,9 +217,13 @@ def match_references(
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET preserve_insertion_order = false")
+        connection.register("expectations", tables.pop("expectations"))
         load(connection, tables)
-        run(connection, STEPS)
-        _release(connection)
+        tables.clear()  # a million lines are held once, by the connection
+        for steps, still_read in ((_TEXT_STEPS, _READ_LATER), (_FACT_STEPS, _READ_FROM)):
+            run(connection, steps)
+            _release(connection, (step.name for step in steps if step.kept), still_read)
+        _release(connection, _READ_LATER, _READ_FROM)
         return read_matches(connection, STEPS, rules)
 
 
@@ -269,11 +282,13 @@ def _texts(**columns: tuple[str, ...]) -> pa.Table:
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
-def _release(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give back the memory of what the result is not read from."""
-    kept = (step.name for step in STEPS if step.kept and step.name not in READ_FROM)
-    for name in (*kept, "lines", "expectations"):
-        connection.execute(f'DROP TABLE "{name}"')
+def _release(
+    connection: duckdb.DuckDBPyConnection, names: Iterable[str], still_read: frozenset[str]
+) -> None:
+    """Give back the memory of what nothing reads any more."""
+    for name in names:
+        if name not in still_read:
+            connection.execute(f'DROP TABLE "{name}"')
 
 
 def _filled(lines: pa.Table) -> pa.Table:

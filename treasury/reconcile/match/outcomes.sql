@@ -70,12 +70,7 @@ LEFT JOIN (
     FROM accepted
     GROUP BY entry_id
 ) AS a ON a.entry_id = l.entry_id
-LEFT JOIN (
-    SELECT entry_id, tier, CASE WHEN code = other_code THEN any_id END AS expectation_id,
-        CASE WHEN code = other_code THEN contradiction ELSE 'different codes in one text: ' || code || ', ' || other_code END AS reason
-    FROM named
-    WHERE code <> other_code OR viable = 0
-) AS n ON n.entry_id = l.entry_id
+LEFT JOIN conflicts AS n ON n.entry_id = l.entry_id
 LEFT JOIN (
     SELECT
         entry_id,

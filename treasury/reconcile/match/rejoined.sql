@@ -19,7 +19,8 @@ FROM (
                     ) AS u ON u.entry_id = s.entry_id
                 ) AS texts_looked_at
             ) AS places
-            WHERE p = 1 OR substr(spaced, p - 1, 1) = ' '
+            WHERE (p = 1 OR substr(spaced, p - 1, 1) = ' ')
+                AND substr(spaced, p, 1) IN (SELECT initial FROM initials)
         ) AS r
         JOIN sizes AS z ON z.size < length(r.rest)
     ) AS f

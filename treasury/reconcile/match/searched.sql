@@ -7,7 +7,12 @@ FROM (
         SELECT
             w.entry_id,
             unnest(string_split(
-                regexp_replace(substr(w.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}./-]+', ' ', 'g'), ' '
+                CASE
+                    WHEN regexp_matches(w.text, '[^A-Z0-9 ./-]')
+                        THEN regexp_replace(substr(w.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}./-]+', ' ', 'g')
+                    ELSE substr(w.text, 1, (SELECT max_text FROM rules))
+                END,
+                ' '
             )) AS token
         FROM looked_at AS w
         JOIN unplaced AS u ON u.entry_id = w.entry_id

@@ -14,3 +14,4 @@ FROM (
     FROM words
 ) AS t
 JOIN codes AS c ON c.code = t.form
+WHERE length(t.form) BETWEEN (SELECT min(size) FROM sizes) AND (SELECT max(size) FROM sizes)

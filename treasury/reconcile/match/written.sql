@@ -1,5 +1,5 @@
 -- Tier 1: which expectations each line names in full, pairs that a person rejected left out.
-SELECT r.entry_id, r.expectation_id, min(r.code) AS code
+SELECT DISTINCT r.entry_id, r.expectation_id, r.code
 FROM (
     SELECT entry_id, expectation_id, code FROM whole_tokens
     UNION ALL
@@ -8,4 +8,3 @@ FROM (
 LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
     ON d.entry_id = r.entry_id AND d.expectation_id = r.expectation_id
 WHERE d.entry_id IS NULL
-GROUP BY r.entry_id, r.expectation_id

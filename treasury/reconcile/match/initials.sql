@@ -1,0 +1,3 @@
+-- The characters that codes begin with.
+SELECT DISTINCT substr(code, 1, 1) AS initial
+FROM codes
