@@ -72,6 +72,16 @@ def test_a_nonce_is_good_for_one_entry(journal: Journal) -> None:
     assert len(journal.entries()) == 1
 
 
+def test_entries_of_one_instant_of_the_clock_are_parted_by_theirs(tmp_path: Path) -> None:
+    still = datetime(2026, 11, 2, 8, tzinfo=UTC)
+    journal = Journal(tmp_path, now=lambda: still)
+    for _ in range(3):
+        journal.append("x", "y", {}, actor=ANNA)
+    times = [entry.at for entry in journal.entries()]
+    assert times[0] == still
+    assert times == sorted(set(times))
+
+
 def test_a_float_is_refused(journal: Journal) -> None:
     with pytest.raises(JournalError, match=r"0\.1 is not an exact value"):
         journal.append("x", "y", {"deep": [{"amount": 0.1}]}, actor=ANNA)

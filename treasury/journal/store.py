@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,9 +34,12 @@ __all__ = ["Draft", "Journal"]
 
 FILE_NAME: Final = "journal.sqlite"
 WAIT_SECONDS: Final = 10
+_TICK: Final = timedelta(microseconds=1)
 _ATTEMPTS: Final = 5
 _WRITES: Final = "treasury_writes"
-_LAST: Final = sa.select(entries.c.seq, entries.c.hash).order_by(entries.c.seq.desc()).limit(1)
+_LAST: Final = (
+    sa.select(entries.c.seq, entries.c.at, entries.c.hash).order_by(entries.c.seq.desc()).limit(1)
+)
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -98,10 +101,12 @@ class Journal:
         for _ in range(_ATTEMPTS):
             try:
                 with self._connected(writing=True) as connection:
-                    head = _head(connection)
+                    last = connection.execute(_LAST).one_or_none()
+                    head = Head(0, FIRST) if last is None else Head(last.seq, last.hash)
                     if after is not None and head != after:
                         return None
-                    return self._add(connection, head, drafts, bodies)
+                    before = None if last is None else datetime.fromisoformat(last.at)
+                    return self._add(connection, head, before, drafts, bodies)
             except sa.exc.IntegrityError:
                 # Another process took the number (where the database has no lock to wait for) or
                 # the nonce: the next round tells which.
@@ -153,14 +158,22 @@ class Journal:
         self._engine.dispose()
 
     def _add(
-        self, connection: sa.Connection, head: Head, drafts: Sequence[Draft], bodies: list[str]
+        self,
+        connection: sa.Connection,
+        head: Head,
+        before: datetime | None,
+        drafts: Sequence[Draft],
+        bodies: list[str],
     ) -> list[Entry]:
+        """The drafts as entries, each strictly later than the one before: an instant parts them."""
         rows: list[dict[str, Any]] = []
         for draft, body in zip(drafts, bodies, strict=True):
             _refuse_seen(connection, draft.nonce)
+            at = self._now().astimezone(UTC)
+            before = at if before is None else max(at, before + _TICK)
             row: dict[str, Any] = {
                 "seq": head.seq + 1,
-                "at": self._now().astimezone(UTC).isoformat(),
+                "at": before.isoformat(),
                 "kind": draft.kind,
                 "subject": draft.subject,
                 "actor": draft.actor.name,
@@ -229,11 +242,6 @@ class Journal:
                 with self._transaction(writing=True) as connection:
                     bring_up_to_date(connection)
             self._ready = True
-
-
-def _head(connection: sa.Connection) -> Head:
-    last = connection.execute(_LAST).one_or_none()
-    return Head(0, FIRST) if last is None else Head(last.seq, last.hash)
 
 
 def _refuse_seen(connection: sa.Connection, nonce: str | None) -> None:
