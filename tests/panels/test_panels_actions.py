@@ -1,0 +1,230 @@
+"""Actions of every kind in the approvals panel, and several decided with one confirmation."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from panel_practice import Practice, said
+
+from treasury.panels import ApprovalsPanel
+from treasury.panels.blocks import Frame, Step
+
+SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
+RECEIVER = "aaaa0793-25d6-433b-ae47-6f2de3994601"
+MAKER = "maker.one"
+
+
+def proposed(practice: Practice, *amounts: str, by: str = MAKER) -> list[str]:
+    """Transfers of USDC that somebody proposes; the ids of the actions."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREASURY_USER", by)
+        return [
+            practice.workspace.actions.propose(
+                "crypto_transfer.create", sender_account_id=SENDER, receiver_account_id=RECEIVER,
+                chain="BASE", asset="USDC", amount=amount,
+            ).id
+            for amount in amounts
+        ]  # fmt: skip
+
+
+def actions_of(practice: Practice) -> ApprovalsPanel:
+    panel = practice.workspace.panels.approvals()
+    panel.press("actions")
+    return panel
+
+
+def ask(panel: ApprovalsPanel, verb: str, *keys: str, **typed: str) -> Frame:
+    panel.press(verb, chosen=keys, **typed)
+    assert panel.wait()
+    return panel.frame()
+
+
+def step_of(frame: Frame) -> Step:
+    assert frame.step is not None, frame.message
+    return frame.step
+
+
+def confirm(panel: ApprovalsPanel) -> Frame:
+    panel.press("confirm", step=step_of(panel.frame()).key)
+    assert panel.wait()
+    return panel.frame()
+
+
+def sent(practice: Practice) -> list[str]:
+    return [
+        path
+        for method, path, _ in practice.served.requests
+        if "/transfers" in path and method == "POST"
+    ]
+
+
+def keys(frame: Frame) -> list[str]:
+    return [] if frame.table is None else [row.key for row in frame.table.rows]
+
+
+def test_several_are_approved_with_one_confirmation_that_totals_them(practice: Practice) -> None:
+    ids = proposed(practice, "100.00", "250.50")
+    panel = actions_of(practice)
+    step = step_of(ask(panel, "approve", *ids))
+    assert "2 of USDC 350.500000" in step.text
+    assert list(step.items) == [e.body["text"] for e in practice.journaled("action.proposed")]
+    assert practice.journaled("action.approved") == []
+    frame = confirm(panel)
+    assert "Approved 2, 2 ready" in said(frame)
+    assert [e.subject for e in practice.journaled("action.approved")] == ids
+    assert sent(practice) == []
+
+
+def test_what_is_ready_is_carried_out_once_however_often_it_is_confirmed(
+    practice: Practice,
+) -> None:
+    ids = proposed(practice, "100.00", "250.50")
+    panel = actions_of(practice)
+    ask(panel, "approve", *ids)
+    confirm(panel)
+    step = step_of(ask(panel, "execute", *ids))
+    for _ in range(5):
+        panel.press("confirm", step=step.key)
+    assert panel.wait()
+    assert "Carried out: 2 done" in said(panel.frame())
+    assert len(sent(practice)) == 2
+    assert keys(panel.frame()) == []
+
+
+def test_the_maker_is_told_that_somebody_else_has_to_approve(practice: Practice) -> None:
+    ids = proposed(practice, "100.00", by="ana.lyst")
+    panel = actions_of(practice)
+    ask(panel, "approve", *ids)
+    frame = confirm(panel)
+    assert frame.message is not None
+    assert frame.message.role == "alert"
+    assert "the maker is never the checker; nothing was approved" in said(frame)
+    assert practice.journaled("action.approved") == []
+
+
+def test_a_rejection_needs_its_reason_and_says_so_beside_the_field(practice: Practice) -> None:
+    ids = proposed(practice, "100.00")
+    panel = actions_of(practice)
+    frame = ask(panel, "reject", *ids)
+    assert [field.error for field in frame.fields] == [
+        "is missing; say why; it is kept in the journal"
+    ]
+    ask(panel, "reject", *ids, reason="wrong receiver")
+    confirm(panel)
+    (entry,) = practice.journaled("action.rejected")
+    assert entry.body["reason"] == "wrong receiver"
+
+
+def test_a_verb_is_refused_for_a_state_that_it_is_not_for(practice: Practice) -> None:
+    ids = proposed(practice, "100.00")
+    frame = ask(actions_of(practice), "execute", *ids)
+    assert "is proposed, which is not for" in said(frame)
+    assert frame.step is None
+
+
+def test_what_changed_since_it_was_shown_is_not_approved(practice: Practice) -> None:
+    ids = proposed(practice, "100.00")
+    panel = actions_of(practice)
+    ask(panel, "approve", *ids)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREASURY_USER", MAKER)
+        practice.workspace.actions.withdraw(ids[0])
+    frame = confirm(panel)
+    assert "is withdrawn, not waiting for approval; nothing was approved" in said(frame)
+    assert practice.journaled("action.approved") == []
+
+
+def test_an_outcome_that_is_not_known_is_recovered_in_two_steps(practice: Practice) -> None:
+    ids = proposed(practice, "100.00")
+    panel = actions_of(practice)
+    ask(panel, "approve", *ids)
+    confirm(panel)
+    path = f"/finance/v1/accounts/{SENDER}/transfers/crypto"
+    for _ in range(10):
+        practice.company.faults.add(path, method="POST", status=500)
+    ask(panel, "execute", *ids)
+    frame = confirm(panel)
+    assert practice.workspace.actions.get(ids[0]).state != "ready"
+    assert keys(frame) == ids
+    practice.company.faults.clear()
+    step = step_of(ask(panel, "recover", *ids))
+    assert "nothing is sent that could take effect twice" in step.text
+    confirm(panel)
+    assert practice.workspace.actions.get(ids[0]).state == "done"
+
+
+def test_cancel_leaves_what_was_not_tried_ready(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = proposed(practice, *(f"1.{n:02}" for n in range(60)))
+    panel = practice.workspace.panels.approvals(size=100)
+    panel.press("actions")
+    ask(panel, "approve", *ids)
+    confirm(panel)
+    actions, first, go_on = practice.workspace.actions, threading.Event(), threading.Event()
+    execute = type(actions)._execute
+
+    def slow(self: Any, several: Any, lives: Any) -> Any:
+        done = execute(self, several, lives)
+        first.set()
+        assert go_on.wait(60)
+        return done
+
+    monkeypatch.setattr(type(actions), "_execute", slow)
+    step = step_of(ask(panel, "execute", *ids))
+    panel.press("confirm", step=step.key)
+    assert first.wait(60)
+    panel.press("cancel")
+    go_on.set()
+    assert panel.wait()
+    assert said(panel.frame()).startswith("Cancelled after 50")
+    assert "10 not tried: ready, and nothing was sent" in said(panel.frame())
+    assert len(sent(practice)) == 50
+    assert len(actions.list(state="ready")) == 10
+
+
+def test_several_requests_are_approved_with_one_confirmation(practice: Practice) -> None:
+    waiting = practice.waiting()
+    panel = practice.workspace.panels.approvals()
+    step = step_of(ask(panel, "approve", *(row["id"] for row in waiting)))
+    assert "2 of EUR " in step.text
+    assert "1 of USDC " in step.text
+    assert practice.decisions() == []
+    frame = confirm(panel)
+    assert "Approved 3 requests: 3 done" in said(frame)
+    assert list(step.items) == [e.body["text"] for e in practice.journaled("action.proposed")]
+    assert len(practice.decisions()) == 3
+    assert {practice.request(row["id"]).status for row in waiting} == {"AWAITING_FUNDS"}
+
+
+def test_one_of_several_that_is_already_decided_is_left_out_and_named(practice: Practice) -> None:
+    waiting = practice.waiting()
+    first = waiting[0]
+    practice.workspace.client("checker").ramp.requests.reject(first["id"], version=first["version"])
+    panel = practice.workspace.panels.approvals()
+    step = step_of(ask(panel, "approve", *(row["id"] for row in waiting)))
+    assert len(step.items) == 2
+    assert any("Left out: Already REJECTED" in note.text for note in step.notes)
+
+
+def test_a_choice_holds_over_pages_and_says_how_much_is_elsewhere(practice: Practice) -> None:
+    ids = [row["id"] for row in practice.waiting()]
+    panel = practice.workspace.panels.approvals(size=1)
+    panel.press("next", chosen=ids[0])
+    frame = panel.press("next", chosen=ids[1])
+    assert frame.pager is not None
+    assert frame.pager.text == "3 to 3 of 3 · 2 chosen on other pages"
+    assert len(step_of(ask(panel, "approve")).items) == 2
+
+
+def test_the_download_has_every_row_and_nothing_a_spreadsheet_runs(practice: Practice) -> None:
+    proposed(practice, "100.00")
+    panel = practice.workspace.panels.approvals(size=1)
+    lines = panel.csv().splitlines()
+    assert len(lines) == 1 + len(practice.waiting())
+    panel.press("actions")
+    head, line = panel.csv().splitlines()
+    assert head.startswith("id,kind,state,text,amount")
+    assert ",100.00" in line
