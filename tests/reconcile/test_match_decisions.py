@@ -107,3 +107,14 @@ def test_a_refund_accepted_for_its_request_takes_the_money_back() -> None:
     matches = match([sent, back], wanted, [decision("accept", "r", "b")])
     assert [row["outcome"] for row in matches.lines.to_pylist()] == ["returned", "returned"]
     assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))
+
+
+def test_a_line_accepted_as_money_coming_back_is_no_original_of_another_return() -> None:
+    sent = line("a", "100", CODE, 1, direction="DBIT")
+    back = line("b", "100", None, 3, end_to_end_id="E")
+    again = line("c", "100", None, 5, direction="DBIT", original_reference="E", is_reversal=True)
+    wanted = [expectation("r", CODE, "100", direction="DBIT")]
+    matches = match([sent, back, again], wanted, [decision("accept", "r", "b")])
+    assert [row["outcome"] for row in matches.lines.to_pylist()] == [
+        "returned", "returned", "suggested",
+    ]  # fmt: skip

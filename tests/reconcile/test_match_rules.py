@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from match_tables import expectation, line, match
+from match_tables import arrow, expectation, line, match
 
+from treasury import match_references
 from treasury.errors import SettingsError
 from treasury.reconcile import ClassRule, Rules, load_rules
 
@@ -30,12 +31,34 @@ def test_rules_are_read_from_toml(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["window_day = 3", "window_days = 'x'", "["])
-def test_a_wrong_rule_is_named_with_its_file(tmp_path: Path, text: str) -> None:
+def test_every_choice_of_the_matching_is_read_from_toml(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text(
+        'structured = ["RF", "QRR"]\nplaceholders = ["KEINE"]\nlook_alikes = [["5", "S"]]\n'
+    )
+    rules = load_rules(path)
+    assert rules.structured == ("RF", "QRR")
+    assert (rules.placeholders, rules.look_alikes) == (("KEINE",), (("5", "S"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("window_day = 3", "window_day"), ("window_days = 'x'", "window_days"), ("[", "end of document"),
+     ('structured = ["RFX"]', "structured")],
+)  # fmt: skip
+def test_a_wrong_rule_is_named_with_its_file_and_key(tmp_path: Path, text: str, key: str) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(text)
-    with pytest.raises(SettingsError, match=r"rules\.toml"):
+    with pytest.raises(SettingsError, match=rf"rules\.toml.*{key}"):
         load_rules(path)
+
+
+def test_fewer_candidates_are_kept_by_rule() -> None:
+    lines = arrow([line("a", "9", "PAY-2026-00441")])
+    wanted = arrow([expectation(f"r{n}", f"PAY-2026-00441{n}", "1") for n in range(9)])
+    for most in (2, 5):
+        rules = Rules(max_candidates=most)
+        assert match_references(lines, wanted, rules=rules).candidates.num_rows == most
 
 
 def test_matches_show_their_counts_and_keep_amounts_exact_in_pandas() -> None:

@@ -21,4 +21,5 @@ WHERE o.account = r.account AND o.currency = r.currency AND o.direction <> r.dir
     AND o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'
     AND NOT coalesce(o.is_reversal, FALSE) AND o.return_reason IS NULL
     AND o.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict = 'ignore')
+    AND o.entry_id NOT IN (SELECT entry_id FROM marked)
 QUALIFY g.strength = min(g.strength) OVER (PARTITION BY r.entry_id)
