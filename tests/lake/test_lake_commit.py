@@ -78,7 +78,7 @@ def test_a_process_killed_at_any_write_point_changes_nothing_and_can_be_repeated
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "each", str(aged), str(points)],
         check=True,
-        timeout=200,
+        timeout=600,
         capture_output=True,
         text=True,
     )

@@ -74,13 +74,14 @@ class Files:
         return self._written
 
     def drop(self) -> None:
-        """Remove files that no version will name."""
+        """Remove files that no version will name; what cannot be removed a sweep takes later."""
         for file in self._open.values():
-            with suppress(OSError):  # on a full disk it has no end; it goes all the same
+            with suppress(OSError):  # on a full disk it gets no end
                 file.close()
         begun = [file.path for file in self._open.values()]
         for path in [*begun, *(self._folder / file.path for file in self._written)]:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
     def _parts(self, rows: pa.Table) -> Iterator[tuple[bool | None, pa.Table]]:
         if not self._partitioned:
@@ -139,5 +140,7 @@ class _File:
 
     def close(self) -> None:
         """Write out what is held in memory, and the end of the file."""
-        self._writer.close()
-        self._sink.close()
+        try:
+            self._writer.close()
+        finally:
+            self._sink.close()

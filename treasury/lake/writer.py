@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import duckdb
 import msgspec
@@ -27,6 +28,9 @@ from treasury.lake.rows import RULE, conform, with_hash
 from treasury.lake.snapshot import Snapshot
 
 __all__ = ["Changes", "Writer"]
+
+
+_FEW: Final = 64
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -45,6 +49,13 @@ class _Adding(msgspec.Struct, frozen=True):
     schema: pa.Schema
     partitioned: bool
     keys: list[pa.Array] = []
+
+    def add(self, rows: pa.Table, key: tuple[str, ...]) -> None:
+        self.files.add(rows)
+        if len(key) == 1:
+            self.keys.append(rows[key[0]].combine_chunks())
+        if len(self.keys) > _FEW:  # a thousand small batches are not a thousand to look through
+            self.keys[:] = [pa.concat_arrays(self.keys)]
 
 
 class Writer:
@@ -259,9 +270,7 @@ class Writer:
             self._widen(name, schema, partitioned=partitioned)
             files = Files(self._folder / name, schema, key, partitioned=partitioned)
             self._adding[name] = _Adding(files, schema, partitioned)
-        self._adding[name].files.add(rows.select(schema.names))
-        if len(key) == 1:
-            self._adding[name].keys.append(rows[key[0]].combine_chunks())
+        self._adding[name].add(rows.select(schema.names), key)
 
     def _is_adding(self, table: Table, incoming: pa.Table) -> bool:
         """Whether a row with one of these keys may be in the files that are open."""
