@@ -24,13 +24,15 @@ journal; a panel remembers only what is on screen.
 
 from __future__ import annotations
 
+from treasury.calendar import Month
 from treasury.panels.approvals import ApprovalsPanel
 from treasury.panels.desk import Desk
+from treasury.panels.exceptions import ExceptionsPanel
 from treasury.panels.funding import FundingPanel
 from treasury.panels.matches import MatchesPanel
 from treasury.panels.paging import SIZE
 
-__all__ = ["ApprovalsPanel", "FundingPanel", "Panels"]
+__all__ = ["ApprovalsPanel", "ExceptionsPanel", "FundingPanel", "MatchesPanel", "Panels"]
 
 
 class Panels:
@@ -59,3 +61,10 @@ class Panels:
         Raises InputError in a workspace as it was known at an earlier instant.
         """
         return MatchesPanel(self._desk, size=size)
+
+    def exceptions(self, month: str | Month | None = None, *, size: int = SIZE) -> ExceptionsPanel:
+        """What the bank and the services do not say alike, and what needs somebody.
+
+        Without a month it is what is so now. Raises NothingStored.
+        """
+        return ExceptionsPanel(self._desk, month, size=size)

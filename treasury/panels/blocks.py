@@ -17,6 +17,7 @@ __all__ = [
     "Fact",
     "Field",
     "Frame",
+    "Letter",
     "Line",
     "Message",
     "Pager",
@@ -104,6 +105,13 @@ class Fact(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
 
 
+class Letter(msgspec.Struct, frozen=True):
+    """A text to send to somebody; its Copy button, which `copy` names, copies all its lines."""
+
+    copy: str
+    lines: tuple[str, ...]
+
+
 class Step(msgspec.Struct, frozen=True):
     """A step to confirm: `key` names this one asking, `text` is what is agreed to and journaled.
 
@@ -118,6 +126,7 @@ class Step(msgspec.Struct, frozen=True):
     notes: tuple[Line, ...] = ()
     tone: Tone = "go"
     items: tuple[str, ...] = ()
+    letter: Letter | None = None
 
 
 class Progress(msgspec.Struct, frozen=True):

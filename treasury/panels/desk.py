@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from treasury.actions import Actions
 from treasury.api import Client
+from treasury.calendar import Month
 from treasury.extract import Progress, SyncReport
 from treasury.journal import Journal
 from treasury.lake import Snapshot
-from treasury.reconcile import Rows
+from treasury.reconcile import Reconciliation, Rows
 from treasury.reconcile.deciding import Deciding
 from treasury.reconcile.marking import Marking
+from treasury.reconcile.trace import Trace
 from treasury.settings import Settings
 
 __all__ = ["Desk"]
@@ -49,7 +52,21 @@ class Desk(Protocol):
     def awaiting_funds(self) -> Rows:
         """What waits for its funds, in the words of the desk."""
 
+    def reconcile(self, month: str | Month | None = None) -> Reconciliation:
+        """Reconcile a month; without one the last that has ended."""
+
+    def trace(self, what: str) -> Trace:
+        """Follow one payment from end to end."""
+
+    def watching(self) -> str | None:
+        """What `treasury sync --watch` is doing; None where nobody watches."""
+
     def sync(
-        self, *, credential: str | None = None, progress: Progress | None = None
+        self,
+        *,
+        tables: Iterable[str] | None = None,
+        full: bool = False,
+        credential: str | None = None,
+        progress: Progress | None = None,
     ) -> SyncReport:
         """Pull what the services know."""

@@ -20,7 +20,7 @@ from treasury.money import format_amount
 from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
-__all__ = ["HOPS", "Hop", "HopState", "Trace", "clock_words"]
+__all__ = ["GAPS", "HOPS", "Hop", "HopState", "Trace", "clock_words"]
 
 HopState = Literal[
     "seen", "as recorded", "missing", "not provable", "needs decision", "contradicted", "ended"

@@ -180,6 +180,14 @@ const pager = ({ text, back, on }) =>
     when(back || on, () => button({ name: "next", label: "Next", look: "plain", enabled: on })),
   );
 
+const letter = ({ copy: what, lines }) =>
+  h(
+    "div",
+    { key: "letter", class: "tp-letter" },
+    h("pre", { tabindex: "0", "aria-label": what, dir: "auto", ...OWN_KEYS, text: lines.join("\n") }),
+    copy(what, lines.join("\n")),
+  );
+
 const step = (one, view) =>
   h(
     "section",
@@ -194,6 +202,7 @@ const step = (one, view) =>
       ),
     ),
     one.notes.map(line),
+    when(one.letter, () => letter(one.letter)),
     when(one.facts.length, () => h(
       "dl",
       { class: "tp-facts" },
