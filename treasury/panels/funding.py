@@ -451,7 +451,8 @@ def _state(row: Mapping[str, Any]) -> tuple[Line, ...]:
 def _due(row: Mapping[str, Any]) -> str:
     if row["due"] is None:
         return ""
-    late = f", {row['overdue']} {row['overdue_unit']}s overdue" if row["overdue"] else ""
+    plural = "" if row["overdue"] == 1 else "s"
+    late = f", {row['overdue']} {row['overdue_unit']}{plural} overdue" if row["overdue"] else ""
     return f"due {row['due']:%d %b}{late}"
 
 

@@ -56,7 +56,7 @@ COLUMNS: Final = (
     Column("Action"),
     Column("What will happen", wide=True),
     Column("Amount", end=True),
-    Column("State"),
+    Column("State", wide=True),
 )
 _ON_SCREEN: Final = OPEN | UNSETTLED
 

@@ -1,0 +1,165 @@
+"""Panels over many open items, in a real JupyterLab and a real browser.
+
+    python -m benchmarks.panels [ROWS]
+
+A practice workspace is given so many ramp requests that await approval, and as many that await
+funds. In a warm Lab (one whose browser has shown a panel before) it is timed from the cell's run to
+the first page on screen, then a page turn and a search of the last row; and it is counted what
+moves over the Lab's sockets for each.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+from playwright.sync_api import Locator, Page, WebSocket
+
+from treasury.cli.practice import prepare
+from treasury.extract import TABLES
+from treasury.lake import Lake
+from treasury.sandbox import Sandbox
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "panels"))
+
+from panel_lab import Desk, Notebook, running_browser, running_lab
+
+ROWS = 100_000
+WANTED = {"first page": 3.0, "next page": 1.0, "search of the last": 1.0}
+AT = datetime(2026, 11, 2, 8, 1, tzinfo=UTC)
+RUN_ONE = """async () => {
+    await window.jupyterapp.commands.execute('notebook:run-cell-and-select-next');
+}"""
+MADE = """
+SELECT printf('%08x-0000-4000-8000-%012x', n, n) AS id,
+    printf('PAY-2027-%08d', n) AS payment_reference,
+    'ON_RAMP' AS ramp_type, $status AS status, true AS is_open,
+    'EUR' AS fiat_currency, 'USDC' AS crypto_currency, 'BASE' AS crypto_chain, 1::BIGINT AS version,
+    (1000 + n * 0.01::DECIMAL(3, 2))::DECIMAL(38, 18) AS fiat_amount,
+    TIMESTAMPTZ '2026-11-01 00:00:00+00' + INTERVAL (n) MILLISECOND AS created_at,
+    if($status = 'AWAITING_FUNDS', TIMESTAMPTZ '2026-11-01 12:00:00+00', NULL) AS approved_at,
+    if($status = 'AWAITING_FUNDS', 'LT353250012345678901', NULL) AS deposit_iban,
+    if($status = 'AWAITING_FUNDS', 'Ramp Operator BV', NULL) AS deposit_beneficiary,
+    true AS has_detail, '{}' AS raw
+FROM range($first, $last) AS t(n)
+"""
+
+
+class Moved:
+    """Bytes that the Lab's sockets sent to the page since the last look."""
+
+    def __init__(self, page: Page) -> None:
+        self._bytes = 0
+        page.on("websocket", self._watch)
+
+    def _watch(self, socket: WebSocket) -> None:
+        socket.on("framereceived", self._count)
+
+    def _count(self, payload: str | bytes) -> None:
+        self._bytes += len(payload)
+
+    def take(self) -> int:
+        """What moved; the count begins again."""
+        moved, self._bytes = self._bytes, 0
+        return moved
+
+
+def fill(folder: Path, rows: int) -> None:
+    """Store so many open requests as one commit each of both statuses."""
+    lake = Lake(folder, TABLES)
+    table = next(one for one in TABLES if one.name == "ramp_requests")
+    parts = (("AWAITING_APPROVAL", 0, rows), ("AWAITING_FUNDS", rows, 2 * rows))
+    for status, first, last in parts:
+        made = duckdb.sql(MADE, params={"status": status, "first": first, "last": last})
+        given = made.to_arrow_table()
+        columns = [
+            given[f.name].cast(f.type)
+            if f.name in given.column_names
+            else pa.nulls(len(given), f.type)
+            for f in table.row_schema
+        ]
+        with lake.writer("sync", AT) as writer:
+            writer.upsert(table, pa.Table.from_arrays(columns, schema=table.row_schema))
+
+
+def timed(what: str, moved: Moved, run: Callable[[], None]) -> None:
+    moved.take()
+    began = time.perf_counter()
+    run()
+    seconds = time.perf_counter() - began
+    wanted = WANTED[what]
+    print(
+        f"  {what:<20} {seconds:6.2f} s (wanted: under {wanted:.0f})  {moved.take():>9,} bytes",
+        flush=True,
+    )
+
+
+def measure(desk: Desk, moved: Moved, folder: Path, name: str, last: str) -> None:
+    print(name, flush=True)
+    start = f"import treasury\nt = treasury.open({str(folder)!r})\nt.snapshot().commit"
+    opened = desk.open(f"bench-{name}", start, f"t.panels.{name}()")
+    desk.page.evaluate(RUN_ONE)  # what is imported and opened once a day is not the panel's
+    timed("first page", moved, lambda: shown(opened))
+    panel = opened.panel
+    timed("next page", moved, lambda: turn(panel))
+    timed("search of the last", moved, lambda: search(panel, last))
+    opened.close()
+
+
+def appear(opened: Notebook) -> None:
+    opened.run()
+    opened.panel.get_by_role("table").wait_for()
+
+
+def shown(opened: Notebook) -> None:
+    opened.page.evaluate(RUN_ONE)
+    opened.panel.get_by_role("table").wait_for()
+
+
+def turn(panel: Locator) -> None:
+    panel.get_by_role("button", name="Next").click()
+    panel.get_by_text("13 to 24 of").wait_for()
+
+
+def search(panel: Locator, last: str) -> None:
+    panel.get_by_label("Search").fill(last)
+    panel.get_by_label("Search").press("Enter")
+    panel.get_by_text("1 to 1 of 1 found").wait_for()
+
+
+def main(rows: int) -> None:
+    company = Sandbox()
+    variables = {
+        f"TREASURY_{name.upper()}_SECRET": secret
+        for name, (_, secret) in company.credentials.items()
+    } | {"TREASURY_USER": "ana.lyst"}
+    os.environ.update(variables)
+    with tempfile.TemporaryDirectory() as place, company.serve() as served:
+        folder = Path(place) / "workspace"
+        workspace = prepare(folder, company, served)
+        workspace.sync()
+        workspace.close_clients()
+        fill(folder, rows)
+        with running_lab(Path(place) / "lab", variables) as lab, running_browser() as browser:
+            page = browser.new_page(viewport={"width": 1280, "height": 1000})
+            moved = Moved(page)
+            desk = Desk(lab, page)
+            warm = desk.open(
+                "warm", f"import treasury\ntreasury.open({str(folder)!r}).panels.approvals()"
+            )
+            appear(warm)
+            warm.close()
+            print(f"{rows:,} open requests in each panel")
+            measure(desk, moved, folder, "approvals", f"PAY-2027-{rows - 1:08}")
+            measure(desk, moved, folder, "funding", f"PAY-2027-{2 * rows - 1:08}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)
