@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from treasury.report import ClosePack, Fees, Tied
     from treasury.report.accounting import Accounting
     from treasury.report.checklist import Checklist
+    from treasury.report.verify import Verified
     from treasury.statements import AddReport
 
 __all__ = ["Statements", "Workspace", "find_workspace", "open_workspace"]
@@ -180,7 +181,8 @@ class Workspace:
         from treasury.reconcile import Rows
 
         quoted = name.replace('"', '""')
-        return Rows(self.snapshot().table(name), f'SELECT * FROM "{quoted}"')
+        query = f'SELECT * FROM "{quoted}"'  # noqa: S608 - shown beside the rows, never run
+        return Rows(self.snapshot().table(name), query)
 
     def tables(self, name: str | None = None) -> Rows:
         """Every table and what it is for; with a name every column of it."""
@@ -321,18 +323,30 @@ class Workspace:
         *,
         reviewed_by: str | None = None,
         reason: str | None = None,
+        ledger: str | Path | None = None,
+        pdf: bool = False,
     ) -> ClosePack:
         """Write the month's pack; `folder` defaults to `close/<month>`.
 
         With `reviewed_by` the month is locked first: see `periods.close`. A closed month's pack is
-        made again from what it was closed on, the same whatever became known since.
+        made again from what it was closed on, the same whatever became known since. `ledger` is a
+        CSV file of account, currency and balance to compare.
         """
         from treasury.report import write_close
 
         target = Path(folder) if folder is not None else self.folder / "close" / str(_month(month))
+        given = None if ledger is None else Path(ledger)
         if reviewed_by is None:
-            return write_close(self.periods.month(month), target)
-        return write_close(self.periods.lock(month, reason, reviewed_by=reviewed_by), target)
+            closing = self.periods.month(month, ledger=given)
+        else:
+            closing = self.periods.lock(month, reason, reviewed_by=reviewed_by, ledger=given)
+        return write_close(closing, target, pdf=pdf)
+
+    def verify_pack(self, folder: str | Path) -> Verified:
+        """Hold a pack against this workspace: its pinned commit, its journal, its own inputs."""
+        from treasury.report.verify import verify_with
+
+        return verify_with(Path(folder), self.journal, self.lake)
 
     def status(self, month: str | Month | None = None) -> str:
         """The first screen, for the month given or else the last one that has ended."""
