@@ -24,7 +24,7 @@ from treasury.lost import Gap, lost_looks, missing_statements, narrow_marks
 from treasury.settings import FILE_NAME, Settings
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import coverage
-from treasury.tabular import Tabular
+from treasury.tabular import Tabular, html_table
 from treasury.text import clean
 
 __all__ = ["FINDINGS", "Examination", "Finding", "examine"]
@@ -70,6 +70,9 @@ class Examination(Tabular, msgspec.Struct, frozen=True):
     def sheets(self) -> Mapping[str, pa.Table]:
         """The findings."""
         return {"Findings": self.arrow}
+
+    def _repr_html_(self) -> str:
+        return html_table(self.arrow)
 
     @property
     def sql(self) -> str:

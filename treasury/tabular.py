@@ -55,9 +55,9 @@ class Tabular:
         return write_tables(Path(path), self.sheets(), CURRENCY_OF)
 
     def _repr_html_(self) -> str:
-        head = f"<p class='tex2jax_ignore'>{safe_html(repr(self).strip('<>'))}</p>"
-        tables = [table for table in self.sheets().values() if table.num_rows]
-        return head + "".join(map(html_table, tables))
+        lines = (safe_html(line) for line in str(self).strip("<>").splitlines())
+        tables = (html_table(table) for table in self.sheets().values() if table.num_rows)
+        return f"<p class='tex2jax_ignore'>{'<br>'.join(lines)}</p>" + "".join(tables)
 
 
 def exact_pandas(table: pa.Table) -> pd.DataFrame:
@@ -71,12 +71,11 @@ def exact_pandas(table: pa.Table) -> pd.DataFrame:
 def html_table(table: pa.Table) -> str:
     """The first rows of a table as HTML in which no outside text is markup."""
     names = table.column_names
-    numeric = {f.name for f in table.schema if pa.types.is_decimal(f.type)}
-    side = {name: "right" if name in numeric else "left" for name in names}
+    style = {f.name: _style(f.type) for f in table.schema}
 
     def row(tag: str, texts: list[str]) -> str:
         cells = (
-            f"<{tag} style='text-align:{side[name]}'>{safe_html(text)}</{tag}>"
+            f"<{tag} style='{style[name]}'>{safe_html(text)}</{tag}>"
             for name, text in zip(names, texts, strict=True)
         )
         return f"<tr>{''.join(cells)}</tr>"
@@ -91,6 +90,13 @@ def html_table(table: pa.Table) -> str:
         f"<div class='tex2jax_ignore' style='overflow-x:auto'><table>{head}{body}</table>"
         f"{note}</div>"
     )
+
+
+def _style(kind: pa.DataType) -> str:
+    """Amounts stand below each other; an amount or a date is not broken."""
+    if pa.types.is_decimal(kind):
+        return "text-align:right;white-space:nowrap"
+    return f"text-align:left{';white-space:nowrap' if pa.types.is_temporal(kind) else ''}"
 
 
 CURRENCY_OF: Final = {

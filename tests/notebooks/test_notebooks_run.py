@@ -15,7 +15,7 @@ from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
-NAMES = ("operations", "monthly_reconciliation", "trace_payment")
+NAMES = ("operations", "monthly_reconciliation", "trace_payment", "quickstart", "fee_report")
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 

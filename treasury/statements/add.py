@@ -32,7 +32,8 @@ from treasury.statements.staging import Staging
 from treasury.statements.tables import STATEMENT_ENTRIES, TABLES
 from treasury.statements.values import account_number
 from treasury.statements.written import write_rows
-from treasury.tabular import Tabular
+from treasury.tabular import Tabular, html_table
+from treasury.text import safe_html
 
 __all__ = ["AddReport", "AddedStatement", "add_statements"]
 
@@ -58,6 +59,8 @@ _DAYS = ("from_date", "to_date")
 _OTHERS = {"entry_count": INTEGER, "proved": BOOL, **dict.fromkeys(_DAYS, DATE)}
 ADDED = pa.schema([(name, _OTHERS.get(name, TEXT)) for name in AddedStatement.__struct_fields__])
 """A report's statements as a table."""
+SHOWN = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
+"""What a notebook shows of each."""
 
 
 class AddReport(Tabular, msgspec.Struct, frozen=True):
@@ -73,6 +76,10 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
         """A row for each statement of the files."""
         rows = list(map(msgspec.structs.asdict, self.statements))
         return {"Statements": pa.Table.from_pylist(rows, schema=ADDED)}
+
+    def _repr_html_(self) -> str:
+        lines = "<br>".join(map(safe_html, str(self).splitlines()))
+        return f"<p class='tex2jax_ignore'>{lines}</p>{html_table(self.to_arrow().select(SHOWN))}"
 
     @property
     def sql(self) -> str:
