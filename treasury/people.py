@@ -153,18 +153,25 @@ class Periods:
         reason: str | None = None,
         *,
         reviewed_by: str,
+        ledger: Path | None = None,
         actor: Actor | None = None,
     ) -> Closing:
-        """The same, and the month as it was closed: what its report is made from."""
+        """The same, and the month as it was closed: what its report is made from.
+
+        The ledger in the CSV file `ledger` is compared, and journaled with the close.
+        """
         from treasury.report.checklist import blockers
         from treasury.report.closing import closed_month, found_of
+        from treasury.report.provided import draft_of, read_ledger
 
         t = self._desk
         require_present(t.until)
+        who, asked = actor or current_actor(), _month(month)
+        given = None if ledger is None else read_ledger(ledger)
         examined: list[Closing] = []
 
         def blocking(found: Examined) -> tuple[Blocker, ...]:
-            examined.append(found_of(found, t.zone))
+            examined.append(found_of(found, t.zone, ledger=given))
             return blockers(examined[-1])
 
         period, found = close_period(
@@ -172,24 +179,35 @@ class Periods:
             t.lake,
             t.question(month, None),
             blocking,
-            actor=actor or current_actor(),
+            actor=who,
             reviewed_by=reviewed_by,
             now=t.now(),
             reason=reason,
+            beside=() if given is None else (draft_of(str(asked), given, who),),
         )
         if found is None:
             return closed_month(t.journal, t.lake, period)
         return msgspec.structs.replace(examined[-1], period=period)
 
-    def month(self, month: str | Month) -> Closing:
-        """A month with its balances, verdict and roll-forward: as it was closed, else as of now."""
+    def month(self, month: str | Month, *, ledger: Path | None = None) -> Closing:
+        """A month with its balances, verdict and roll-forward: as it was closed, else as of now.
+
+        `ledger` is compared where the month is open; a closed one has that of its close.
+        """
         from treasury.report.closing import closed_month, found_of
+        from treasury.report.provided import read_ledger
 
         t, decided = self._desk, self._decided()
         period = closed_periods(decided.entries).get(str(_month(month)))
+        if period is not None and ledger is not None:
+            raise InputError(
+                f"{period.month} is closed, with the ledger that was given then",
+                do="leave the ledger out, or reopen the month",
+            )
         if period is not None:
             return closed_month(t.journal, t.lake, period)
-        return found_of(examine(t.journal, t.lake, self._basis(month), decided), t.zone)
+        found = examine(t.journal, t.lake, self._basis(month), decided)
+        return found_of(found, t.zone, ledger=None if ledger is None else read_ledger(ledger))
 
     def plan(
         self,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from report_samples import SCHEMAS, ZONE, fee, line, reconciliation, waiting
 
 from treasury import workbook
-from treasury.errors import StorageError
-from treasury.report import excel, write_close
+from treasury.errors import InputError, StorageError
+from treasury.report import pack, write_close
 from treasury.report.closing import closing_of
 from treasury.report.evidence import table_hash
 from treasury.report.excel import SHEETS, write_workbook
@@ -123,38 +124,55 @@ def test_dates_are_dates_and_instants_are_in_the_reporting_time_zone(tmp_path: P
     assert row["Approved (Europe/Brussels)"].isoformat() == "2026-10-28T09:56:00"
 
 
-def test_the_pack_is_a_page_and_a_workbook_and_nothing_else(tmp_path: Path) -> None:
-    pack = write_close(closing_of(reconciliation(lines=[line()]), ZONE), tmp_path / "new" / "close")
-    assert sorted(pack.folder.iterdir()) == [pack.workbook, pack.report]
-    assert pack.paths == (pack.report, pack.workbook)
+def test_the_pack_has_what_is_read_what_is_booked_and_what_proves_it(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    pack = month_end.close("2026-10", tmp_path / "new" / "close")
+    assert {path.name for path in pack.folder.iterdir()} == {
+        "report.html",
+        "close.xlsx",
+        "journal.csv",
+        "month.beancount",
+        "evidence.json",
+        "figures",
+        "tables",
+        "inputs",
+    }
+    assert [path.name for path in pack.paths] == ["report.html", "close.xlsx", "evidence.json"]
     assert pack.report.read_text("utf-8").startswith("<!doctype html>")
+    words = json.loads((pack.folder / "figures" / "words.json").read_bytes())
+    for name, told in words.items():
+        assert told
+        assert (pack.folder / "figures" / f"{name}.svg").read_bytes().startswith(b"<?xml")
+        assert (pack.folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_same_month_gives_the_same_bytes(tmp_path: Path) -> None:
-    r = reconciliation(lines=[line()], fee_requests=[fee()])
-    first = [path.read_bytes() for path in write_close(closing_of(r, ZONE), tmp_path / "a").paths]
-    again = [path.read_bytes() for path in write_close(closing_of(r, ZONE), tmp_path / "b").paths]
-    assert first == again
+def test_an_answer_that_does_not_say_what_it_rests_on_makes_no_pack(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="what it was made from"):
+        write_close(closing_of(reconciliation(lines=[line()]), ZONE), tmp_path / "close")
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failure_leaves_the_former_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pack = write_close(closing_of(reconciliation(lines=[line()]), ZONE), tmp_path)
-    before = [path.read_bytes() for path in pack.paths]
+def test_a_failure_leaves_the_former_pack(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = month_end.close("2026-10", tmp_path / "close").folder
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(excel, "write_workbook", full)
+    monkeypatch.setattr(pack, "write_workbook", full)
     with pytest.raises(StorageError, match="No space left"):
-        write_close(closing_of(reconciliation(company="Other"), ZONE), tmp_path)
-    assert [path.read_bytes() for path in pack.paths] == before
-    assert sorted(tmp_path.iterdir()) == [pack.workbook, pack.report]
+        month_end.close("2026-10", folder)
+    assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
+    assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_a_folder_that_is_a_file_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_said_to_be_one(month_end: Workspace, tmp_path: Path) -> None:
     (tmp_path / "close").write_text("")
-    with pytest.raises(StorageError, match="cannot be written"):
-        write_close(closing_of(reconciliation(), ZONE), tmp_path / "close")
+    with pytest.raises(StorageError, match="is a file"):
+        month_end.close("2026-10", tmp_path / "close")
 
 
 def test_the_hash_of_a_table_is_that_of_its_rows() -> None:

@@ -12,7 +12,7 @@ import click
 
 from treasury import __version__
 from treasury.cli.actions import actions, journal
-from treasury.cli.close import close
+from treasury.cli.close import close, verify
 from treasury.cli.decide import compare, match, periods, request, rules
 from treasury.cli.desk import (
     awaiting_funds,
@@ -66,6 +66,7 @@ for command in (
     periods,
     compare,
     close,
+    verify,
     status,
     sql,
     tables,

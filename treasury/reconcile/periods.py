@@ -39,9 +39,11 @@ __all__ = [
     "ClosePlan",
     "Examined",
     "basis_of",
+    "basis_on",
     "close_period",
     "decided_before",
     "examine",
+    "outcomes_hash",
     "plan_close",
     "reconcile",
     "reopen_period",
@@ -127,7 +129,7 @@ def plan_close(
     snapshot = lake.snapshot()
     if snapshot.commit is None:
         raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
-    found = examine(journal, lake, _basis(snapshot, question, decided.entries), decided)
+    found = examine(journal, lake, basis_on(snapshot, question, decided.entries), decided)
     blocking = tuple(blockers(found))
     return ClosePlan(
         examined=found,
@@ -253,7 +255,7 @@ def basis_of(journal: Journal, lake: Lake, period: Period) -> Basis:
         rules=rules,
     )
     then = decided_before(journal, period)
-    return _basis(lake.snapshot(commit=close.commit), question, then.entries)
+    return basis_on(lake.snapshot(commit=close.commit), question, then.entries)
 
 
 def decided_before(journal: Journal, period: Period) -> Decided:
@@ -263,7 +265,8 @@ def decided_before(journal: Journal, period: Period) -> Decided:
     return Decided(head, tuple(then))
 
 
-def _basis(snapshot: Snapshot, question: Question, entries: Sequence[Entry]) -> Basis:
+def basis_on(snapshot: Snapshot, question: Question, entries: Sequence[Entry]) -> Basis:
+    """The basis of an answer: the records, and what these entries decided."""
     marks = mark_table(standing_marks(entries))
     return Basis(snapshot, question, decision_table(standing(entries)), marks)
 

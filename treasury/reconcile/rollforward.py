@@ -30,7 +30,7 @@ from treasury.reconcile.rows import shown
 if TYPE_CHECKING:
     from treasury.reconcile.inputs import TableLike
 
-__all__ = ["ITEMS", "ROLL_FORWARD", "MonthEnd", "RollForward", "month_end", "roll_forward"]
+__all__ = ["ADDS", "ITEMS", "ROLL_FORWARD", "MonthEnd", "RollForward", "month_end", "roll_forward"]
 
 ADDS: Final = {
     "opening": True,

@@ -15,6 +15,7 @@ import pyarrow as pa
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.reconcile.periods import Blocker
 from treasury.report.closing import Closing
+from treasury.report.ledger import AGREES
 from treasury.report.screen import statements_words, transit_words
 from treasury.report.verdict import Need
 from treasury.report.words import (
@@ -111,7 +112,7 @@ def checklist(closing: Closing) -> Checklist:
             _synced(closing),
             _balances(closing),
             _transit(closing),
-            Step(title="Ledger", found="not provided: nothing to compare", asked=False),
+            _ledger(closing),
             _explained(closing),
             _rolled(closing),
             _decided(closing),
@@ -190,6 +191,25 @@ def _transit(closing: Closing) -> Step:
     at = day(closing.r.month.last)
     found = f"in transit at {at}: {transit_words(closing.r)}"
     return Step(title="In transit", found=found, blockers=tuple(_needed(needs)))
+
+
+def _ledger(closing: Closing) -> Step:
+    ledger = closing.ledger
+    if ledger is None:
+        return Step(title="Ledger", found="not provided: nothing to compare", asked=False)
+    apart = tuple(
+        Blocker(
+            label=f"Ledger, {row['name'] or short_account(row['account'])}: {row['finding']}",
+            items=1,
+            next_step="correct the ledger, or explain the difference",
+            currency=row["currency"] if row["difference"] is not None else "",
+            amount=row["difference"],
+            owner="Accounting",
+        )
+        for row in ledger.lines.to_pylist()
+        if row["finding"] != AGREES
+    )
+    return Step(title="Ledger", found=ledger.title, blockers=apart)
 
 
 def _explained(closing: Closing) -> Step:

@@ -1,62 +1,104 @@
-"""The close pack: report.html and close.xlsx in one folder, both new or both as they were.
+"""The close pack as a folder: a new one whole, or the former one as it was.
 
-Both are written beside the former ones and take their places only when both are whole.
+It is written beside its place and takes it only when it is whole. A folder in which somebody keeps
+other files is never replaced.
 """
 
 from __future__ import annotations
 
-import os
+import shutil
 import tempfile
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from treasury.errors import StorageError
+from treasury.errors import InputError, StorageError
 from treasury.report.checklist import Checklist, checklist
 from treasury.report.closing import Closing
 
 __all__ = ["ClosePack", "write_close"]
 
+_FORMER: Final = frozenset({"report.html", "close.xlsx"})
+"""What a pack was before it had evidence."""
+
 
 class ClosePack(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written, and where."""
+    """What was written, and where; `seal` stands for all of it."""
 
     folder: Path
     report: Path
     workbook: Path
     checklist: Checklist
+    seal: str
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Every file of the pack, the report first."""
-        return (self.report, self.workbook)
+        """What is read: the report, the workbook, and the evidence of all files."""
+        return (self.report, self.workbook, self.folder / "evidence.json")
 
 
-def write_close(closing: Closing, folder: Path) -> ClosePack:
-    """Write a month's report and workbook into `folder`; StorageError leaves the former ones."""
+def write_close(closing: Closing, folder: Path, *, pdf: bool = False) -> ClosePack:
+    """Write a month's pack into `folder`; StorageError leaves the former one.
+
+    InputError where the folder holds anything that is no part of a pack, or where the answer does
+    not say what it was made from.
+    """
     # Imported here: listing fees or showing a status needs neither drawing nor Excel.
-    from treasury.report.excel import write_workbook
-    from treasury.report.html import render_html
+    from treasury.report import pack, printing
 
-    pack = ClosePack(
-        folder=folder,
-        report=folder / "report.html",
-        workbook=folder / "close.xlsx",
-        checklist=checklist(closing),
-    )
-    page = render_html(closing)
+    _require_ours(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder) as name:
-            new = Path(name)
-            (new / pack.report.name).write_text(page, "utf-8", newline="\n")
-            write_workbook(closing, new / pack.workbook.name)
-            for path in pack.paths:
-                os.replace(new / path.name, path)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder.parent) as name:
+            new = Path(name) / "pack"
+            new.mkdir()
+            evidence = pack.write_files(closing, new)
+            if pdf:
+                printing.print_pdf(new / "report.html", new / "report.pdf")
+            seal = pack.write_evidence(evidence, new)
+            _take_place(new, folder, Path(name) / "former")
     except OSError as error:
         raise StorageError(
             f"the close of {closing.r.month} cannot be written to {folder}:"
             f" {error.strerror or error}",
             do="free or name another folder, then run the command again",
         ) from error
-    return pack
+    return ClosePack(
+        folder=folder,
+        report=folder / "report.html",
+        workbook=folder / "close.xlsx",
+        checklist=checklist(closing),
+        seal=seal,
+    )
+
+
+def _require_ours(folder: Path) -> None:
+    """Nobody's own files are ever taken away with a former pack."""
+    from treasury.report.pack import EVIDENCE, named_files
+
+    if not folder.is_dir():
+        if folder.exists():
+            raise StorageError(f"{folder} is a file", do="name a folder")
+        return
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    strange = sorted(there - _FORMER - {EVIDENCE} - named_files(folder))
+    if strange:
+        raise InputError(
+            f"{folder} holds {strange[0]!r:.80}, which is no part of a pack",
+            do="move it away, or name another folder",
+        )
+
+
+def _take_place(new: Path, folder: Path, former: Path) -> None:
+    """Put the new folder where the former one is; on failure the former one stays."""
+    if not folder.exists():
+        new.rename(folder)
+        return
+    folder.rename(former)
+    try:
+        new.rename(folder)
+    except OSError:
+        former.rename(folder)
+        raise
+    shutil.rmtree(former)

@@ -15,12 +15,15 @@ import pyarrow as pa
 from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.periods import Period, closed_periods
+from treasury.journal.turns import read_decided
 from treasury.lake import Lake
 from treasury.reconcile.late import LATE_ITEMS, late_items
 from treasury.reconcile.monthly import Reconciliation
 from treasury.reconcile.periods import Examined, basis_of, decided_before, examine
 from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
 from treasury.report.balances import month_balances
+from treasury.report.ledger import LedgerComparison
+from treasury.report.provided import LedgerFile, compare_with, journaled_ledger
 from treasury.report.verdict import Verdict, synced_at, verdict
 
 __all__ = ["Closing", "Rolled", "closed_month", "closing_of", "found_of"]
@@ -54,10 +57,17 @@ class Closing(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     synced_at: datetime | None
     rolled: Rolled
     period: Period | None = None
+    ledger: LedgerComparison | None = None
+    ledger_file: LedgerFile | None = None
 
 
 def closing_of(
-    r: Reconciliation, zone: ZoneInfo, rolled: Rolled | None = None, period: Period | None = None
+    r: Reconciliation,
+    zone: ZoneInfo,
+    rolled: Rolled | None = None,
+    *,
+    period: Period | None = None,
+    ledger: LedgerFile | None = None,
 ) -> Closing:
     """The month of an answer, its balances and verdict worked out once."""
     balances = month_balances(r, zone)
@@ -69,10 +79,18 @@ def closing_of(
         synced_at=synced_at(r),
         rolled=rolled or Rolled(),
         period=period,
+        ledger=None if ledger is None else compare_with(r, ledger, balances),
+        ledger_file=ledger,
     )
 
 
-def found_of(found: Examined, zone: ZoneInfo, period: Period | None = None) -> Closing:
+def found_of(
+    found: Examined,
+    zone: ZoneInfo,
+    *,
+    period: Period | None = None,
+    ledger: LedgerFile | None = None,
+) -> Closing:
     """The month as it was examined."""
     rolled = Rolled(
         roll_forward=found.roll_forward.totals,
@@ -82,11 +100,12 @@ def found_of(found: Examined, zone: ZoneInfo, period: Period | None = None) -> C
         decisions=len(found.decided.entries),
         head=found.decided.head,
     )
-    return closing_of(found.answer, zone, rolled, period)
+    return closing_of(found.answer, zone, rolled, period=period, ledger=ledger)
 
 
 def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     """A closed month, made again from its pinned commit and the journal up to its close."""
     basis = basis_of(journal, lake, period)
     found = examine(journal, lake, basis, decided_before(journal, period))
-    return found_of(found, basis.question.zone, period)
+    ledger = journaled_ledger(read_decided(journal).entries, period)
+    return found_of(found, basis.question.zone, period=period, ledger=ledger)

@@ -1,22 +1,41 @@
-"""What an answer rests on, as hashes: its tables, its rules, its query, the bank files behind it.
+"""What an answer rests on and what was made of it, as hashes to be checked a year later.
 
-The hash of a table is that of its rows as canonical JSON, so it is the same wherever the same rows
-are computed again.
+The hash of a table is that of its values, column by column, so it is the same wherever the same
+rows are computed again. `evidence.json` names what the close was made from and every file of its
+pack; its `seal` is the hash of the rest of it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from decimal import Decimal
+from functools import cache
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from treasury.journal.chain import Head
+from treasury.journal.periods import Period
 from treasury.reconcile.monthly import Reconciliation
+from treasury.settings import BankAccount
 
-__all__ = ["Fingerprint", "bank_files", "fingerprints", "table_hash"]
+__all__ = [
+    "Code",
+    "Evidence",
+    "Fingerprint",
+    "LakeState",
+    "bank_files",
+    "code_of",
+    "encode",
+    "fingerprints",
+    "table_hash",
+]
 
 TABLES: Final = (
     "lines",
@@ -28,8 +47,18 @@ TABLES: Final = (
     "fee_requests",
     "fee_accruals",
     "fee_totals",
+    "conversions",
+    "differences",
+    "internal_transfers",
 )
-_STEP: Final = 10_000
+PACKAGE: Final = "treasury"
+_STEP: Final = 50_000
+_LIBRARIES: Final = ("duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter")
+"""Those whose version shows in the bytes of a file."""
+_SOURCES: Final = (".py", ".sql", ".html", ".css")
+_ROOMS: Final = ("journal", "lake", "reconcile", "report", "extract", "statements")
+_FILES: Final = ("calendar.py", "money.py", "text.py", "identifiers.py", "workbook.py")
+"""The rooms and modules that an answer and its files are made by."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -40,11 +69,105 @@ class Fingerprint(msgspec.Struct, frozen=True):
     sha256: str
 
 
-def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
-    """Every table of the answer, then the query of the outcomes and the rules."""
-    tables = [(name, getattr(r, name)) for name in TABLES]
+class LakeState(msgspec.Struct, frozen=True, kw_only=True):
+    """The commit that the answer rests on."""
+
+    commit: int
+    at: datetime
+    versions: dict[str, int]
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """What computed it: the version, a hash of the source, and the libraries that write files."""
+
+    version: str
+    source: str
+    libraries: dict[str, str]
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a pack was made from and what is in it; `files` are SHA-256 by path.
+
+    `apart` are files that are not made again to the same bytes: pictures as PNG, the PDF, an
+    executed notebook. `moved` are lines decided on facts that have changed.
+    """
+
+    format: int = 1
+    month: str
+    company: str
+    environment: str
+    time_zone: str
+    as_of: datetime
+    known_at: datetime
+    accounts: tuple[BankAccount, ...]
+    lake: LakeState
+    journal: Head | None
+    decisions: int
+    moved: tuple[str, ...]
+    rules_hash: str
+    rules: dict[str, Any]
+    period: Period | None
+    bank_files: dict[str, str]
+    ledger: dict[str, str] | None
+    answer: tuple[Fingerprint, ...]
+    inputs: dict[str, int]
+    code: Code
+    files: dict[str, str]
+    apart: dict[str, str] = {}
+    seal: str = ""
+
+    def sealed(self) -> Evidence:
+        """The same with its seal."""
+        return msgspec.structs.replace(self, seal=self.expected_seal())
+
+    def expected_seal(self) -> str:
+        """The hash of everything else in it."""
+        return hashlib.sha256(encode(msgspec.structs.replace(self, seal=""))).hexdigest()
+
+
+def encode(evidence: Evidence) -> bytes:
+    """The canonical JSON: keys in order, one way to write each value."""
+    return msgspec.json.format(msgspec.json.encode(evidence, order="sorted"), indent=2) + b"\n"
+
+
+@cache
+def code_of() -> Code:
+    """What runs here."""
+    return Code(
+        version=metadata.version(PACKAGE),
+        source=_source_hash(),
+        libraries={name: metadata.version(name) for name in _LIBRARIES},
+    )
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    package = resources.files(PACKAGE)
+    found = [(f"/{name}", package / name) for name in _FILES]
+    for room in _ROOMS:
+        found += _sources(package / room, f"/{room}")
+    for path, file in sorted(found, key=lambda one: one[0]):
+        digest.update(f"{path}\0".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _sources(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]]:
+    for item in folder.iterdir():
+        name = f"{path}/{item.name}"
+        if item.is_dir():
+            yield from _sources(item, name)
+        elif item.name.endswith(_SOURCES):
+            yield name, item
+
+
+def fingerprints(
+    r: Reconciliation, further: Mapping[str, pa.Table] | None = None
+) -> tuple[Fingerprint, ...]:
+    """Every table of the answer and `further`, then the query of the outcomes and the rules."""
+    tables = {name: getattr(r, name) for name in TABLES} | dict(further or {})
     return (
-        *(Fingerprint(name, table.num_rows, table_hash(table)) for name, table in tables),
+        *(Fingerprint(name, table.num_rows, table_hash(table)) for name, table in tables.items()),
         Fingerprint(
             "query of the outcomes", None, hashlib.sha256(r.matches.sql.encode()).hexdigest()
         ),
@@ -54,21 +177,26 @@ def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
 
 def bank_files(r: Reconciliation) -> list[str]:
     """The names of the bank files that the month's lines were read from."""
-    return sorted({name for name in r.lines["file_name"].to_pylist() if name})
+    return sorted(name for name in pc.unique(r.lines["file_name"]).to_pylist() if name)
 
 
 def table_hash(table: pa.Table) -> str:
-    """SHA-256 of the rows in their order, a line each; a decimal counts without its idle zeros."""
-    digest = hashlib.sha256(msgspec.json.encode(table.column_names))
+    """SHA-256 of the values in their order; a decimal counts without its idle zeros."""
+    digest = hashlib.sha256(msgspec.json.encode([table.num_rows, table.column_names]))
     encoder = msgspec.json.Encoder()
-    for batch in table.to_batches(max_chunksize=_STEP):
-        digest.update(encoder.encode_lines(_plain(batch.to_pylist())))
+    for column in table.columns:
+        for start in range(0, len(column), _STEP):
+            digest.update(encoder.encode(_plain(column.slice(start, _STEP))))
     return digest.hexdigest()
 
 
-def _plain(rows: Iterable[dict[str, Any]]) -> Iterable[list[Any]]:
-    for row in rows:
-        yield [_digits(v) if isinstance(v, Decimal) else v for v in row.values()]
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_decimal(column.type):
+        values = [None if value is None else _digits(value) for value in values]
+    return values
 
 
 def _digits(amount: Decimal) -> str:

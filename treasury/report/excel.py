@@ -13,6 +13,7 @@ from treasury.report.balances import BALANCES
 from treasury.report.checklist import CHECKLIST, checklist
 from treasury.report.closing import Closing
 from treasury.report.fees import fees_of
+from treasury.report.ledger import LEDGER
 from treasury.report.words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
 from treasury.text import clean
 from treasury.workbook import Column, Sheet, SheetWriter, sheet_of, workbook
@@ -134,7 +135,8 @@ STATEMENTS: Final = Sheet(
 )
 _AMOUNTS: Final = (
     "opening", "money_in", "money_out", "fees", "closing", "unexplained", "amount", "new",
-    "matched", "reopened", "cancelled", "adjusted",
+    "matched", "reopened", "cancelled", "adjusted", "balance", "in_transit_in", "in_transit_out",
+    "expected", "ledger", "difference",
 )  # fmt: skip
 _UNITS: Final = dict.fromkeys(_AMOUNTS, "currency")
 STEPS: Final = sheet_of("Checklist", CHECKLIST.empty_table(), _UNITS)
@@ -142,6 +144,7 @@ HELD: Final = sheet_of("Balances", BALANCES.empty_table(), _UNITS)
 ROLLED: Final = sheet_of("Roll-forward", ROLL_FORWARD.empty_table(), _UNITS)
 OPEN_ITEMS: Final = sheet_of("Open items", ITEMS.empty_table(), _UNITS)
 LATE: Final = sheet_of("Late items", LATE_ITEMS.empty_table(), _UNITS)
+LEDGERS: Final = sheet_of("Ledger", LEDGER.empty_table(), _UNITS)
 SHEETS: Final = (
     STEPS,
     LINES,
@@ -155,6 +158,7 @@ SHEETS: Final = (
     OPEN_ITEMS,
     EARLIER,
     LATE,
+    LEDGERS,
 )
 
 
@@ -162,6 +166,7 @@ def write_workbook(closing: Closing, path: Path) -> None:
     """Write the workbook to `path`; the same month gives the same bytes."""
     r, zone = closing.r, closing.zone
     tables = {
+        "Ledger": LEDGER.empty_table() if closing.ledger is None else closing.ledger.lines,
         "Checklist": checklist(closing).table,
         "Balances": closing.balances,
         "Roll-forward": closing.rolled.roll_forward,

@@ -23,6 +23,7 @@ from treasury.report.exceptions import (
 )
 from treasury.report.fee_section import fees_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
+from treasury.report.ledger import AGREES, LedgerComparison
 from treasury.report.screen import overdue_words, transit_words
 from treasury.report.verdict import NOT_PROVABLE, Verdict, funding_kind, in_transit
 from treasury.report.words import (
@@ -86,13 +87,35 @@ def _accounts(closing: Closing) -> Section:
     lead = f"{found.proved} of {count(found.accounts, 'account')} proved for the whole month."
     if not found.accounts:
         lead = "No account is declared in treasury.toml, so nothing can be proved."
-    notes = (
+    notes: tuple[str, ...] = (
         "A statement is proved when its opening balance and its entries give its closing balance.",
         "A custodial wallet is proved where nothing unknown moved around either end of the month.",
         "What came into a custodial wallet is transfers, delivered requests, proved conversions.",
     )
     grids = (grid,) if closing.balances.num_rows else ()
+    if closing.ledger is not None:
+        grids = (*grids, _ledger(closing.ledger))
+        notes = (*notes, *map(clean, closing.ledger.notes))
     return Section("accounts", "Accounts", lead, grids, notes, "cash")
+
+
+def _ledger(ledger: LedgerComparison) -> Grid:
+    names = ("balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference")
+    return make_grid(
+        ledger.title,
+        "Account | >Balance | >In transit in | >In transit out | >Expected | >Ledger"
+        " | >Difference | Finding",
+        ledger.lines.to_pylist(),
+        lambda row: (
+            make_cell(
+                row["name"] or short_account(row["account"]),
+                f"{row['currency']} {short_account(row['account'])}",
+            ),
+            *(make_cell(_balance(row, name)) for name in names),
+            make_cell(row["finding"], tone="ok" if row["finding"] == AGREES else "bad"),
+        ),
+        sheet="Ledger",
+    )
 
 
 def _nobody(r: Reconciliation) -> dict[str, list[tuple[Any, str]]]:
@@ -315,7 +338,7 @@ def _assumptions(closing: Closing) -> Section:
         "Only booked lines count. Matched: a whole reference proves it and nothing contradicts.",
         "Fees belong to the month in which a request completed (SUCCEEDED).",
         "Coins sent to a company wallet: the service says delivered, unless evidence was added.",
-        "Ledger: not provided.",
+        "Ledger: not provided." if closing.ledger is None else "Ledger: compared, see Accounts.",
     )
     return Section("assumptions", "Assumptions used", "", left_out if classed else (), notes)
 

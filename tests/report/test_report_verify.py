@@ -1,0 +1,226 @@
+"""A pack checked by itself and with its workspace; what was changed is found and named."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from treasury.cli import treasury
+from treasury.errors import ActionRefused, InputError
+from treasury.journal import Actor
+from treasury.report.evidence import Evidence, encode
+from treasury.report.pack import EVIDENCE, is_apart
+from treasury.report.verify import verify_pack
+from treasury.statements import STATEMENT_ENTRIES
+from treasury.workspace import Workspace
+
+WHY = "carried forward, see the list"
+BOOKS = "account,currency,balance\nBE45539951876689,EUR,251686.06\n"
+
+
+def copied(workspace: Workspace, folder: Path) -> Workspace:
+    shutil.copytree(workspace.folder, folder)
+    return Workspace(folder)
+
+
+@pytest.fixture(scope="module")
+def desk(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A desk whose October is closed, with a ledger; to be read or copied."""
+    folder = tmp_path_factory.mktemp("packs")
+    desk = copied(month_end, folder / "desk")
+    (folder / "ledger.csv").write_text(BOOKS)
+    os.environ["TREASURY_USER"] = "anna"
+    try:
+        desk.close("2026-10", reviewed_by="bert", reason=WHY, ledger=folder / "ledger.csv")
+    finally:
+        del os.environ["TREASURY_USER"]
+    return desk
+
+
+@pytest.fixture(scope="module")
+def pack(desk: Workspace) -> Path:
+    return desk.folder / "close" / "2026-10"
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_a_pack_holds_by_itself_and_with_its_workspace(desk: Workspace, pack: Path) -> None:
+    alone = verify_pack(pack)
+    assert (alone.findings, alone.notes) == ((), ())
+    both = desk.verify_pack(pack)
+    assert (both.findings, both.notes) == ((), ())
+
+
+def test_a_pack_is_checked_far_from_its_workspace(pack: Path, tmp_path: Path) -> None:
+    away = shutil.copytree(pack, tmp_path / "away")
+    assert verify_pack(away).holds
+
+
+def told_of(folder: Path) -> list[str]:
+    """What is named as wrong; the evidence where it does not even read."""
+    try:
+        return [one.what for one in verify_pack(folder).findings]
+    except InputError:
+        return [EVIDENCE]
+
+
+def test_a_changed_byte_of_any_file_is_found_and_its_file_named(pack: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(pack, tmp_path / "copy")
+    for name, content in files_of(pack).items():
+        for place in (0, len(content) // 2, len(content) - 1):
+            changed = bytearray(content)
+            changed[place] ^= 1
+            (copy / name).write_bytes(changed)
+            assert name in told_of(copy), (name, place)
+        (copy / name).write_bytes(content)
+    assert verify_pack(copy).holds
+
+
+def test_a_file_that_is_missing_or_added_is_found(pack: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(pack, tmp_path / "copy")
+    (copy / "journal.csv").unlink()
+    (copy / "tables" / "more.parquet").write_bytes(b"")
+    (copy / "link").symlink_to(pack)
+    told = {one.what: one.problem for one in verify_pack(copy).findings}
+    assert told == {
+        "journal.csv": "is missing",
+        "tables/more.parquet": "is no part of the pack",
+        "link": "is a link",
+    }
+
+
+def resealed(folder: Path, **changed: object) -> None:
+    """What somebody does who changes the evidence and seals it again."""
+    evidence = msgspec.json.decode((folder / EVIDENCE).read_bytes(), type=Evidence)
+    made = msgspec.structs.replace(evidence, **changed).sealed()
+    (folder / EVIDENCE).write_bytes(encode(made))
+
+
+def test_a_page_that_was_changed_with_its_evidence_does_not_come_out_again(
+    pack: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(pack, tmp_path / "copy")
+    page = (copy / "report.html").read_bytes().replace(b"EUR", b"USD")
+    (copy / "report.html").write_bytes(page)
+    evidence = msgspec.json.decode((copy / EVIDENCE).read_bytes(), type=Evidence)
+    files = evidence.files | {"report.html": hashlib.sha256(page).hexdigest()}
+    resealed(copy, files=files)
+    assert [one.what for one in verify_pack(copy).findings] == ["report.html"]
+
+
+def test_who_signed_is_held_against_the_journal(
+    desk: Workspace, pack: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(pack, tmp_path / "copy")
+    evidence = msgspec.json.decode((copy / EVIDENCE).read_bytes(), type=Evidence)
+    assert evidence.period is not None
+    close = msgspec.structs.replace(evidence.period.close, reviewed_by="carl")
+    resealed(copy, period=msgspec.structs.replace(evidence.period, close=close))
+    assert not verify_pack(copy).holds  # the page still names bert
+    found = desk.verify_pack(copy)
+    assert not found.holds
+
+
+def test_a_closed_month_comes_out_the_same_after_later_data_and_decisions(
+    desk: Workspace, pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = files_of(pack)
+    later = copied(desk, tmp_path / "later")
+    with later.lake.writer("sync", datetime(2026, 11, 20, 9, tzinfo=UTC)):
+        pass
+    others = later.lake.snapshot().sql(
+        "SELECT * EXCLUDE (vanished_at, content_hash, valid_from) FROM statement_entries"
+        " WHERE booking_date = DATE '2026-10-14' LIMIT 1"
+    )
+    name = others.schema.get_field_index("entry_id")
+    others = others.set_column(name, "entry_id", pa.array(["e-later"]))
+    with later.lake.writer("statements", datetime(2026, 11, 21, 9, tzinfo=UTC)) as writer:
+        writer.upsert(STATEMENT_ENTRIES, others.cast(STATEMENT_ENTRIES.row_schema))
+    monkeypatch.setenv("TREASURY_USER", "carl")
+    later.funding.marked_sent(later.awaiting_funds().arrow["request"][0].as_py(), "by phone")
+    now = later.reconcile("2026-10").lines.num_rows
+    assert now == desk.reconcile("2026-10").lines.num_rows + 1
+    again = files_of(later.close("2026-10", tmp_path / "again").folder)
+    assert set(again) == set(before)
+    assert [name for name, content in again.items() if content != before[name]] == []
+
+
+def test_pictures_and_pages_apart_are_hashed_and_not_promised(pack: Path) -> None:
+    assert {name for name in files_of(pack) if is_apart(name)} == {
+        "figures/cash.png",
+        "figures/fees.png",
+        "figures/open-items.png",
+    }
+
+
+def test_a_reopened_month_is_no_longer_what_the_pack_says(
+    desk: Workspace, pack: Path, tmp_path: Path
+) -> None:
+    later = copied(desk, tmp_path / "later")
+    later.periods.reopen("2026-10", "a statement was wrong", actor=Actor("bert", "system"))
+    found = later.verify_pack(pack)
+    assert [one.what for one in found.findings] == ["journal"]
+
+
+def test_a_month_that_is_not_closed_has_a_pack_that_holds(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    desk = copied(month_end, tmp_path / "desk")
+    made = desk.close("2026-10")
+    assert "not locked" in str(made.checklist)
+    assert desk.verify_pack(made.folder).findings == ()
+
+
+def test_the_ledger_of_a_close_is_kept_with_it(desk: Workspace, pack: Path, tmp_path: Path) -> None:
+    assert (pack / "inputs" / "ledger.csv").read_text() == BOOKS
+    assert "Ledger on 31 October 2026" in (pack / "report.html").read_text()
+    with pytest.raises(InputError, match="with the ledger that was given then"):
+        desk.close("2026-10", tmp_path / "x", ledger=pack / "inputs" / "ledger.csv")
+
+
+def test_a_folder_with_other_files_is_not_replaced(month_end: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"thesis\.txt"):
+        month_end.close("2026-10", tmp_path / "pack")
+    assert (tmp_path / "pack" / "thesis.txt").read_text() == "years of work"
+
+
+def test_what_is_open_blocks_the_lock_and_writes_nothing(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    desk = copied(month_end, tmp_path / "desk")
+    with pytest.raises(ActionRefused, match="Need your decision: 13, EUR"):
+        desk.close("2026-10", reviewed_by="bert")
+    assert not (desk.folder / "close").exists()
+    assert desk.journal.entries() == []
+
+
+def test_the_command_says_what_differs_and_exits_one(pack: Path, tmp_path: Path) -> None:
+    fine = CliRunner().invoke(treasury, ["verify", str(pack)])
+    assert fine.exit_code == 0, fine.output
+    copy = shutil.copytree(pack, tmp_path / "copy")
+    (copy / "close.xlsx").write_bytes(b"x")
+    told = CliRunner().invoke(treasury, ["verify", str(copy)])
+    assert told.exit_code == 1
+    assert "close.xlsx: was changed" in told.output
+
+
+def test_a_folder_without_evidence_is_no_pack(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="name the folder of a pack"):
+        verify_pack(tmp_path)
+    (tmp_path / EVIDENCE).write_text("{}")
+    with pytest.raises(InputError, match="get the pack again"):
+        verify_pack(tmp_path)

@@ -1,0 +1,219 @@
+"""The pack of a close, one folder: what is read, what can be booked, what can be checked again.
+
+    report.html  close.xlsx          for people
+    journal.csv  month.beancount     for the books
+    figures/                         as SVG and PNG, with words for who cannot see them
+    tables/                          every table of the answer, as Parquet
+    inputs/                          everything that the answer was computed from
+    evidence.json                    what it rests on, and the hash of every file
+
+The same month gives the same bytes, whenever it is written; but for the files `apart`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.errors import InputError
+from treasury.report.accounting import accounting
+from treasury.report.accounting_files import write_beancount, write_csv
+from treasury.report.checklist import checklist
+from treasury.report.closing import Closing
+from treasury.report.drawing import figure_png, figure_svg
+from treasury.report.evidence import (
+    TABLES,
+    Evidence,
+    LakeState,
+    code_of,
+    encode,
+    fingerprints,
+)
+from treasury.report.excel import write_workbook
+from treasury.report.fees import fees_of
+from treasury.report.figures import (
+    cash_by_day,
+    cash_words,
+    fees_and_rate,
+    fees_words,
+    open_items_by_age,
+    open_items_words,
+)
+from treasury.report.html import render_html
+from treasury.report.inputs import write_inputs, write_table
+
+__all__ = [
+    "EVIDENCE",
+    "LEDGER",
+    "answer_tables",
+    "file_hashes",
+    "is_apart",
+    "named_files",
+    "write_evidence",
+    "write_files",
+]
+
+EVIDENCE: Final = "evidence.json"
+LEDGER: Final = "inputs/ledger.csv"
+_APART: Final = (".png", ".pdf", ".ipynb")
+_OPEN: Final = ("suggested", "conflict", "duplicate", "unreferenced")
+
+
+def write_files(closing: Closing, folder: Path) -> Evidence:
+    """Write everything but the evidence into `folder`, which is empty; returns the evidence."""
+    (folder / "report.html").write_text(render_html(closing), "utf-8", newline="\n")
+    write_workbook(closing, folder / "close.xlsx")
+    books = accounting(closing.r, closing.zone)
+    write_csv(books, folder / "journal.csv")
+    write_beancount(books, folder / "month.beancount")
+    _write_figures(closing, folder / "figures")
+    tables = answer_tables(closing) | {"postings": books.postings}
+    (folder / "tables").mkdir()
+    for name, table in tables.items():
+        write_table(table, folder / "tables" / f"{name}.parquet")
+    return _evidence(closing, folder, tables)
+
+
+def write_evidence(evidence: Evidence, folder: Path) -> str:
+    """Write the evidence with the hashes of all files that stand in `folder`; returns its seal."""
+    hashes = file_hashes(folder)
+    whole = msgspec.structs.replace(
+        evidence,
+        files={name: mark for name, mark in hashes.items() if not is_apart(name)},
+        apart={name: mark for name, mark in hashes.items() if is_apart(name)},
+    )
+    sealed = whole.sealed()
+    (folder / EVIDENCE).write_bytes(encode(sealed))
+    return sealed.seal
+
+
+def named_files(folder: Path) -> set[str]:
+    """The files that the evidence in a folder names; none where there is none that reads."""
+    try:
+        found = msgspec.json.decode((folder / EVIDENCE).read_bytes(), type=Evidence)
+    except (OSError, msgspec.MsgspecError):
+        return set()
+    return {*found.files, *found.apart}
+
+
+def answer_tables(closing: Closing) -> dict[str, pa.Table]:
+    """Every table of the answer, by the name of its file."""
+    tables = {name: getattr(closing.r, name) for name in TABLES} | {
+        "checklist": checklist(closing).table,
+        "balances": closing.balances,
+        "roll_forward": closing.rolled.roll_forward,
+        "open_items": closing.rolled.items,
+        "late_items": closing.rolled.late,
+    }
+    return tables if closing.ledger is None else tables | {"ledger": closing.ledger.lines}
+
+
+def is_apart(name: str) -> bool:
+    """Whether a file is outside what comes out again to the byte."""
+    return name.endswith(_APART)
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file in the folder but the evidence, by its path in it."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    names = {path.relative_to(folder).as_posix(): path for path in paths}
+    return {name: _hash(path) for name, path in names.items() if name != EVIDENCE}
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _evidence(closing: Closing, folder: Path, tables: Mapping[str, pa.Table]) -> Evidence:
+    r, basis = closing.r, closing.r.basis
+    if basis is None or basis.snapshot.commit is None:
+        raise InputError(
+            "this answer does not say what it was made from", do="close a month of a workspace"
+        )
+    commit, question = basis.snapshot.commit, basis.question
+    rows = write_inputs(basis, folder / "inputs")
+    ledger = closing.ledger_file
+    if ledger is not None:
+        (folder / LEDGER).write_text(ledger.content, "utf-8", newline="")
+    further = {name: table for name, table in tables.items() if name not in TABLES}
+    return Evidence(
+        month=str(r.month),
+        company=r.company,
+        environment=r.environment,
+        time_zone=closing.zone.key,
+        as_of=r.as_of,
+        known_at=r.known_at,
+        accounts=question.accounts,
+        lake=LakeState(commit=commit.number, at=commit.at, versions=commit.versions),
+        journal=closing.rolled.head,
+        decisions=closing.rolled.decisions,
+        moved=closing.rolled.moved,
+        rules_hash=question.rules.hash,
+        rules=msgspec.to_builtins(question.rules),
+        period=closing.period,
+        bank_files=_bank_files(closing),
+        ledger=None if ledger is None else {"file_name": ledger.file_name, "sha256": ledger.sha256},
+        answer=fingerprints(r, further),
+        inputs=rows,
+        code=code_of(),
+        files={},
+    )
+
+
+def _bank_files(closing: Closing) -> dict[str, str]:
+    """SHA-256 of every bank file that the month's statements were read from, by its name."""
+    assert closing.r.basis is not None
+    with closing.r.basis.snapshot.connection() as connection:
+        found = connection.execute(
+            "SELECT DISTINCT file_name, file_sha256 FROM statements"
+            " WHERE file_name IS NOT NULL AND closing_date >= $first AND opening_date <= $last"
+            " ORDER BY file_name, file_sha256",
+            {"first": closing.r.month.previous.last, "last": closing.r.month.last},
+        ).fetchall()
+    return {name: mark or "" for name, mark in found}
+
+
+def _write_figures(closing: Closing, folder: Path) -> None:
+    folder.mkdir()
+    r = closing.r
+    requests, items = fees_of(r).requests, _open_items(closing)
+    drawn = {
+        "cash": (cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
+        "fees": (fees_and_rate(requests, r.month), fees_words(requests, r.month)),
+        "open-items": (open_items_by_age(items), open_items_words(items)),
+    }
+    for name, (figure, _) in drawn.items():
+        (folder / f"{name}.svg").write_bytes(figure_svg(figure))
+        (folder / f"{name}.png").write_bytes(figure_png(figure))
+    words = {name: words for name, (_, words) in drawn.items()}
+    (folder / "words.json").write_bytes(
+        msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
+    )
+
+
+def _open_items(closing: Closing) -> list[dict[str, Any]]:
+    """Bank lines that nobody has explained yet, with their age at the month's end."""
+    rows = []
+    last = closing.r.month.last
+    for table in (closing.r.lines, closing.r.earlier_lines):
+        wanted = pc.and_(
+            pc.is_in(table["outcome"], pa.array(_OPEN, pa.string())),
+            pc.is_null(table["line_class"]),
+        )
+        kept = table.filter(wanted).select(["currency", "amount", "booking_date"])
+        rows += [
+            {
+                "currency": row["currency"],
+                "amount": row["amount"],
+                "age_days": (last - row["booking_date"]).days,
+            }
+            for row in kept.to_pylist()
+        ]
+    return rows

@@ -1,0 +1,61 @@
+"""The report on paper: a PDF by the browser that is installed, of the page as it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from treasury.errors import InputError, StorageError
+
+__all__ = ["browser", "print_pdf"]
+
+BROWSERS: Final = (
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
+)  # fmt: skip
+LONGEST: Final = 120
+"""Seconds that printing may take."""
+
+
+def browser() -> str | None:
+    """The first browser of these that is installed."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+def print_pdf(page: Path, to: Path) -> Path:
+    """Print `page` to a PDF; InputError where no browser is there, StorageError where it fails."""
+    found = browser()
+    if found is None:
+        raise InputError(
+            "a PDF needs Chromium or Chrome, and none is installed",
+            do="install one, or print report.html from your browser",
+        )
+    with tempfile.TemporaryDirectory(prefix="treasury-") as profile:
+        command = [
+            found,
+            "--headless=new",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--no-first-run",
+            "--no-pdf-header-footer",
+            f"--user-data-dir={profile}",
+            f"--print-to-pdf={to.resolve()}",
+            # A browser of the administrator's does not start inside its own sandbox.
+            *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+            page.resolve().as_uri(),
+        ]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=LONGEST, check=False)  # noqa: S603 - no shell, our own arguments
+        except subprocess.TimeoutExpired as error:
+            raise StorageError(
+                "the browser did not finish printing", do="print report.html from your browser"
+            ) from error
+    if done.returncode or not to.is_file():
+        raise StorageError(
+            f"the browser could not print the report (exit {done.returncode})",
+            do="print report.html from your browser",
+        )
+    return to

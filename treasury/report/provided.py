@@ -1,0 +1,74 @@
+"""The ledger that a person gives to a close: kept whole in the journal, so that it is there again.
+
+Of a file that lies on somebody's disk nothing could be made again a year later; so its content is
+journaled with the close, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.csv_input import read_csv
+from treasury.errors import InputError
+from treasury.journal import Actor
+from treasury.journal.chain import Entry
+from treasury.journal.periods import Period
+from treasury.journal.store import Draft
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.ledger import COLUMNS, LedgerComparison, compare_ledger
+
+__all__ = ["LedgerFile", "compare_with", "draft_of", "journaled_ledger", "read_ledger"]
+
+KIND: Final = "period.ledger"
+LARGEST: Final = 1024 * 1024
+
+
+class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A ledger's file: its name, its content and the SHA-256 of its bytes."""
+
+    file_name: str
+    content: str
+    sha256: str
+
+
+def read_ledger(path: Path) -> LedgerFile:
+    """Read a CSV file of account, currency and balance; InputError names the line it stops at."""
+    read_csv(path, COLUMNS)
+    content = path.read_bytes()
+    if len(content) > LARGEST:
+        raise InputError(f"{path} is larger than 1 MB", do="give the balances, not the bookings")
+    return LedgerFile(
+        file_name=path.name,
+        content=content.decode("utf-8"),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def compare_with(r: Reconciliation, ledger: LedgerFile, balances: pa.Table) -> LedgerComparison:
+    """The ledger beside the month's balances."""
+    with tempfile.TemporaryDirectory(prefix="treasury-") as name:
+        path = Path(name) / "ledger.csv"
+        path.write_text(ledger.content, "utf-8", newline="")
+        return compare_ledger(r, path, balances=balances)
+
+
+def draft_of(month: str, ledger: LedgerFile, actor: Actor) -> Draft:
+    """What is journaled of it, beside the month's close."""
+    return Draft(KIND, month, msgspec.structs.asdict(ledger), actor)
+
+
+def journaled_ledger(entries: Iterable[Entry], period: Period) -> LedgerFile | None:
+    """The ledger that a month was closed with."""
+    found = None
+    for entry in entries:
+        own = entry.kind == KIND and entry.subject == period.month
+        if own and period.close.head.seq < entry.seq < period.entry.seq:
+            found = msgspec.convert(entry.body, LedgerFile)
+    return found

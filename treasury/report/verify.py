@@ -1,0 +1,330 @@
+"""Whether a pack is what its evidence says: every byte of it, and every figure computed again.
+
+With nothing but the folder, the answer is computed again from the pack's own inputs and every file
+made again from it. With a workspace it is computed from the commit that the close pinned and from
+the journal, so that inputs and evidence that were changed together are found as well.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treasury.calendar import Month
+from treasury.errors import InputError, TreasuryError
+from treasury.journal import Journal
+from treasury.journal.chain import Head
+from treasury.journal.periods import closed_periods
+from treasury.journal.turns import Decided, read_decided
+from treasury.lake import Lake
+from treasury.money import total
+from treasury.reconcile.known import known
+from treasury.reconcile.late import LATE_ITEMS
+from treasury.reconcile.monthly import Basis, Question
+from treasury.reconcile.periods import basis_on, examine, outcomes_hash, reconcile
+from treasury.reconcile.rollforward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
+from treasury.reconcile.rules import Rules
+from treasury.report.closing import Closing, Rolled, closed_month, closing_of, found_of
+from treasury.report.evidence import Evidence, code_of, encode
+from treasury.report.inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
+from treasury.report.pack import (
+    EVIDENCE,
+    LEDGER,
+    file_hashes,
+    is_apart,
+    write_files,
+)
+from treasury.report.provided import LedgerFile
+from treasury.report.words import count
+from treasury.text import clean
+
+__all__ = ["Finding", "Verified", "verify_pack", "verify_with"]
+
+ZERO: Final = Decimal(0)
+LARGEST: Final = 16 * 1024 * 1024
+"""Bytes of evidence that are read."""
+_PATH: Final = re.compile(r"(?:[a-z0-9_-]+/)?[a-z0-9_-]+\.[a-z]+", re.ASCII)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A file, or what else the evidence names, and what is wrong with it."""
+
+    what: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.problem}"
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of a pack; `notes` says what was not checked, and why."""
+
+    folder: Path
+    month: str
+    against: str
+    files: int
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing differs."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        if self.holds:
+            sealed = f"{self.month}: {count(self.files, 'file')} as sealed"
+            head = f"{sealed}; comes out again {self.against}"
+        else:
+            head = f"{self.month}: {count(len(self.findings), 'difference')} {self.against}"
+        return "\n".join((head, *(f"  {clean(one)}" for one in self.findings), *self.notes))
+
+
+def verify_pack(folder: Path) -> Verified:
+    """Check a pack by itself; InputError where the folder has no evidence that reads."""
+    evidence, findings = _sealed(folder)
+    notes: list[str] = []
+    if not findings:
+        findings = _again(evidence, _from_inputs(folder, evidence), notes)
+    return Verified(
+        folder=folder,
+        month=evidence.month,
+        against="from its own inputs",
+        files=len(evidence.files) + len(evidence.apart),
+        findings=tuple(findings),
+        notes=tuple(notes),
+    )
+
+
+def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
+    """Check a pack by itself, then against the commit and the journal that it rests on."""
+    alone = verify_pack(folder)
+    if not alone.holds:
+        return alone
+    evidence, _ = _sealed(folder)
+    notes = list(alone.notes)
+    findings = [*_journaled(evidence, journal)]
+    if not findings:
+        findings = _again(evidence, _from_workspace(evidence, journal, lake), notes)
+    return msgspec.structs.replace(
+        alone,
+        against="from its own inputs, from the pinned commit and the journal",
+        findings=tuple(findings),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+# What the folder says
+
+
+def _sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
+    """The evidence, and every file that is not as it was sealed."""
+    path = folder / EVIDENCE
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path} is larger than 16 MB", do="name the folder of a pack")
+        content = path.read_bytes()
+        evidence = msgspec.json.decode(content, type=Evidence)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}", do="name the folder of a pack"
+        ) from None
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path} does not read: {error}", do="get the pack again") from None
+    findings = []
+    if evidence.expected_seal() != evidence.seal or encode(evidence) != content:
+        findings.append(Finding(EVIDENCE, "was changed: it is not as it was sealed"))
+    return evidence, [*findings, *_changed(folder, evidence)]
+
+
+def _changed(folder: Path, evidence: Evidence) -> Iterator[Finding]:
+    named = evidence.files | evidence.apart
+    for name in sorted(named):
+        if not _PATH.fullmatch(name):
+            yield Finding(EVIDENCE, f"names {name!r:.60}, which no pack holds")
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink():
+            yield Finding(path.relative_to(folder).as_posix(), "is a link")
+    there = file_hashes(folder)
+    for name in sorted({*there, *named}):
+        if name not in there:
+            yield Finding(name, "is missing")
+        elif name not in named:
+            yield Finding(name, "is no part of the pack")
+        elif there[name] != named[name]:
+            yield Finding(name, "was changed: its hash is not the sealed one")
+
+
+# Made again
+
+
+def _from_inputs(folder: Path, evidence: Evidence) -> Closing:
+    """The month computed from the pack's own inputs; what came from other months is as given."""
+    inputs, tables = folder / "inputs", folder / "tables"
+    stored = stored_snapshot(inputs, evidence.lake)
+    decided = read_decided_tables(inputs)
+    basis = Basis(stored, _question(evidence), decided[DECIDED], decided[MARKED])
+    rolled = Rolled(
+        roll_forward=_table(tables / "roll_forward.parquet", ROLL_FORWARD),
+        items=_table(tables / "open_items.parquet", ITEMS),
+        late=_table(tables / "late_items.parquet", LATE_ITEMS),
+        moved=evidence.moved,
+        decisions=evidence.decisions,
+        head=evidence.journal,
+    )
+    return closing_of(
+        reconcile(basis),
+        ZoneInfo(evidence.time_zone),
+        rolled,
+        period=evidence.period,
+        ledger=_ledger(folder, evidence),
+    )
+
+
+def _table(path: Path, schema: pa.Schema) -> pa.Table:
+    return pq.read_table(path).cast(schema)
+
+
+def _question(evidence: Evidence) -> Question:
+    return Question(
+        month=Month.parse(evidence.month),
+        as_of=evidence.as_of,
+        company=evidence.company,
+        environment=evidence.environment,
+        zone=ZoneInfo(evidence.time_zone),
+        accounts=evidence.accounts,
+        rules=msgspec.convert(evidence.rules, Rules),
+    )
+
+
+def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
+    if evidence.ledger is None:
+        return None
+    content = (folder / LEDGER).read_bytes().decode("utf-8")
+    return LedgerFile(content=content, **evidence.ledger)
+
+
+def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing:
+    """The month computed from the commit and the journal that the evidence names."""
+    entries = read_decided(journal).entries
+    if evidence.period is not None:
+        return closed_month(journal, lake, closed_periods(entries)[evidence.month])
+    head = evidence.journal or Head(0, "")
+    then = Decided(head, tuple(one for one in entries if one.seq <= head.seq))
+    snapshot = lake.snapshot(commit=evidence.lake.commit)
+    basis = basis_on(snapshot, _question(evidence), then.entries)
+    found = examine(journal, lake, basis, then)
+    return found_of(found, ZoneInfo(evidence.time_zone))
+
+
+def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
+    """Whether the journal has what the evidence says of it, its chain unbroken until there."""
+    period = evidence.period
+    head = evidence.journal if period is None else period.entry
+    if head is not None and head.seq:
+        try:
+            journal.verify(head)
+        except TreasuryError as error:
+            yield Finding("journal", error.what)
+            return
+    if period is None:
+        return
+    there = closed_periods(read_decided(journal).entries).get(period.month)
+    if there is None:
+        yield Finding("journal", f"{period.month} is not closed: it was reopened, or never was")
+    elif there != period:
+        yield Finding("journal", f"{period.month} was closed by another entry, {there.entry.seq}")
+
+
+def _again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:
+    """What does not come out again; where other code runs, tables are compared and not bytes."""
+    same_code = evidence.code == code_of()
+    if not same_code:
+        notes.append(
+            f"made by version {clean(evidence.code.version)} with other code or libraries:"
+            " tables were compared, the bytes of files were not"
+        )
+    with tempfile.TemporaryDirectory(prefix="treasury-") as name:
+        made = Path(name)
+        again = write_files(closing, made)
+        hashes = {one: mark for one, mark in file_hashes(made).items() if not is_apart(one)}
+    findings = [*_carried(closing), *_tables_apart(evidence, again)]
+    if same_code:
+        findings += _files_apart(evidence, hashes)
+        findings += _facts_apart(evidence, again)
+    return findings
+
+
+def _tables_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
+    made = {one.name: one for one in again.answer if one.rows is not None}
+    told = {one.name: one for one in evidence.answer if one.rows is not None}
+    for name in sorted({*made, *told}):
+        if made.get(name) != told.get(name):
+            yield Finding(f"table {name}", "does not come out again from what it rests on")
+
+
+def _files_apart(evidence: Evidence, hashes: dict[str, str]) -> Iterator[Finding]:
+    for name in sorted({*hashes, *evidence.files}):
+        if hashes.get(name) != evidence.files.get(name):
+            yield Finding(name, "does not come out again from what it rests on")
+
+
+def _facts_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
+    for field in Evidence.__struct_fields__:
+        if field in {"files", "apart", "seal", "answer"}:
+            continue
+        told, made = (
+            msgspec.json.encode(getattr(one, field), order="sorted") for one in (evidence, again)
+        )
+        if told != made:
+            yield Finding(EVIDENCE, f"{field.replace('_', ' ')} is not what it rests on")
+
+
+def _carried(closing: Closing) -> Iterator[Finding]:
+    """What was carried in from other months: whether it ties, and ends where the answer ends."""
+    r, rolled = closing.r, closing.rolled
+    assert r.basis is not None
+    totals = {
+        (row["kind"], row["currency"]): row["closing"] for row in rolled.roll_forward.to_pylist()
+    }
+    ends = month_end(known(r.basis), r.month, r.basis.decisions).totals()
+    for key in sorted({*totals, *ends}):
+        if totals.get(key, ZERO) != ends.get(key, ZERO):
+            yield Finding("table roll_forward", f"{key[0]} in {key[1]} does not close as matched")
+    if not ties(rolled.roll_forward, rolled.items):
+        yield Finding("table roll_forward", "does not tie")
+    if closing.period is None:
+        return
+    close = closing.period.close
+    if RollForward(r.month, rolled.roll_forward, rolled.items).items_hash != close.items_hash:
+        yield Finding("table open_items", "is not what the close journaled")
+    if outcomes_hash(r) != close.outcomes_hash:
+        yield Finding("table lines", "is not what the close journaled")
+
+
+def ties(totals: pa.Table, items: pa.Table) -> bool:
+    """Whether every row adds up to nothing, and the requests to their totals."""
+    sums: dict[tuple[str, str, str], list[Decimal]] = {}
+    for row in items.to_pylist():
+        for name in ADDS:
+            sums.setdefault((row["kind"], row["currency"], name), []).append(row[name])
+    rows = [*totals.to_pylist(), *items.to_pylist()]
+    if any(
+        total(row[name] if add else row[name].copy_negate() for name, add in ADDS.items())
+        for row in rows
+    ):
+        return False
+    return all(
+        row[name] == total(sums.get((row["kind"], row["currency"], name), ()))
+        for row in totals.to_pylist()
+        for name in ADDS
+    )
