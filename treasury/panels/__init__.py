@@ -31,8 +31,16 @@ from treasury.panels.exceptions import ExceptionsPanel
 from treasury.panels.funding import FundingPanel
 from treasury.panels.matches import MatchesPanel
 from treasury.panels.paging import SIZE
+from treasury.panels.transfers import TransfersPanel
 
-__all__ = ["ApprovalsPanel", "ExceptionsPanel", "FundingPanel", "MatchesPanel", "Panels"]
+__all__ = [
+    "ApprovalsPanel",
+    "ExceptionsPanel",
+    "FundingPanel",
+    "MatchesPanel",
+    "Panels",
+    "TransfersPanel",
+]
 
 
 class Panels:
@@ -68,3 +76,10 @@ class Panels:
         Without a month it is what is so now. Raises NothingStored.
         """
         return ExceptionsPanel(self._desk, month, size=size)
+
+    def transfers(self, *, size: int = SIZE) -> TransfersPanel:
+        """Transfers of every kind with their status and legs; trace one, propose a new one.
+
+        Raises InputError in a workspace as it was known at an earlier instant.
+        """
+        return TransfersPanel(self._desk, size=size)

@@ -13,13 +13,12 @@ from typing import Any, ClassVar, Final, Literal
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.errors import NothingStored
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, Snapshot
 from treasury.money import format_amount
 from treasury.panels.blocks import Button, Column, Line, Press, Row
 from treasury.panels.desk import Desk
 from treasury.panels.listing import Listing
-from treasury.panels.looking import LookingPanel
+from treasury.panels.looking import LookingPanel, answer_now
 from treasury.panels.paging import SIZE
 from treasury.panels.text import literal_text
 from treasury.reconcile import Reconciliation
@@ -67,23 +66,13 @@ class ExceptionsPanel(LookingPanel):
                 "differences": _numbered(DIFFERENCES.empty_table()),
                 "needs": NEEDS.empty_table(),
             }
-        answer = self._answer()
+        month = self._month
+        answer = answer_now(self._desk) if month is None else self._desk.reconcile(month)
         self._of = answer.month.title
         return {
             "differences": _numbered(answer.differences),
             "needs": _needs(answer, self._desk),
         }
-
-    def _answer(self) -> Reconciliation:
-        """The month that is asked about; without one the present, or else the last that ended."""
-        if self._month is not None:
-            return self._desk.reconcile(self._month)
-        settings = self._desk.settings
-        present = Month.of(settings.now().astimezone(settings.zone).date())
-        try:
-            return self._desk.reconcile(present)
-        except NothingStored:
-            return self._desk.reconcile()
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
         """By its request, its transfer or its bank line."""

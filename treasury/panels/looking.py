@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError, TreasuryError
+from treasury.calendar import Month
+from treasury.errors import InputError, NothingStored, TreasuryError
 from treasury.lake import Snapshot
 from treasury.panels.blocks import Button, Line, Message, Press, Step
 from treasury.panels.desk import Desk
@@ -20,10 +21,20 @@ from treasury.panels.paging import SIZE, Held, Source
 from treasury.panels.panel import alert
 from treasury.panels.traced import trace_of, trace_step
 from treasury.panels.work import Work
+from treasury.reconcile import Reconciliation
 
-__all__ = ["LookingPanel"]
+__all__ = ["LookingPanel", "answer_now"]
 
 _NOTHING: Final = "Nothing was changed."
+
+
+def answer_now(desk: Desk) -> Reconciliation:
+    """The month that it is, or else the last one that ended; raises NothingStored."""
+    settings = desk.settings
+    try:
+        return desk.reconcile(Month.of(settings.now().astimezone(settings.zone).date()))
+    except NothingStored:
+        return desk.reconcile()
 
 
 class LookingPanel(ListPanel):
