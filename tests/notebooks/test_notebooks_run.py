@@ -87,11 +87,12 @@ def test_the_morning_runs_and_shows_what_waits(workspace: Workspace, tmp_path: P
     done = run("operations", tmp_path)
     assert "NEEDS YOU" in text(done, "status")
     assert "EUR operating account" in html(done, "statements")
-    assert "PAY" in html(done, "funding")
     (panel,) = outputs(done, "approvals")
     assert VIEW in panel.data
+    (funding,) = outputs(done, "funding")
+    assert VIEW in funding.data
     awaiting = workspace.sql("SELECT * FROM ramp_requests WHERE status = 'AWAITING_APPROVAL'")
-    held = json.dumps(done.metadata) + json.dumps(panel)
+    held = json.dumps(done.metadata) + json.dumps([panel, funding])
     for row in awaiting.to_pylist():
         for told in ("payment_reference", "company_bank_account_iban", "company_wallet_address"):
             assert row[told] is None or row[told] not in held
