@@ -30,6 +30,7 @@ __all__ = [
     "Settings",
     "load_settings",
     "pin_environment",
+    "place_of",
 ]
 
 FILE_NAME = "treasury.toml"
@@ -222,7 +223,7 @@ def pin_environment(folder: Path, settings: Settings) -> None:
     the records of another environment, or of the same at other hosts. The sandbox has no host of
     its own.
     """
-    mark = _mark(settings)
+    mark = place_of(settings)
     path = folder / PIN_NAME
     try:
         held = path.read_text("utf-8").strip()
@@ -245,8 +246,8 @@ def _note(path: Path, mark: str) -> None:
         ) from error
 
 
-def _mark(settings: Settings) -> str:
-    """`staging at finance.example.test, ramp.example.test`."""
+def place_of(settings: Settings) -> str:
+    """Which environment at which hosts: `staging at finance.example.test, ramp.example.test`."""
     services, environment = settings.services, settings.workspace.environment
     if services is None or environment == "sandbox":
         return environment

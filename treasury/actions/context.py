@@ -10,10 +10,12 @@ import msgspec
 from treasury.actions.book import Book
 from treasury.actions.kind import Kind
 from treasury.actions.policy import Policy
+from treasury.actions.states import Action
 from treasury.api import Client
+from treasury.errors import ActionRefused
 from treasury.journal import Actor, Draft
 from treasury.lake import Snapshot
-from treasury.settings import Settings
+from treasury.settings import Settings, place_of
 
 __all__ = ["Context", "wall_clock"]
 
@@ -34,6 +36,24 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     now: Callable[[], datetime]
     wall: Callable[[], datetime]
     who: Callable[[], Actor]
+
+    @property
+    def place(self) -> str:
+        """Where actions are carried out: what is decided for one environment is for no other."""
+        return place_of(self.settings)
+
+    def require_place(self, action: Action) -> None:
+        """ActionRefused where an action was decided for another environment or other hosts."""
+        if action.place not in {"", self.place}:  # earlier versions did not say
+            raise ActionRefused(
+                f"{action.id} was proposed for {action.place}, and this workspace is for"
+                f" {self.place}: nothing was sent",
+                do="open the workspace that it was proposed in",
+            )
+
+    def is_same_client(self, action: Action) -> bool:
+        """Whether its credential is still the client that people were shown."""
+        return self.settings.credential(action.credential).client_id == action.client_id
 
     def credential_for(self, kind: Kind) -> str:
         """The kind's own credential; the only one there is where that is another."""

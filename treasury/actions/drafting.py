@@ -56,6 +56,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
     actor: Actor
     at: datetime
+    place: str
     request: RampSeen | None = None
 
 
@@ -110,7 +111,9 @@ def draft(
         money=found.money,
         target=next(iter(kind.ids(fields)), ""),
         key=key,
-        content_hash=_content_hash(kind, content, found, (key, credential, client_id)),
+        content_hash=_content_hash(
+            kind, content, found, (key, credential, client_id, context.place)
+        ),
         fingerprint=fingerprint,
         needed=needed,
         policy=policy.hash,
@@ -119,6 +122,7 @@ def draft(
         reason=reason,
         actor=actor,
         at=at,
+        place=context.place,
         request=found.request,
     )
 

@@ -52,6 +52,7 @@ class Recovery:
         action = self._book.get(action_id)
         if action.state not in UNSETTLED:
             return action
+        self._context.require_place(action)
         kind = kind_of(action.kind)
         client = self._context.connect(action.credential)
         match kind.safety:
@@ -76,6 +77,9 @@ class Recovery:
         hours = self._context.load_policy().recovery.key_retention_hours
         if self._context.wall() >= action.sending.first_left_at + timedelta(hours=hours):
             return self._looked_up(action, kind, client, f"its key is older than {hours} hours")
+        if not self._context.is_same_client(action):  # whose keys the provider keeps apart
+            why = f"its key is of {action.client_id}, and {action.credential} is another client now"
+            return self._looked_up(action, kind, client, why)
         client.require_writes(kind.operation)
         action = self._leave_again(action)
         assert action.sending is not None

@@ -180,6 +180,13 @@ class Sender:
     def _prepare(self, action: Action, lives: Lives) -> _Prepared:
         """What is to leave, by what the world says now; an entry where the approval lapses."""
         kind, actor = kind_of(action.kind), self._context.who()
+        self._context.require_place(action)
+        if not self._context.is_same_client(action):
+            raise ActionRefused(
+                f"{action.id} is approved to be sent as {action.client_id}, and the credential"
+                f" {action.credential} is another client now: nothing was sent",
+                do="withdraw it and propose it again",
+            )
         client = self._context.connect(action.credential)
         client.require_writes(kind.operation)
         fields = read_fields(kind.fields, action.fields)

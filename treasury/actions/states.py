@@ -107,6 +107,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     proposed_by: Actor
     proposed_at: datetime
     changed_at: datetime
+    place: str = ""
+    """The environment that it was proposed for; empty where an earlier version did not say."""
     request: RampSeen | None = None
     approvals: tuple[Approval, ...] = ()
     attempts: int = 0
@@ -162,7 +164,7 @@ def _proposed(entry: Entry) -> Action:
 _PROPOSED: Final = (
     "kind", "operation", "safety", "fields", "facts", "text", "masked", "money", "target", "key",
     "content_hash", "fingerprint", "needed", "policy", "credential", "client_id", "reason",
-    "request",
+    "place", "request",
 )  # fmt: skip
 
 

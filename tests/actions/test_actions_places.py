@@ -1,0 +1,76 @@
+"""What was decided for one environment and one client is carried out at no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from action_practice import Practice, refused
+
+from treasury.actions import Actions
+from treasury.errors import ActionRefused, OutcomeUnknown
+from treasury.settings import Credential
+
+FINANCE = "/finance/v1"
+
+
+def elsewhere(practice: Practice) -> Actions:
+    """The same journal, opened with the settings of another environment."""
+    desk = msgspec.structs.replace(practice.settings.workspace, environment="staging")
+    settings = msgspec.structs.replace(practice.settings, workspace=desk)
+    return practice.desk("ines", settings=settings)
+
+
+def renewed(practice: Practice) -> Actions:
+    """The same desk after its maker credential was replaced by another client."""
+    known: dict[str, Any] = dict(practice.settings.credentials)
+    known["maker"] = Credential("another-client", known["maker"].client_secret)
+    return practice.desk(
+        "ines", settings=msgspec.structs.replace(practice.settings, credentials=known)
+    )
+
+
+def cut_off(practice: Practice) -> str:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.sandbox.faults.clear()
+    return action.id
+
+
+def test_what_was_approved_for_one_environment_is_not_sent_in_another(practice: Practice) -> None:
+    action = practice.transfer()
+    before = practice.posts()
+    said = refused(lambda: elsewhere(practice).execute(action.id))
+    assert "was proposed for sandbox, and this workspace is for staging at" in said
+    assert practice.posts() == before
+    assert practice.ines.execute(action.id).state == "done"
+
+
+def test_what_was_cut_off_in_one_environment_is_not_sent_again_in_another(
+    practice: Practice,
+) -> None:
+    action = cut_off(practice)
+    before = practice.posts()
+    with pytest.raises(ActionRefused, match="was proposed for sandbox"):
+        elsewhere(practice).recover(action)
+    assert practice.posts() == before
+    assert practice.ines.get(action).state == "unknown"
+
+
+def test_what_was_approved_for_one_client_is_not_sent_as_another(practice: Practice) -> None:
+    action = practice.transfer()
+    said = refused(lambda: renewed(practice).execute(action.id))
+    assert "the credential maker is another client now: nothing was sent" in said
+    assert practice.ines.get(action.id).state == "ready"
+
+
+def test_a_key_is_not_sent_again_by_a_client_that_never_had_it(practice: Practice) -> None:
+    action = cut_off(practice)
+    before = practice.posts()
+    [left] = renewed(practice).recover(action)
+    assert left.state == "unknown"
+    assert "its key is of " in left.why
+    assert practice.posts() == before
