@@ -1,0 +1,247 @@
+"""The close of a large month, from a cold start to the complete pack, next to its parts.
+
+    python -m benchmarks.close [ROWS]
+
+A workspace is filled with ROWS bank lines of one month and ROWS ramp requests, most of which they
+pay, written straight into the lake by a process of its own. Then another process, with nothing
+imported yet, closes the month and writes its pack; seconds of processor time stand beside those of
+the wall, because on a busy machine only the former can be compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+ROWS = 100_000
+OWN = "NL05TEST0417164300"
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+FIRST = date(2026, 10, 1)
+DESK = f"""\
+[workspace]
+company = "A large desk"
+environment = "sandbox"
+now = 2026-11-02T08:00:00Z
+
+[[accounts]]
+account = "{OWN}"
+name = "EUR operating account"
+currency = "EUR"
+source = "own_bank"
+"""
+
+
+def filled(folder: Path, rows: int) -> None:
+    """Write the workspace: `rows` requests and a statement of `rows` lines."""
+    from treasury.extract.ramp import RAMP
+    from treasury.lake import Lake
+    from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
+    from treasury.statements import TABLES as BANK
+
+    folder.mkdir(parents=True)
+    (folder / "treasury.toml").write_text(DESK, "utf-8")
+    tables = {form.table.name: form.table for form in RAMP}
+    lake = Lake(folder, (*tables.values(), *BANK))
+    amounts = amounts_of(rows)
+    with lake.writer("sync", NOW) as writer:
+        writer.upsert(tables["ramp_requests"], requests(tables["ramp_requests"], amounts))
+    with lake.writer("statements", NOW) as writer:
+        writer.upsert(STATEMENTS, statement(STATEMENTS, amounts))
+        writer.upsert(STATEMENT_ENTRIES, entries(STATEMENT_ENTRIES, amounts))
+
+
+def amounts_of(rows: int) -> list[Decimal]:
+    random = Random(rows)
+    return [Decimal(random.randrange(10_000, 5_000_000)).scaleb(-2) for _ in range(rows)]
+
+
+def rows_of(table: Any, rows: list[dict[str, Any]]) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema=table.row_schema)
+
+
+def day_of(n: int) -> date:
+    return FIRST + timedelta(days=n % 31)
+
+
+def requests(table: Any, amounts: list[Decimal]) -> Any:
+    """Off-ramps that completed in the month; every hundredth still awaits its funds."""
+    names = set(table.row_schema.names)
+    made = []
+    for n, amount in enumerate(amounts):
+        at = datetime.combine(day_of(n), datetime.min.time(), UTC) + timedelta(hours=9)
+        fee = (amount * Decimal("0.008")).quantize(Decimal("0.01"))
+        waits = n % 100 == 0
+        row = {
+            "id": f"00000000-0000-4000-8000-{n:012d}",
+            "ramp_type": "OFF_RAMP",
+            "status": "AWAITING_FUNDS" if waits else "SUCCEEDED",
+            "is_open": waits,
+            "payment_reference": f"PAY-2026-{n:07d}",
+            "fiat_currency": "EUR",
+            "crypto_currency": "USDC",
+            "crypto_chain": "BASE",
+            "fiat_amount": amount + fee,
+            "fiat_gross_amount": amount + fee,
+            "fiat_net_amount": amount,
+            "fee_amount": fee,
+            "fee_percentage": Decimal("0.8"),
+            "crypto_amount": amount,
+            "exchange_rate": Decimal(1),
+            "company_bank_account_iban": OWN,
+            "created_at": at - timedelta(days=1),
+            "approved_at": at - timedelta(hours=20),
+            "completed_at": None if waits else at,
+            "updated_at": at,
+            "raw": "{}",
+        }
+        made.append({name: value for name, value in row.items() if name in names})
+    return rows_of(table, made)
+
+
+def entries(table: Any, amounts: list[Decimal]) -> Any:
+    """What the bank says: nine in ten name their request whole, some badly, some not at all."""
+    order = Random(1).sample(range(len(amounts)), len(amounts))
+    return rows_of(
+        table,
+        [
+            {
+                "entry_id": f"e{at}",
+                "statement_id": "s1",
+                "ordinal": at + 1,
+                "position": f"Ntry[{at + 1}]",
+                "account": OWN,
+                "amount": amounts[n],
+                "currency": "EUR",
+                "direction": "CRDT",
+                "entry_status": "BOOK",
+                "booking_date": day_of(n),
+                "value_date": day_of(n),
+                "remittance": [written(n, at)],
+                "counterparty_name": f"Payer {n % 500}",
+                "counterparty_account": f"LT{n % 500:018d}",
+                "raw": "",
+            }
+            for at, n in enumerate(order)
+        ],
+    )
+
+
+def written(n: int, at: int) -> str:
+    place = at % 100
+    code = f"PAY-2026-{n:07d}"
+    if place < 94:
+        return f"Invoice {at} {code} thanks"
+    return f"Invoice {at} {code[:-2]}" if place < 96 else f"Invoice {at} as agreed"
+
+
+def statement(table: Any, amounts: list[Decimal]) -> Any:
+    return rows_of(
+        table,
+        [
+            {
+                "statement_id": "s1",
+                "file_name": "october.xml",
+                "file_sha256": "0" * 64,
+                "format": "camt.053",
+                "account": OWN,
+                "currency": "EUR",
+                "opening_balance": Decimal(0),
+                "opening_date": date(2026, 9, 30),
+                "closing_balance": sum(amounts, start=Decimal(0)),
+                "closing_date": date(2026, 10, 31),
+                "entry_count": len(amounts),
+                "proved": True,
+                "proof": "opening + entries = closing",
+                "raw": "",
+            }
+        ],
+    )
+
+
+def closed(folder: Path) -> dict[str, Any]:
+    """Close the month and write its pack, and say how long each part took."""
+    parts: list[tuple[str, float, float]] = []
+    began, used = time.perf_counter(), processor()
+    from treasury.journal import Actor
+    from treasury.report import close, pack
+    from treasury.workspace import Workspace
+
+    parts.append(("import", time.perf_counter() - began, processor() - used))
+    desk = Workspace(folder)
+
+    def timed(name: str, run: Callable[[], Any]) -> Any:
+        wall, cpu = time.perf_counter(), processor()
+        result = run()
+        parts.append((name, time.perf_counter() - wall, processor() - cpu))
+        return result
+
+    for name in ("render_html", "write_workbook", "accounting", "write_csv", "write_beancount",
+                 "_write_figures", "answer_tables", "write_inputs", "fingerprints"):  # fmt: skip
+        setattr(pack, name, _wrapped(timed, f"  {name}", getattr(pack, name)))
+    month = timed(
+        "answer, checks, lock",
+        lambda: desk.periods.lock(
+            "2026-10", "measured", reviewed_by="second", actor=Actor("first", "system")
+        ),
+    )
+    timed("pack", lambda: close.write_close(month, folder / "pack"))
+    return {
+        "parts": parts,
+        "wall": time.perf_counter() - began,
+        "processor": processor() - used,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "pack_mb": sum(p.stat().st_size for p in (folder / "pack").rglob("*")) >> 20,
+    }
+
+
+def _wrapped(timed: Callable[..., Any], name: str, function: Callable[..., Any]) -> Any:
+    def run(*args: Any, **named: Any) -> Any:
+        return timed(name, lambda: function(*args, **named))
+
+    return run
+
+
+def processor() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def main(rows: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "desk"
+        command = [sys.executable, "-m", "benchmarks.close"]
+        subprocess.run([*command, "--fill", folder, str(rows)], check=True)
+        done = subprocess.run([*command, "--close", folder], check=True, capture_output=True)
+    found = json.loads(done.stdout)
+    for what, wall, cpu in found["parts"]:
+        print(f"{what:<28} {wall:7.2f} s  {cpu:7.2f} s processor")
+    print(
+        f"{f'close of {rows:,} lines':<28} {found['wall']:7.2f} s  {found['processor']:7.2f} s"
+        f" processor  peak {found['peak_mb']:,} MB  pack {found['pack_mb']:,} MB"
+        f"  load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    )
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["--fill", folder, number]:
+            filled(Path(folder), int(number))
+        case ["--close", folder]:
+            print(json.dumps(closed(Path(folder))))
+        case [number]:
+            main(int(number))
+        case _:
+            main(ROWS)
