@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from panel_practice import Practice, said
 
+from treasury.errors import JournalError
 from treasury.panels import ApprovalsPanel
 from treasury.panels.blocks import Frame, Step
 
@@ -228,3 +229,47 @@ def test_the_download_has_every_row_and_nothing_a_spreadsheet_runs(practice: Pra
     head, line = panel.csv().splitlines()
     assert head.startswith("id,kind,state,text,amount")
     assert ",100.00" in line
+
+
+def test_an_approver_without_the_right_is_told_so_and_nothing_is_approved(
+    practice: Practice,
+) -> None:
+    ids = proposed(practice, "100.00")
+    policy = '[[rules]]\nkinds = ["*"]\npropose = ["maker.one"]\napprove = ["jonas"]\n'
+    (practice.workspace.folder / "policy.toml").write_text(policy, "utf-8")
+    panel = actions_of(practice)
+    ask(panel, "approve", *ids)
+    frame = confirm(panel)
+    assert frame.message is not None
+    assert frame.message.role == "alert"
+    assert "ana.lyst" in said(frame)
+    assert practice.journaled("action.approved") == []
+
+
+def test_a_journal_that_cannot_be_written_is_said_and_nothing_is_lost(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = proposed(practice, "100.00")
+    panel = actions_of(practice)
+    ask(panel, "approve", *ids)
+
+    def locked(*_: object, **__: object) -> None:
+        raise JournalError("the journal is locked by another program", do="run it again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(practice.workspace.journal), "extend", locked)
+        frame = confirm(panel)
+    assert "the journal is locked by another program" in said(frame)
+    assert practice.journaled("action.approved") == []
+    ask(panel, "approve", *ids)
+    assert "Approved 1, 1 ready" in said(confirm(panel))
+
+
+def test_a_panel_that_is_older_than_the_decision_says_what_is_so(practice: Practice) -> None:
+    ids = proposed(practice, "100.00")
+    stale, fresh = actions_of(practice), actions_of(practice)
+    ask(fresh, "approve", *ids)
+    confirm(fresh)
+    frame = ask(stale, "approve", *ids)
+    assert frame.step is None
+    assert "A-1 is ready, which is not for" in said(frame)
