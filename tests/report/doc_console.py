@@ -1,0 +1,76 @@
+"""The examples of a page, run on the practice company's month: files, commands and Python.
+
+A block ```csv NAME or ```toml NAME is a file that the page gives. A ```console block is a command
+after `$` and what it prints; a ```python block prints what the ```text block after it shows, and
+has the workspace as `t`.
+
+    python tests/report/doc_console.py docs/fees.md
+
+writes what the blocks print into the page; the test only compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from treasury.cli import treasury
+from treasury.workspace import Workspace
+
+__all__ = ["ROOT", "as_run"]
+
+ROOT = Path(__file__).resolve().parents[2]
+_FILE = re.compile(r"```(?:csv|toml) (\S+)\n(.*?)```\n", re.DOTALL)
+_CONSOLE = re.compile(r"```console\n\$ treasury ([^\n]*)\n(.*?)```\n", re.DOTALL)
+_PYTHON = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+
+
+def as_run(page: str, workspace: Workspace, folder: Path) -> str:
+    """The page with what its examples print now, where `folder` holds its files."""
+    names: dict[str, Any] = {"t": workspace}
+
+    def command(block: re.Match[str]) -> str:
+        arguments = ["--workspace", str(workspace.folder), *shlex.split(block[1])]
+        done = CliRunner().invoke(treasury, arguments, catch_exceptions=False)
+        return f"```console\n$ treasury {block[1]}\n{_trimmed(done.output)}```\n"
+
+    def python(block: re.Match[str]) -> str:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block[1], "example", "exec"), names)
+        told = _trimmed(printed.getvalue())
+        if block[2] is None:
+            assert told == "", "an example prints and the page shows nothing"
+            return block[0]
+        return f"```python\n{block[1]}```\n\n```text\n{told}```\n"
+
+    with contextlib.chdir(folder):
+        for name, content in _FILE.findall(page):
+            Path(name).write_text(content, "utf-8")
+        return _PYTHON.sub(python, _CONSOLE.sub(command, page))
+
+
+def _trimmed(text: str) -> str:
+    """Lines without the blanks at their end, and none empty at the end of all."""
+    lines = "\n".join(line.rstrip() for line in text.splitlines()).rstrip()
+    return f"{lines}\n" if lines else ""
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "tests"))
+    from filled import fill
+
+    from treasury.sandbox import Sandbox
+
+    path = Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as made:
+        filled = fill(Path(made) / "desk", Sandbox(7))
+        path.write_text(as_run(path.read_text("utf-8"), filled, Path(made)), "utf-8")
