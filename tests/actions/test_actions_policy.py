@@ -200,3 +200,23 @@ def test_a_proposal_that_looks_like_another_says_so(practice: Practice) -> None:
     assert "LOOK: the same as A-1, which is proposed." in again.text
     other = practice.ines.get(propose(practice, "10.01"))
     assert "LOOK" not in other.text
+
+
+def test_what_one_person_decides_alone_counts_against_the_day(practice: Practice) -> None:
+    write(
+        practice.folder,
+        '[[rules]]\nkinds = ["crypto_transfer.create"]\ntwo_people_from = {USDC = 50}\n'
+        "per_day = {USDC = 70}\n",
+    )
+    assert practice.ines.get(propose(practice, "40")).state == "ready"
+    assert "USDC 80.000000 is more than one may propose in a day" in refused(
+        lambda: propose(practice, "40")
+    )
+    drafted = [
+        practice.ines.draft("crypto_transfer.create", **transfer_fields(a)) for a in ("20", "21")
+    ]
+    assert "in a day" in refused(lambda: practice.ines.propose_drafts(*drafted))
+    assert len(practice.ines.list()) == 1
+    practice.ines.withdraw("A-1", "not wanted")
+    assert len(practice.ines.propose_drafts(*drafted)) == 2
+    assert propose(practice, "40", person="jonas") == "A-4"  # each has a day of their own

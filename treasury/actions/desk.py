@@ -13,7 +13,14 @@ from treasury.actions.answers import Answers
 from treasury.actions.batch import Batch, batch_of
 from treasury.actions.book import Book
 from treasury.actions.context import Context, wall_clock
-from treasury.actions.drafting import Confirmation, draft, proposal, refuse_maker
+from treasury.actions.drafting import (
+    Confirmation,
+    decided_today,
+    draft,
+    hold_day,
+    proposal,
+    refuse_maker,
+)
 from treasury.actions.fields import read_fields
 from treasury.actions.kind import Kind, Money
 from treasury.actions.kinds import kind_of
@@ -137,6 +144,7 @@ class Actions:
         policy, actor = self.policy, self._context.who()
 
         def entries() -> Drafts:
+            hold_day(self._context, policy, actor, drafts)
             made = [
                 proposal(one, self._book.next_id(place), nonce if place == 0 else None)
                 for place, one in enumerate(drafts)
@@ -332,21 +340,9 @@ class Actions:
     def _today(
         self, kind: Kind, policy: Policy, actor: Actor, spent: Sequence[tuple[Kind, Money]]
     ) -> Sequence[Money]:
-        """What this person approved today of the kinds of the same rule."""
-        rule = policy.rule(kind)
-        if rule.per_day is None:
-            return []
-        zone = self._context.settings.zone
-        today = self._context.now().astimezone(zone).date()
-        before = [
-            (kind_of(action.kind), action.money)
-            for action in self._book.all()
-            for approval in action.approvals
-            if same_person(approval.actor.name, actor.name)
-            and approval.at.astimezone(zone).date() == today
-            and action.money is not None
-        ]
-        return [money for one, money in (*before, *spent) if policy.rule(one) == rule]
+        """What this person decided today under the same rule, this batch so far included."""
+        now = [money for one, money in spent if policy.rule(one) == policy.rule(kind)]
+        return [*decided_today(self._context, policy, kind, actor), *now]
 
     def _end(
         self,

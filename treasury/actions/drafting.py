@@ -7,9 +7,9 @@ speaks against it. What is wrong is said before anything is written or sent.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -26,7 +26,20 @@ from treasury.errors import ActionRefused, InputError, ServiceError
 from treasury.journal import Actor, Draft
 from treasury.journal.chain import canonical
 
-__all__ = ["Confirmation", "body_of", "draft", "fingerprint_of", "proposal", "refuse_maker"]
+__all__ = [
+    "Confirmation",
+    "body_of",
+    "decided_today",
+    "draft",
+    "fingerprint_of",
+    "hold_day",
+    "proposal",
+    "refuse_maker",
+]
+
+
+_DROPPED: Final = frozenset({"lapsed", "refused", "rejected", "withdrawn"})
+"""What came to nothing and counts against no limit."""
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +112,7 @@ def draft(
             masked=masked,
         )
 
-    return Confirmation(
+    confirmed = Confirmation(
         kind=kind.name,
         operation=kind.operation,
         safety=kind.safety,
@@ -125,6 +138,8 @@ def draft(
         place=context.place,
         request=found.request,
     )
+    hold_day(context, policy, actor, [confirmed])
+    return confirmed
 
 
 def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) -> Draft:
@@ -133,6 +148,44 @@ def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) 
     for name in ("actor", "at"):
         del body[name]
     return Draft("action.proposed", action_id, body, confirmed.actor, nonce)
+
+
+def hold_day(
+    context: Context, policy: Policy, actor: Actor, drafts: Sequence[Confirmation]
+) -> None:
+    """ActionRefused where these, which nobody else approves, are more than the day allows."""
+    spent: list[tuple[Kind, Money]] = []
+    for one in drafts:
+        if one.needed > 1 or one.money is None:
+            continue
+        kind = kind_of(one.kind)
+        before = [money for other, money in spent if policy.rule(other) == policy.rule(kind)]
+        today = (*decided_today(context, policy, kind, actor), *before)
+        policy.check("propose", kind, one.money, actor, today)
+        spent.append((kind, one.money))
+
+
+def decided_today(context: Context, policy: Policy, kind: Kind, actor: Actor) -> list[Money]:
+    """What this person approved today, or proposed for nobody to approve, under the same rule."""
+    rule, zone = policy.rule(kind), context.settings.zone
+    if rule.per_day is None:
+        return []
+    today = context.now().astimezone(zone).date()
+
+    def is_own(who: Actor, at: datetime) -> bool:
+        return same_person(who.name, actor.name) and at.astimezone(zone).date() == today
+
+    return [
+        one.money
+        for one in context.book.all()
+        if one.money is not None
+        and policy.rule(kind_of(one.kind)) == rule
+        and (
+            any(is_own(approval.actor, approval.at) for approval in one.approvals)
+            or (one.needed <= 1 and one.state not in _DROPPED
+                and is_own(one.proposed_by, one.proposed_at))
+        )
+    ]  # fmt: skip
 
 
 def body_of(kind: Kind, fields: Any, found: Found, key: str) -> Body | None:

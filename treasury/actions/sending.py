@@ -15,7 +15,13 @@ import msgspec
 
 from treasury.actions.answers import Answers, End
 from treasury.actions.context import Context
-from treasury.actions.drafting import Confirmation, body_of, proposal, refuse_maker
+from treasury.actions.drafting import (
+    Confirmation,
+    body_of,
+    hold_day,
+    proposal,
+    refuse_maker,
+)
 from treasury.actions.facts import Moved, changed
 from treasury.actions.fields import read_fields
 from treasury.actions.kind import Kind
@@ -105,16 +111,17 @@ class Sender:
             except TreasuryError as error:
                 outcome[action_id] = error
         prepared = self._leave(prepared, outcome)
+        left = {one.action.id: self._book.get(one.action.id) for one in prepared}
         ends: dict[str, End] = {}
         begun: set[str] = set()
         try:
             for one in prepared:
                 begun.add(one.action.id)
-                end = ends[one.action.id] = self._answers.send(self._book.get(one.action.id))
+                end = ends[one.action.id] = self._answers.send(left[one.action.id])
                 if isinstance(end.error, ServiceUnreachable | OutcomeUnknown):
                     break
         finally:  # one that was begun and has no end stays as it is: it may have been carried out
-            kept = [self._not_left(p.action) for p in prepared if p.action.id not in begun]
+            kept = [self._not_left(one) for name, one in left.items() if name not in begun]
             self._answers.note([*ends.values(), *kept])
         for end in (*ends.values(), *kept):
             outcome[end.draft.subject] = end.error
@@ -156,6 +163,7 @@ class Sender:
         policy = self._context.load_policy()
 
         def entries() -> list[Draft]:
+            hold_day(self._context, policy, confirmed.actor, [confirmed])
             return [
                 *self._context.policy_drafts(policy, confirmed.actor),
                 proposal(confirmed, self._book.next_id(), nonce),
