@@ -188,6 +188,7 @@ class Answers:
             "content_hash": action.content_hash,
             "why": str(refusal),
             "service": str(cause or refusal),
+            "attempt": action.attempts,
             "again": again,
         }
         return self._end("action.refused", action, body, refusal)

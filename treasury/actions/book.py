@@ -15,7 +15,7 @@ from treasury.actions.states import OPEN, UNSETTLED, Action, after
 from treasury.errors import InputError, JournalError, TreasuryError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 
-__all__ = ["Book"]
+__all__ = ["MAKES", "Book"]
 
 _ATTEMPTS: Final = 50
 _EMPTY: Final = Head(0, "0" * 64)
@@ -42,7 +42,11 @@ class Book:
     def refresh(self) -> None:
         """Read what was written since."""
         with self._lock:
-            self._take(self._journal.entries(since=self._head.seq))
+            added = self._journal.entries(since=self._head.seq)
+            if added and added[0].prev_hash != self._head.hash:  # another journal than was read
+                self._forget()
+                added = self._journal.entries()
+            self._take(added)
 
     def decide(self, build: Callable[[], Sequence[Draft]]) -> list[Entry]:
         """Append what `build` makes of the book as it is; nothing where `build` raises.
@@ -123,13 +127,11 @@ class Book:
         return [twin for twin in self.twins(fingerprint, but=but) if twin.state in states]
 
     def makers(self, request_id: str) -> list[Actor]:
-        """Who made a ramp request from here, or changed its amount."""
+        """Who made a ramp request from here, or changed its amount, or may have."""
         return [
             action.proposed_by
             for action in self.all()
-            if action.kind in MAKES
-            and action.outcome is not None
-            and action.outcome.record == request_id
+            if action.kind in MAKES and request_id in _made_by(action)
         ]
 
     def records(self) -> set[str]:
@@ -165,3 +167,10 @@ class Book:
         if isinstance(before, int):
             return self._of_entry.get(before, entry.subject)
         return entry.subject
+
+
+def _made_by(action: Action) -> tuple[str, ...]:
+    """The record that an action made, or that it may have changed."""
+    if action.outcome is not None:
+        return (action.outcome.record, action.target)
+    return (action.target,) if action.state in UNSETTLED else ()

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from treasury.actions.answers import Answers, End
+from treasury.actions.book import MAKES
 from treasury.actions.context import Context
 from treasury.actions.kind import Kind
 from treasury.actions.kinds import kind_of
@@ -194,6 +195,7 @@ class Recovery:
             "carried_out": False,
             "why": why,
             "again": again,
+            "attempt": action.attempts,
         }
         self._book.note([Draft("action.recovered", action.id, body, self._context.who())])
         return self._book.get(action.id)
@@ -230,6 +232,11 @@ class Recovery:
                 "policy": policy.hash,
                 "carried_out": carried_out,
             }
+            if carried_out and kind.name in MAKES and not record:
+                raise InputError(
+                    "record: is missing",
+                    do="give the id of the request: its maker does not approve it",
+                )
             if carried_out:
                 body |= {"how": "said by a person", "record": record, "response": None}
                 return [Draft("action.done", action_id, body, actor)]

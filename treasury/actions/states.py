@@ -192,9 +192,10 @@ def _ended(state: State) -> Callable[[Action, Entry], Action]:
 
 
 def _refused(action: Action, entry: Entry) -> Action:
-    if action.state == "done":
-        return action
+    """Nothing was carried out: it speaks for its own sending, and never for one that came after."""
     body = entry.body
+    if action.state not in UNSETTLED or body.get("attempt", action.attempts) < action.attempts:
+        return action
     old = body.get("facts")
     why = body.get("why") or (old.get("error") if isinstance(old, dict) else "") or ""
     state: State = "ready" if body.get("again") else "refused"

@@ -1,0 +1,117 @@
+"""What comes late, or from a journal that was replaced, makes nothing ready that may have left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+import pytest
+from action_practice import (
+    MORNING,
+    OPERATIONS,
+    TREASURY,
+    Practice,
+    refused,
+    request_fields,
+    transfer_fields,
+)
+
+from treasury.actions import answers
+from treasury.errors import InputError, OutcomeUnknown, ServiceUnreachable
+from treasury.journal import Journal
+
+FINANCE, RAMP = "/finance/v1", "/ramp/v1"
+
+
+def test_a_late_refusal_of_a_first_sending_says_nothing_of_a_second(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    real = answers.post
+
+    def post(*given: Any) -> Any:  # while the first has not left, a colleague recovers it
+        monkeypatch.setattr(answers, "post", real)
+        practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+        [left] = practice.jonas.recover(action.id)
+        practice.sandbox.faults.clear()
+        assert left.state == "unknown"
+        raise ServiceUnreachable("no connection", do="wait", operation="POST /x")
+
+    monkeypatch.setattr(answers, "post", post)
+    with pytest.raises(ServiceUnreachable):
+        practice.ines.execute(action.id)
+    assert practice.ines.get(action.id).state == "unknown"
+    assert len(practice.effects()) == 1
+    [settled] = practice.ines.recover()
+    assert settled.state == "done"
+    assert len(practice.effects()) == 1
+
+
+def test_a_batch_that_stops_makes_nothing_ready_that_somebody_else_sent(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (practice.transfer(amount).id for amount in ("10.00", "11.00"))
+    real = answers.post
+
+    def post(*given: Any) -> Any:
+        monkeypatch.setattr(answers, "post", real)
+        practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+        assert practice.jonas.recover(second)[0].state == "unknown"
+        practice.sandbox.faults.clear()
+        raise OutcomeUnknown("no answer", look_up="look", operation="POST /x")
+
+    monkeypatch.setattr(answers, "post", post)
+    practice.ines.execute_all([first, second])
+    assert practice.ines.get(second).state == "unknown"
+
+
+def test_a_journal_that_went_back_and_on_is_read_from_its_beginning(practice: Practice) -> None:
+    action = practice.transfer().id
+    file = practice.folder / "journal.sqlite"
+    practice.journal.close()
+    copy = practice.folder / "copy"
+    shutil.copy(file, copy)
+    for amount in ("11.00", "12.00"):
+        practice.ines.propose("crypto_transfer.create", **transfer_fields(amount))
+    practice.journal.close()
+    os.replace(copy, file)
+    other = Journal(practice.folder, now=lambda: MORNING)
+    desk = practice.desk("ines", journal=other)
+    assert desk.execute(action).state == "done"
+    desk.propose("account_transfer.create", **_between())
+    other.close()
+    assert practice.ines.get(action).state == "done"
+
+
+def _between() -> dict[str, Any]:
+    return {
+        "source_account_id": TREASURY,
+        "destination_account_id": OPERATIONS,
+        "amount": "1.00",
+        "cryptocurrency": "USDC",
+    }
+
+
+def test_who_said_that_a_request_was_made_names_it(practice: Practice) -> None:
+    made = practice.ines.propose("ramp_request.create", **request_fields())
+    practice.sandbox.faults.add(f"{RAMP}/ramp-requests", method="POST", drop="after", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(made.id)
+    practice.sandbox.faults.clear()
+    with pytest.raises(InputError, match="record: is missing"):
+        practice.ines.settle(made.id, carried_out=True, reason="seen in the portal")
+
+
+def test_who_may_have_changed_an_amount_does_not_approve_the_request(practice: Practice) -> None:
+    [request] = practice.awaiting()
+    change = practice.approved("ramp_request.change_amount", request_id=request, amount="777.00")
+    path = f"{RAMP}/ramp-requests/{request}"
+    practice.sandbox.faults.add(f"{path}/amount", drop="before")
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(change.id)
+    practice.sandbox.faults.clear()
+    assert practice.ines.get(change.id).state == "unknown"
+    assert "ines made this request" in refused(
+        lambda: practice.ines.propose("ramp_request.approve", request_id=request)
+    )
