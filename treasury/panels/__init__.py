@@ -31,6 +31,7 @@ from treasury.panels.exceptions import ExceptionsPanel
 from treasury.panels.funding import FundingPanel
 from treasury.panels.matches import MatchesPanel
 from treasury.panels.paging import SIZE
+from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.transfers import TransfersPanel
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "FundingPanel",
     "MatchesPanel",
     "Panels",
+    "SyncPanel",
     "TransfersPanel",
 ]
 
@@ -83,3 +85,10 @@ class Panels:
         Raises InputError in a workspace as it was known at an earlier instant.
         """
         return TransfersPanel(self._desk, size=size)
+
+    def sync(self, *, size: int = SIZE) -> SyncPanel:
+        """How old what is known is, table by table; sync, watch it, stop it.
+
+        Raises InputError in a workspace as it was known at an earlier instant.
+        """
+        return SyncPanel(self._desk, size=size)

@@ -1,0 +1,200 @@
+"""Sync: how old what is known is, table by table; a sync with its progress and a way to stop it.
+
+The ages are those of the commits: when the last sync was, and which commit last changed a table.
+Nothing of a sync that was stopped or failed is stored; its error stays in sight until one works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import TreasuryError
+from treasury.extract import TABLES
+from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
+from treasury.panels.blocks import Button, Column, Line, Message, Press, Row
+from treasury.panels.desk import Desk
+from treasury.panels.listing import Listing, ListPanel
+from treasury.panels.paging import SIZE, Held, Source
+from treasury.panels.panel import alert
+from treasury.panels.syncing import SyncProgress, synced
+from treasury.panels.text import instant
+from treasury.panels.work import Work
+
+__all__ = ["SyncPanel"]
+
+AGES: Final = pa.schema(
+    [
+        ("table", TEXT),
+        ("title", TEXT),
+        ("rows", INTEGER),
+        ("changed_at", INSTANT),
+        ("synced_at", INSTANT),
+    ]
+)
+"""`changed_at` is the commit that last changed the table, `synced_at` the last sync of any."""
+_KEPT: Final = "What was stored stays as it was."
+_WELL: Final = "watching every "
+"""How the sentence of a watching begins that has no trouble."""
+
+
+class SyncPanel(ListPanel):
+    """What is known and since when; `rows`, `sql` and `relation` are the list that is shown."""
+
+    title: ClassVar[str] = "Sync"
+
+    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+        self._actions = desk.actions  # refuses here, and not at a press, where one may not sync
+        self._synced_at: datetime | None = None
+        self._failure: Message | None = None
+        super().__init__(desk, size=size)
+
+    def __repr__(self) -> str:
+        return f"<sync panel: {self._age()}>"
+
+    # What is on screen
+
+    def listing(self) -> Listing:
+        """Every table that comes from the services, the one longest unchanged last."""
+        return Listing(
+            caption="Tables that come from the services",
+            query="SELECT * FROM ages",
+            order='changed_at DESC NULLS LAST, "table"',
+            key="table",
+            searched=('"table"', "title"),
+            hint="Table",
+            columns=(Column("Table"), Column("Rows", end=True), Column("Last changed")),
+            row=self._row,
+            empty="No table comes from the services.",
+            several=True,
+        )
+
+    def read(self, snapshot: Snapshot) -> Source | Snapshot:
+        """The ages, from the commits."""
+        ages, self._synced_at = _ages(snapshot)
+        return Held(ages=ages)
+
+    def more_notes(self) -> tuple[Line, ...]:
+        """How long ago the last sync was, and who watches."""
+        watching, trouble = self._watching()
+        age = Line(self._age(), "strong")
+        return (age, Line(watching, "quiet")) if watching and not trouble else (age,)
+
+    def banners(self) -> tuple[Message, ...]:
+        """The last error, of this panel's sync and of the watching, until a sync works."""
+        watching, trouble = self._watching()
+        found = [] if self._failure is None else [self._failure]
+        if trouble:
+            found.append(Message("Watching is in trouble", (Line(watching),)))
+        return tuple(found)
+
+    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+        """A part of it, or all of it and everything compared."""
+        return (
+            Button("some", "Sync the chosen", enabled=idle),
+            Button("full", "Sync and compare everything", enabled=idle),
+        )
+
+    def _row(self, row: Mapping[str, Any]) -> Row:
+        changed, now = row["changed_at"], self._desk.settings.now()
+        ago = "never stored" if changed is None else f"{_span(now - changed)} ago"
+        return Row(
+            key=row["table"],
+            label=f"{row['table']}, {row['rows']:,} rows, {ago}",
+            cells=(
+                (Line(row["table"].replace("_", " "), "strong"), Line(row["title"], "quiet")),
+                (Line(f"{row['rows']:,}"),),
+                (Line(ago), Line(instant(changed), "quiet")),
+            ),
+        )
+
+    def _age(self) -> str:
+        if self._synced_at is None:
+            return "Never synced"
+        span = _span(self._desk.settings.now() - self._synced_at)
+        return f"Last synced {span} ago, at {instant(self._synced_at)}"
+
+    def _watching(self) -> tuple[str, bool]:
+        """What a watching says of itself, and whether it is in trouble."""
+        try:
+            said = self._desk.watching() or ""
+        except TreasuryError as error:
+            return str(error), True
+        return said, bool(said) and not said.startswith(_WELL)
+
+    # What presses do
+
+    def presses(self) -> dict[str, Callable[[Press], None]]:
+        """A sync of all, of some, of everything compared."""
+        return {
+            "sync": partial(self._begin, full=False),
+            "full": partial(self._begin, full=True),
+            "some": self._some,
+        }
+
+    def _some(self, press: Press) -> None:
+        self._begin(press, tables=[row["table"] for row in self.chosen_rows()], full=False)
+
+    def _begin(
+        self, _: Press, *, tables: Collection[str] | None = None, full: bool = False
+    ) -> None:
+        def task(work: Work) -> Message:
+            report = self._desk.sync(tables=tables, full=full, progress=SyncProgress(work))
+            message = synced(report)
+            drift = () if report.drift is None else tuple(Line(str(one)) for one in report.drift)
+            if report.drift == ():
+                drift = (Line("What was stored is what the services have", "good"),)
+            with self.turn:
+                self._failure = None
+                self._chosen.clear()
+                self.refresh()
+            return msgspec.structs.replace(message, lines=(*message.lines, *drift))
+
+        self.start("Syncing", task, self._failed, _KEPT)
+
+    def _failed(self, error: TreasuryError) -> Message:
+        with self.turn:
+            at = instant(self._desk.settings.now())
+            self._failure = Message(f"The sync of {at} failed", (Line(error.what),))
+        return alert("Not synced", error, Line(_KEPT))
+
+
+def _ages(snapshot: Snapshot) -> tuple[pa.Table, datetime | None]:
+    """Each table with its rows and its last change, and when the last sync was."""
+    commits = snapshot.sql('SELECT "at", kind, versions FROM commits ORDER BY number').to_pylist()
+    changed: dict[str, tuple[int, datetime]] = {}
+    for commit in commits:
+        for name, version in msgspec.json.decode(commit["versions"], type=dict[str, int]).items():
+            if changed.get(name, (None,))[0] != version:
+                changed[name] = (version, commit["at"])
+    synced_at = max((one["at"] for one in commits if one["kind"] == "sync"), default=None)
+    rows = [
+        {
+            "table": table.name,
+            "title": table.title,
+            "rows": _count(snapshot, table.name),
+            "changed_at": changed[table.name][1] if table.name in changed else None,
+            "synced_at": synced_at,
+        }
+        for table in TABLES
+    ]
+    return pa.Table.from_pylist(rows, schema=AGES), synced_at
+
+
+def _count(snapshot: Snapshot, name: str) -> int:
+    counted = snapshot.sql(f"SELECT count(*) FROM {name}")  # noqa: S608 - a table that we declare
+    return int(counted.column(0)[0].as_py())
+
+
+def _span(span: timedelta) -> str:
+    """`3 h 12 min`; days from the second on."""
+    minutes = max(0, int(span.total_seconds() // 60))
+    hours, days = minutes // 60, minutes // (24 * 60)
+    if days >= 2:
+        return f"{days} days"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min"
