@@ -59,12 +59,13 @@ def picture(desk: Desk, notebook: Notebook, name: str) -> None:
     if PICTURES is None:
         return
     folder = Path(PICTURES)
+    desk.page.set_viewport_size({"width": 1280, "height": 2600})
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         desk.theme(theme)
         notebook.panel.screenshot(path=folder / f"{name}-{theme.split()[1].lower()}.png")
     desk.theme("JupyterLab Light")
     desk.narrow()
-    desk.page.set_viewport_size({"width": 400, "height": 900})
+    desk.page.set_viewport_size({"width": 400, "height": 5200})
     notebook.panel.screenshot(path=folder / f"{name}-400.png")
     desk.page.set_viewport_size({"width": 1280, "height": 1000})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import USER, secrets_of_practice
@@ -169,7 +170,7 @@ def test_cancel_before_writing_writes_nothing(
     verbs = type(month.workspace.matches)
     accept = verbs.accept_many
 
-    def slow(self: object, *args: object, **named: object) -> object:
+    def slow(self: object, *args: Any, **named: Any) -> Any:
         checking.set()
         assert go_on.wait(30)
         return accept(self, *args, **named)

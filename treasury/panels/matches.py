@@ -395,7 +395,8 @@ def _why(row: Mapping[str, Any]) -> tuple[Line, ...]:
     if row["runner_up"]:
         margin = "" if row["margin"] is None else f", {row['margin']:.2f} behind"
         lead.append(Line(f"next: {row['runner_up']}{margin}", "quiet"))
-    more = [Line(f"{row['candidates']} candidates", "quiet")] if row["candidates"] else []
+    number = row["candidates"] or 0
+    more = [Line(f"{number} candidates", "quiet")] if number > 1 else []
     return (*best, Line(row["reason"]), *lead, *more)
 
 
