@@ -170,7 +170,7 @@ def test_cancel_before_writing_writes_nothing(
     verbs = type(month.workspace.matches)
     accept = verbs.accept_many
 
-    def slow(self: object, *args: Any, **named: Any) -> Any:
+    def slow(self: Any, *args: Any, **named: Any) -> Any:
         checking.set()
         assert go_on.wait(30)
         return accept(self, *args, **named)
