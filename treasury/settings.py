@@ -31,6 +31,7 @@ __all__ = [
     "load_settings",
     "pin_environment",
     "place_of",
+    "require_https",
 ]
 
 FILE_NAME = "treasury.toml"
@@ -288,7 +289,7 @@ def _check(settings: Settings, path: Path) -> None:
                 do="write allow_writes below [workspace]",
             )
         for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
-            _check_url(url, path)
+            require_https(url, f"{path}: ")
             _check_place(url, settings.workspace.environment, path)
         _check_same("services", services.environment, settings, path)
     for name, credential in settings.credentials.items():
@@ -322,12 +323,13 @@ def _check_place(url: str, environment: Environment, path: Path) -> None:
         )
 
 
-def _check_url(url: str, path: Path) -> None:
+def require_https(url: str, where: str = "") -> None:
+    """Refuse plain http to anywhere but this machine; `where` begins the SettingsError."""
     parts = urlsplit(url)
     if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         return
     raise SettingsError(
-        f"{path}: {parts.scheme}://{parts.hostname} is not https",
+        f"{where}{parts.scheme}://{parts.hostname} is not https",
         do="plain http is for loopback addresses only",
     )
 

@@ -34,6 +34,10 @@ def rows(desk: Workspace, *arguments: str) -> list[dict[str, Any]]:
     return found
 
 
+def test_no_decision_has_moved_where_there_is_none(desk: Workspace) -> None:
+    assert rows(desk, "match", "list", "--moved") == []
+
+
 def test_a_line_is_found_accepted_listed_and_undone(desk: Workspace) -> None:
     line = next(
         row

@@ -111,6 +111,8 @@ def test_outside_text_cannot_move_the_cursor_or_become_a_formula(month_end: Work
         (("sql", "DROP TABLE ramp_requests"), "SELECT", 2),
         (("statements", "add", "missing.xml"), "missing.xml", 2),
         (("sync",), "TREASURY_MAKER_SECRET is not set", 2),
+        (("sync", "--watch", "5x"), "see `treasury sync --help`", 2),
+        (("nosuch",), "see `treasury --help`", 2),
     ],
 )
 def test_bad_input_is_one_line_with_the_next_step(
@@ -181,6 +183,17 @@ def test_init_writes_settings_once(tmp_path: Path) -> None:
     again = shell(folder, "init", "--company", "x")
     assert again.returncode == 2
     assert "exists" in again.stderr
+
+
+def test_settings_that_nobody_filled_in_are_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell(tmp_path, "init", "--company", "New")
+    monkeypatch.setenv("TREASURY_MAKER_SECRET", "x")
+    done = shell(tmp_path, "sync")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "fill in the services' addresses" in done.stderr
 
 
 def test_the_demo_refuses_the_folder_of_a_real_desk(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from treasury.errors import (
     ServiceUnreachable,
     SettingsError,
 )
-from treasury.settings import is_loopback
+from treasury.settings import FILE_NAME, is_loopback, require_https
 
 __all__ = ["Call", "Clock", "Kind", "Limits", "Transport", "unknown"]
 
@@ -119,7 +119,8 @@ class Transport:
         inner: httpx.BaseTransport | None = None,
     ) -> None:
         for address in addresses:
-            _refuse_plain_http(address)
+            require_https(address)
+            _require_host(address)
         self.limits = limits or Limits()
         self.clock = clock or Clock()
         self.limiter = Limiter(self.limits.connections - 1)  # one is left for renewing a token
@@ -154,7 +155,7 @@ class Transport:
 
     def send(self, call: Call, auth: httpx.Auth | None = None) -> httpx.Response:
         """The successful response to a call; any other end is a ServiceError."""
-        _refuse_plain_http(call.url)
+        require_https(call.url)
         until = self.clock.monotonic() + self.limits.deadline
         unsure = False
         attempt = 0
@@ -237,14 +238,15 @@ class _Timed(httpx.SyncByteStream):
         self._inner.close()
 
 
-def _refuse_plain_http(address: str) -> None:
-    parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or "")):
-        return
-    raise SettingsError(
-        f"{parts.scheme}://{parts.hostname} is not https",
-        do="plain http is for loopback addresses only",
-    )
+def _require_host(address: str) -> None:
+    """Refuse a host that nobody has filled in yet; settings with one may still be read."""
+    try:
+        httpx.URL(address)
+    except httpx.InvalidURL as error:
+        raise SettingsError(
+            f"{address} is not an address that can be called",
+            do=f"fill in the services' addresses in {FILE_NAME}",
+        ) from error
 
 
 def _may_repeat(call: Call, outcome: Failure) -> bool:

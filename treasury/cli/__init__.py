@@ -81,9 +81,29 @@ for command in (
 
 
 def main() -> None:
-    """Run a command; a TreasuryError becomes one line and its exit code."""
+    """Run a command; whatever it cannot do becomes one line and an exit code."""
     try:
-        treasury(prog_name="treasury")
-    except TreasuryError as error:
-        click.echo(f"treasury: {' '.join(str(error).split())}", err=True)
+        sys.exit(treasury(prog_name="treasury", standalone_mode=False))
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
         sys.exit(error.exit_code)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx is not None else "treasury"
+        click.echo(
+            f"treasury: {_line(error.format_message()).removesuffix('.')} - see `{path} --help`",
+            err=True,
+        )
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        click.echo(f"treasury: {_line(error.format_message())}", err=True)
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("treasury: stopped", err=True)
+        sys.exit(1)
+    except TreasuryError as error:
+        click.echo(f"treasury: {_line(str(error))}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -65,7 +65,7 @@ def match_list(context: click.Context, moved: bool, as_of: str | None, form: str
     """List the decisions that stand, and what of their facts has changed since."""
     table = workspace_of(context, as_of).matches.list().arrow
     if moved:
-        table = table.filter(pa.array([bool(one) for one in table["moved"].to_pylist()]))
+        table = table.filter(pa.array(map(bool, table["moved"].to_pylist()), pa.bool_()))
     print_rows(table, form, title="Decisions that stand")
 
 

@@ -44,6 +44,10 @@ def changes(
     for instant in (since, until):
         if instant is not None and instant.tzinfo is None:
             raise InputError(f"{instant} has no time zone", do="write it as 2026-11-01T09:00Z")
+    if until is not None and until < since:
+        raise InputError(
+            f"{until.isoformat()} is before {since.isoformat()}", do="write the earlier as --since"
+        )
     rows = snapshot.sql(_query(table), {"since": since, "until": until})
     return rows.select([*table.key, *CHANGE.names])
 
