@@ -79,7 +79,7 @@ def _accounts(closing: Closing) -> Section:
     nobody = _nobody(r)
     grid = make_grid(
         "Accounts: opening + in - out - fees = closing",
-        "Account | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained",
+        "Account | Currency | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained",
         closing.balances.to_pylist(),
         lambda row: _account_row(row, nobody.get(row["of"], []) if row["kind"] == "bank" else []),
         sheet="Balances",
@@ -136,16 +136,23 @@ def _account_row(row: Mapping[str, Any], nobody: Sequence[tuple[Any, str]]) -> t
     return (
         make_cell(
             row["name"] or short_account(row["of"]),
-            f"{row['currency']} {short_account(row['of'])}, {KINDS[row['kind']]}",
+            f"{short_account(row['of'])}, {KINDS[row['kind']]}",
         ),
-        *(make_cell(_balance(row, name)) for name in ("opening", "money_in", "money_out")),
-        make_cell(_balance(row, "fees") if row["fees"] else "–"),
-        make_cell(_balance(row, "closing")),
+        make_cell(row["currency"]),
+        *(make_cell(_bare(row, name)) for name in ("opening", "money_in", "money_out")),
+        make_cell(_bare(row, "fees") if row["fees"] else "–"),
+        make_cell(_bare(row, "closing")),
         make_cell(row["proved_by"], row["problem"], tone),
         make_cell(
-            amounts_words((*nobody, *own)) or "–", count(len(nobody), "line") if nobody else ""
+            amounts_words((*nobody, *own)).removeprefix(f"{clean(row['currency'])} ") or "–",
+            count(len(nobody), "line") if nobody else "",
         ),
     )
+
+
+def _bare(row: Mapping[str, Any], name: str) -> str:
+    """An amount whose currency stands in a column of its own."""
+    return _balance(row, name).removeprefix(f"{clean(row['currency'])} ")
 
 
 def _balance(row: Mapping[str, Any], name: str) -> str:
