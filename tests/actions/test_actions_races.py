@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from action_practice import (
 
 from treasury.actions import answers
 from treasury.errors import InputError, OutcomeUnknown, ServiceUnreachable
-from treasury.journal import Journal
+from treasury.journal import Actor, Journal
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
 
@@ -115,3 +116,18 @@ def test_who_may_have_changed_an_amount_does_not_approve_the_request(practice: P
     assert "ines made this request" in refused(
         lambda: practice.ines.propose("ramp_request.approve", request_id=request)
     )
+
+
+def test_a_journal_written_by_a_fast_clock_hides_no_effect(practice: Practice) -> None:
+    ahead = Journal(practice.folder, now=lambda: MORNING + timedelta(hours=2))
+    ahead.append("match.undo", "x", {}, actor=Actor("nora", "environment"))
+    ahead.close()
+    practice.wall.now = MORNING
+    made = practice.ines.propose("ramp_request.create", **request_fields())
+    practice.sandbox.faults.add(f"{RAMP}/ramp-requests", method="POST", drop="after", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(made.id)
+    practice.sandbox.faults.clear()
+    practice.wall.pass_(seconds=121)
+    [settled] = practice.ines.recover()
+    assert settled.state == "done"

@@ -55,7 +55,7 @@ def test_with_something_open_a_month_closes_with_a_reason_only(desk: Workspace) 
 
 
 def test_case_32_who_prepares_does_not_review(desk: Workspace) -> None:
-    for name in ("anna", " Anna ", "ANNA"):
+    for name in ("anna", " Anna ", "ANNA", "\uff41nna"):  # the last in full width
         with pytest.raises(ActionRefused, match="cannot review it"):
             desk.periods.close("2026-10", WHY, reviewed_by=name, actor=ANNA)
     with pytest.raises(InputError, match="nobody reviewed"):

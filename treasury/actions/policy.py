@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-import unicodedata
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -41,6 +40,7 @@ import msgspec
 from treasury.actions.kind import Kind, Money
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.journal import Actor
+from treasury.journal.actor import same_person
 from treasury.money import format_amount, parse_amount, total
 
 __all__ = ["POLICY_FILE", "Policy", "Recovery", "Rule", "load_policy", "same_person"]
@@ -141,15 +141,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 f" {format_amount(limit, currency)}; nothing was decided",
                 do=f"ask somebody whom {POLICY_FILE} allows it, or change the policy",
             )
-
-
-def same_person(one: str, other: str) -> bool:
-    """Whether two names are of one person: case, width and blanks tell nobody apart."""
-    return _plain(one) == _plain(other)
-
-
-def _plain(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def load_policy(folder: Path) -> Policy:

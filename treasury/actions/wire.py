@@ -100,7 +100,7 @@ def sent_of(kind: Kind, action: Action, known: Sequence[str] = ()) -> Sent:
         body=_likeness(kind, fields, sending),
         key=action.key,
         version=sending.version,
-        at=sending.at,
+        at=min(sending.at, sending.left_at),  # an entry is never earlier than the one before it
         known=(*sending.known, *known),
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import getpass
 import os
+import unicodedata
 from typing import Literal
 
 import msgspec
 
 from treasury.errors import JournalError
 
-__all__ = ["Actor", "current_actor"]
+__all__ = ["Actor", "current_actor", "same_person"]
 
 ActorSource = Literal["hub", "environment", "system"]
 
@@ -39,3 +40,12 @@ def current_actor() -> Actor:
         raise JournalError(
             "nothing says who is deciding", do="set the environment variable TREASURY_USER"
         ) from error
+
+
+def same_person(one: str, other: str) -> bool:
+    """Whether two names are of one person: case, width and blanks tell nobody apart."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

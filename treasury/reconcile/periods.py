@@ -20,6 +20,7 @@ import pyarrow as pa
 from treasury.calendar import Month
 from treasury.errors import ActionRefused, InputError, JournalError, NothingStored
 from treasury.journal import Actor, Entry, Journal
+from treasury.journal.actor import same_person
 from treasury.journal.decisions import decision_table, mark_table, standing, standing_marks
 from treasury.journal.periods import CLOSE, REOPEN, Close, Period, closed_periods, period_history
 from treasury.journal.store import Draft
@@ -314,10 +315,9 @@ def _require_turn(question: Question, closed: dict[str, Period]) -> None:
 
 def _require_checker(actor: Actor, reviewed_by: str) -> None:
     """Who prepares does not review: two names, however they are written."""
-    reviewer = " ".join(reviewed_by.split())
-    if not reviewer:
+    if not reviewed_by.strip():
         raise InputError("nobody reviewed the close", do="name who did, as reviewed_by")
-    if reviewer.casefold() == " ".join(actor.name.split()).casefold():
+    if same_person(reviewed_by, actor.name):
         raise ActionRefused(
             f"{actor.name} prepares this close and cannot review it",
             do="have somebody else review it, and name them",
