@@ -43,9 +43,13 @@ def test_every_choice_of_the_matching_is_read_from_toml(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "key"),
-    [("window_day = 3", "window_day"), ("window_days = 'x'", "window_days"), ("[", "end of document"),
-     ('structured = ["RFX"]', "structured")],
-)  # fmt: skip
+    [
+        ("window_day = 3", "window_day"),
+        ("window_days = 'x'", "window_days"),
+        ("[", "end of document"),
+        ('structured = ["RFX"]', "structured"),
+    ],
+)
 def test_a_wrong_rule_is_named_with_its_file_and_key(tmp_path: Path, text: str, key: str) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(text)

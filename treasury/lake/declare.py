@@ -132,7 +132,9 @@ KEPT: Final = (
     Column("raw", TEXT, "the record exactly as received; of a statement, its own text"),
     Column("vanished_at", INSTANT, "when a complete listing first lacked the record; else null"),
     Column(
-        "content_hash", TEXT, "the same for two versions exactly when their content is the same"
+        "content_hash",
+        TEXT,
+        "the same for two versions exactly when their content is; begins with its rule's number",
     ),
     Column("valid_from", INSTANT, "the commit that stored this version"),
     Column("valid_to", INSTANT, "in the history: the commit that stored the next version"),
