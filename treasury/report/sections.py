@@ -36,6 +36,7 @@ from treasury.report.words import (
     moment,
     short_account,
 )
+from treasury.tabular import shown
 from treasury.text import clean
 
 __all__ = ["sections", "tally"]
@@ -302,9 +303,46 @@ def _collections(r: Reconciliation) -> Section:
     )
     notes = (
         "Credits count here when they carry the account's reference; the others are exceptions.",
-        "What they became in stablecoin is not proved here: no endpoint lists the conversion.",
+        "No endpoint lists a conversion: it is proved by what balances moved between two looks.",
+        "The implied rate holds rate and fee together; the service states neither.",
     )
-    return Section("collections", title, "", (grid,), notes)
+    return Section("collections", title, "", (grid, *_conversions(r)), notes)
+
+
+def _conversions(r: Reconciliation) -> tuple[Grid, ...]:
+    rows = r.conversions.to_pylist()
+    if not rows:
+        return ()
+    return (
+        make_grid(
+            "What became of them, by account and interval of its balance",
+            "Account | Until | >Credits | >Amount | >Stablecoin | >Implied rate | Proof",
+            rows,
+            _conversion_row,
+        ),
+    )
+
+
+def _conversion_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    low, high = row["implied_rate"], row["implied_rate_to"]
+    rate = "–" if low is None else shown(low)
+    if low is not None and high is not None and high != low:
+        rate = f"{shown(low)} to {shown(high)}"
+    state = row["state"].replace("_", " ")
+    proved = row["state"] in {"proved", "proved_as_group"}
+    coins = row["converted"]
+    edge = f"{row['edge_credits']} of them may lie outside" if row["edge_credits"] else ""
+    return (
+        make_cell(row["account"], row["asset"]),
+        make_cell("" if row["closed_at"] is None else day(row["closed_at"].date())),
+        make_cell(row["credits"], edge),
+        make_cell("–" if row["fiat"] is None else amount_words(row["fiat"], row["currency"])),
+        make_cell(
+            "–" if row["converted"] is None else amount_words(row["converted"], row["asset"])
+        ),
+        make_cell(rate),
+        make_cell(state, row["reason"], tone="" if proved else "warn"),
+    )
 
 
 def _collection_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
