@@ -337,9 +337,7 @@ def _conversion_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         make_cell("" if row["closed_at"] is None else day(row["closed_at"].date())),
         make_cell(row["credits"], edge),
         make_cell("–" if row["fiat"] is None else amount_words(row["fiat"], row["currency"])),
-        make_cell(
-            "–" if row["converted"] is None else amount_words(row["converted"], row["asset"])
-        ),
+        make_cell("–" if coins is None else amount_words(coins, row["asset"])),
         make_cell(rate),
         make_cell(state, row["reason"], tone="" if proved else "warn"),
     )
