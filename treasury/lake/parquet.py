@@ -22,8 +22,10 @@ from treasury.lake.declare import HASH, OPEN, RAW
 
 __all__ = ["Files", "Written"]
 
-GROUP: Final = 122_880
-"""Rows in a group: what DuckDB reads at a time."""
+GROUP: Final = 60_000
+HELD: Final = 48 << 20
+"""Rows, or bytes, that are held back until they make a group of rows in the file: small groups are
+slow to read, large ones take memory."""
 
 LARGEST: Final = 256 << 20
 """Bytes after which another file is begun."""
@@ -117,6 +119,7 @@ class _File:
     ) -> None:
         self.path = path
         self.rows = 0
+        self._held: list[pa.Table] = []
         self._sink = pa.OSFile(str(path), "wb")
         self._writer = pq.ParquetWriter(
             self._sink,
@@ -133,14 +136,20 @@ class _File:
         return int(self._sink.tell())
 
     def add(self, rows: pa.Table) -> None:
-        """Write rows into the group that is open, and into further ones."""
-        for batch in rows.combine_chunks().to_batches():
-            self._writer.write_batch(batch, row_group_size=GROUP)
+        """Hold rows back, or write them with those held."""
+        self._held.append(rows)
         self.rows += rows.num_rows
+        enough = sum(held.num_rows for held in self._held) >= GROUP
+        if enough or sum(held.nbytes for held in self._held) >= HELD:
+            self._write()
 
     def close(self) -> None:
         """Write out what is held in memory, and the end of the file."""
-        try:
-            self._writer.close()
-        finally:
-            self._sink.close()
+        with self._sink, self._writer:
+            self._write()
+
+    def _write(self) -> None:
+        if self._held:
+            rows = pa.concat_tables(self._held)
+            self._held = []
+            self._writer.write_table(rows, row_group_size=rows.num_rows)
