@@ -47,8 +47,10 @@ class CutJournal(Journal):
             die()
         return added
 
-    def _add(self, connection: Any, head: Head, drafts: Any, bodies: list[str]) -> list[Entry]:
-        added = super()._add(connection, head, drafts, bodies)
+    def _add(
+        self, connection: Any, head: Head, before: Any, drafts: Any, bodies: list[str]
+    ) -> list[Entry]:
+        added = super()._add(connection, head, before, drafts, bodies)
         if self.point == f"inside the {_entry_name(drafts)} entry":
             die()
         return added

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -20,9 +22,21 @@ class Caller:
         self.served = served
         self._http = http
         client, secret = sandbox.credentials[name]
-        form = {"grant_type": "client_credentials", "client_id": client, "client_secret": secret}
-        token = http.post(served.token_url, data=form).json()["access_token"]
-        self._headers = {"Authorization": f"Bearer {token}"}
+        self._form = {
+            "grant_type": "client_credentials",
+            "client_id": client,
+            "client_secret": secret,
+        }
+        self._token, self._since = "", -math.inf
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        """With a token that is never older than a minute: a session of tests outlives one."""
+        if time.monotonic() - self._since > 60:
+            self._since = time.monotonic()
+            answer = self._http.post(self.served.token_url, data=self._form)
+            self._token = answer.json()["access_token"]
+        return {"Authorization": f"Bearer {self._token}"}
 
     def finance(self, path: str, **query: object) -> httpx.Response:
         return self._http.get(self.served.finance_url + path, params=query, headers=self._headers)

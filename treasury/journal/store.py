@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,7 +34,6 @@ __all__ = ["Draft", "Journal"]
 
 FILE_NAME: Final = "journal.sqlite"
 WAIT_SECONDS: Final = 10
-_TICK: Final = timedelta(microseconds=1)
 _ATTEMPTS: Final = 5
 _WRITES: Final = "treasury_writes"
 _LAST: Final = (
@@ -165,12 +164,12 @@ class Journal:
         drafts: Sequence[Draft],
         bodies: list[str],
     ) -> list[Entry]:
-        """The drafts as entries, each strictly later than the one before: an instant parts them."""
+        """The drafts as entries, none earlier than the one before it."""
         rows: list[dict[str, Any]] = []
         for draft, body in zip(drafts, bodies, strict=True):
             _refuse_seen(connection, draft.nonce)
             at = self._now().astimezone(UTC)
-            before = at if before is None else max(at, before + _TICK)
+            before = at if before is None else max(at, before)
             row: dict[str, Any] = {
                 "seq": head.seq + 1,
                 "at": before.isoformat(),
