@@ -117,7 +117,7 @@ def test_the_words_tell_what_the_figures_show() -> None:
         "Cash by booking day in October 2026 on our own bank accounts: EUR 500.00 came in and"
         " EUR 200.00 went out, over 2 days. Transfers between our own accounts are left out."
     )
-    assert figures.fees_words(fees_of(MONTH).requests, OCTOBER) == (
+    assert figures.fees_and_rate_words(fees_of(MONTH).requests, OCTOBER) == (
         "Fees by day of completion in October 2026: EUR 250.00 on 2 requests;"
         " single rates lie between 20.00 and 80.00 basis points."
     )

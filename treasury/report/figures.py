@@ -40,9 +40,9 @@ __all__ = [
     "cash_by_day",
     "cash_words",
     "fees_and_rate",
+    "fees_and_rate_words",
     "fees_by_month",
     "fees_by_month_words",
-    "fees_words",
     "funding_times",
     "funding_times_words",
     "open_items_by_age",
@@ -125,7 +125,7 @@ def fees_and_rate(requests: Frame, month: Month) -> Figure:
         return settled(figure)
 
 
-def fees_words(requests: Frame, month: Month) -> str:
+def fees_and_rate_words(requests: Frame, month: Month) -> str:
     """What `fees_and_rate` shows."""
     rows = records(requests, _REQUESTS)
     rates = [row["rate_bp"] for row in rows if row["rate_bp"] is not None]

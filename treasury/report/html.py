@@ -21,7 +21,7 @@ from treasury.report.checklist import checklist
 from treasury.report.closing import Closing
 from treasury.report.drawing import INK, figure_svg
 from treasury.report.fees import fees_of
-from treasury.report.figures import cash_by_day, cash_words, fees_and_rate, fees_words
+from treasury.report.figures import cash_by_day, cash_words, fees_and_rate, fees_and_rate_words
 from treasury.report.grids import SHOWN
 from treasury.report.sections import sections, tally
 from treasury.report.words import bank_lines_words, count, environment_words, moment
@@ -114,7 +114,8 @@ def _pictures(r: Reconciliation) -> dict[str, Picture]:
             inline_svg(cash_by_day(r.lines, r.month), "cash"), cash_words(r.lines, r.month)
         ),
         "fees": Picture(
-            inline_svg(fees_and_rate(requests, r.month), "fees"), fees_words(requests, r.month)
+            inline_svg(fees_and_rate(requests, r.month), "fees"),
+            fees_and_rate_words(requests, r.month),
         ),
     }
 

@@ -41,7 +41,7 @@ from treasury.report.figures import (
     cash_by_day,
     cash_words,
     fees_and_rate,
-    fees_words,
+    fees_and_rate_words,
     open_items_by_age,
     open_items_words,
 )
@@ -186,7 +186,7 @@ def _write_figures(closing: Closing, folder: Path) -> None:
     requests, items = fees_of(r).requests, _open_items(closing)
     drawn = {
         "cash": (cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
-        "fees": (fees_and_rate(requests, r.month), fees_words(requests, r.month)),
+        "fees": (fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
         "open-items": (open_items_by_age(items), open_items_words(items)),
     }
     for name, (figure, _) in drawn.items():
