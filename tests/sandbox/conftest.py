@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import threading
 import time
 from collections.abc import Iterator
 from decimal import Decimal
@@ -27,16 +27,20 @@ class Caller:
             "client_id": client,
             "client_secret": secret,
         }
-        self._token, self._since = "", -math.inf
+        self._renewing = threading.Lock()
+        self._renew()
+
+    def _renew(self) -> None:
+        answer = self._http.post(self.served.token_url, data=self._form)
+        self._token, self._since = answer.json()["access_token"], time.monotonic()
 
     @property
     def _headers(self) -> dict[str, str]:
         """With a token that is never older than a minute: a session of tests outlives one."""
-        if time.monotonic() - self._since > 60:
-            self._since = time.monotonic()
-            answer = self._http.post(self.served.token_url, data=self._form)
-            self._token = answer.json()["access_token"]
-        return {"Authorization": f"Bearer {self._token}"}
+        with self._renewing:
+            if time.monotonic() - self._since > 60:
+                self._renew()
+            return {"Authorization": f"Bearer {self._token}"}
 
     def finance(self, path: str, **query: object) -> httpx.Response:
         return self._http.get(self.served.finance_url + path, params=query, headers=self._headers)
