@@ -486,7 +486,7 @@ _LISTINGS: Final[dict[Shown, Listing]] = {
     "decisions": Listing(
         caption="Decisions that stand",
         query="SELECT * FROM standing",
-        order="moved = '', decided_at DESC, seq",
+        order="moved = '', CAST(seq AS BIGINT) DESC",
         key="seq",
         searched=("entry_id", "decided_by", "reason", '"references"', "amount"),
         hint="Reference, person or reason",
