@@ -185,6 +185,14 @@ def test_init_writes_settings_once(tmp_path: Path) -> None:
     assert "exists" in again.stderr
 
 
+@pytest.mark.parametrize("name", ["", " ", "two\nlines"])
+def test_init_wants_a_name_that_a_report_can_show(tmp_path: Path, name: str) -> None:
+    refused = shell(tmp_path / "desk", "init", "--company", name)
+    assert refused.returncode == 2
+    assert "no company's name" in refused.stderr
+    assert not (tmp_path / "desk").exists()
+
+
 def test_settings_that_nobody_filled_in_are_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

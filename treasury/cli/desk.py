@@ -75,6 +75,10 @@ def workspace_of(context: click.Context, as_of: str | None = None) -> Workspace:
 def init(context: click.Context, company: str) -> None:
     """Begin a workspace: write a treasury.toml to fill in."""
     path = folder_of(context) / FILE_NAME
+    if not company.strip() or not company.isprintable():
+        raise InputError(
+            f"{company!r} is no company's name", do="give it as reports should show it, on one line"
+        )
     if path.exists():
         raise InputError(f"{path} exists", do="edit it, or name another folder with --workspace")
     path.parent.mkdir(parents=True, exist_ok=True)
