@@ -1,13 +1,13 @@
 """Day one, and any day that something is odd: what is there, what is missing, what to do next.
 
-Nothing is asked of a service. Each finding is a fact about the workspace, with the next step where
-there is one.
+Each finding is a fact about the workspace, with the next step where there is one. A service is
+asked only to bring back what a repair could not find again.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.calendar import target_holidays
-from treasury.errors import SettingsError, TreasuryError
+from treasury.errors import JournalError, SettingsError, TreasuryError
 from treasury.identifiers import plain_account
 from treasury.lake import Lake, damages, repair, tables_of
 from treasury.lost import Gap, lost_looks, missing_statements, narrow_marks
@@ -90,11 +90,21 @@ class Examination(Tabular, msgspec.Struct, frozen=True):
 
 
 def examine(
-    folder: Path, settings: Settings, lake: Lake, now: datetime, *, mend: bool = False
+    folder: Path,
+    settings: Settings,
+    lake: Lake,
+    now: datetime,
+    *,
+    mend: bool = False,
+    ask_again: Callable[[Sequence[str]], object] | None = None,
 ) -> Examination:
-    """Look at everything that the desk needs; with `mend` put together what is damaged first."""
+    """Look at everything that the desk needs; with `mend` put together what is damaged first.
+
+    What a repair could not find of these tables of the services, `ask_again` asks for; its answer
+    says what came.
+    """
     findings = [*_environment(settings), *_credentials(settings), *_writable(folder)]
-    mended, whole = _stored(lake, now, mend)
+    mended, whole = _stored(lake, now, mend, ask_again)
     findings += mended
     if whole:
         findings += [*_sync(lake, settings, now), *_accounts(lake, settings), *_wallets(lake)]
@@ -154,7 +164,9 @@ def _writable(folder: Path) -> Iterator[Finding]:
         )
 
 
-def _stored(lake: Lake, now: datetime, mend: bool) -> tuple[list[Finding], bool]:
+def _stored(
+    lake: Lake, now: datetime, mend: bool, ask_again: Callable[[Sequence[str]], object] | None
+) -> tuple[list[Finding], bool]:
     """What is stored: whole, damaged or repaired; whether it can be read now."""
     findings: list[Finding] = []
     if mend:
@@ -175,9 +187,51 @@ def _stored(lake: Lake, now: datetime, mend: bool) -> tuple[list[Finding], bool]
     whole = all(damage.pinned is not None for damage in found)
     if not found:
         findings.append(Finding("stored files", "ok", "every one is as it was written"))
+    if whole and mend and ask_again is not None:
+        findings += _asked_again(lake, ask_again)
     if whole:
-        findings += [*_to_fetch(lake), *_published(lake, mend)]
+        findings += [*_to_fetch(lake), *_published(lake, mend), *_closes(lake, now, mend)]
     return findings, whole
+
+
+def _asked_again(lake: Lake, ask_again: Callable[[Sequence[str]], object]) -> Iterator[Finding]:
+    """Bring back from the services what a repair could not find, where they can be asked."""
+    last = lake.last_commit()
+    wanted = [name for name in tables_of(last.refetch if last else ()) if name not in BANKS]
+    if not wanted:
+        return
+    names = ", ".join(wanted)
+    try:
+        said = str(ask_again(wanted)).partition("\n")[0]
+    except TreasuryError as error:
+        told = f"{names}: the services could not be asked again ({error.what})"
+        yield Finding("stored files", "missing", told, error.do or "")
+    else:
+        yield Finding("stored files", "repaired", f"{names}: asked the services again; {said}")
+
+
+def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[Finding]:
+    """Whether what closed months rest on is kept, file by file."""
+    try:
+        unkept = lake.unkept()
+    except JournalError as error:
+        yield Finding("journal", "missing", error.what, error.do or "")
+        return
+    for number, what in sorted(unkept.items()):
+        told = f"commit {number}, what {what} rests on, is not kept"
+        do = f"restore lake/pins/{number}.json from a copy"
+        try:
+            lake.snapshot(commit=number)
+        except TreasuryError as error:
+            yield Finding("closed months", "missing", f"{told} ({error.what})", do)
+            continue
+        if mend:
+            lake.pin(what, now, commit=number)
+            yield Finding(
+                "closed months", "repaired", f"{told.removesuffix(' is not kept')} is kept"
+            )
+        else:
+            yield Finding("closed months", "missing", told, "run `treasury doctor --repair`")
 
 
 def _published(lake: Lake, mend: bool) -> Iterator[Finding]:
@@ -208,7 +262,7 @@ def _to_fetch(lake: Lake) -> Iterator[Finding]:
     services = [name for name in whole if name not in BANKS]
     if services:
         told = f"{', '.join(services)}: {lost}"
-        yield Finding("stored files", "missing", told, "run `treasury sync --full`")
+        yield Finding("stored files", "missing", told, "run `treasury sync`: it asks for all again")
     for name in sorted(BANKS & set(whole)):
         do = f"add the bank files again; when that is done, `treasury doctor --accept-loss {name}`"
         yield Finding("stored files", "missing", f"{name}: {lost}", do)
@@ -243,7 +297,7 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
         yield Finding("sync", "missing", "never", "run `treasury sync`")
         return
     local = last.astimezone(settings.zone)
-    hours = int((now - last.astimezone(UTC)).total_seconds() // 3600)
+    hours = max(0, int((now - last.astimezone(UTC)).total_seconds() // 3600))
     old = now - last > OLD
     yield Finding(
         "sync",

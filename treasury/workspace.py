@@ -97,7 +97,15 @@ class Workspace:
         from treasury.lake import Lake
         from treasury.statements import TABLES as STATEMENT_TABLES
 
-        return Lake(self.folder, (*SERVICE_TABLES, *STATEMENT_TABLES))
+        tables = (*SERVICE_TABLES, *STATEMENT_TABLES)
+        return Lake(self.folder, tables, rests_on=self._closed_on)
+
+    def _closed_on(self) -> dict[int, str]:
+        """The commits that closed months rest on."""
+        from treasury.journal.periods import closed_periods
+
+        closed = closed_periods(self.journal.entries("period.")).values()
+        return {one.close.commit: f"the close of {one.month}" for one in closed}
 
     def snapshot(self) -> Snapshot:
         """The last commit of the lake, or the records as known at this workspace's instant.
@@ -212,8 +220,9 @@ class Workspace:
     def doctor(self, *, repair: bool = False, accept_loss: Iterable[str] = ()) -> Examination:
         """What is there, what is missing or damaged, and the next step of each.
 
-        With `repair` damaged tables are put together from what is left, and it says what was lost.
-        `accept_loss` names tables whose lost rows are no longer asked for.
+        With `repair` damaged tables are put together from what is left, the services are asked for
+        what is not, and it says what was lost. `accept_loss` names tables whose lost rows are no
+        longer asked for.
         """
         from treasury.doctor import examine
 
@@ -222,7 +231,14 @@ class Workspace:
             self._require_now("repair")
         if given_up:
             self.lake.accept_loss(given_up, self.settings.now())
-        return examine(self.folder, self.settings, self.lake, self.settings.now(), mend=repair)
+        return examine(
+            self.folder,
+            self.settings,
+            self.lake,
+            self.settings.now(),
+            mend=repair,
+            ask_again=lambda tables: self.sync(tables=tables, full=True),
+        )
 
     # What it amounts to
 

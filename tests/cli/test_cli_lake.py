@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from treasury import Workspace
 from treasury.cli import treasury
-from treasury.errors import InputError
+from treasury.errors import ActionRefused, InputError
 from treasury.lake import AMOUNT
 
 
@@ -97,7 +97,28 @@ def test_a_pinned_commit_is_kept_and_let_go(desk: Workspace) -> None:
     assert f"pinned {number};" in run(desk, "lake", "status").stdout
     assert run(desk, "lake", "sweep").stdout.startswith("removed ")
     assert "no longer kept" in run(desk, "lake", "unpin", str(number)).stdout
-    assert "was not pinned" in run(desk, "lake", "unpin", str(number)).stdout
+    with pytest.raises(InputError, match=f"commit {number} is not pinned"):
+        run(desk, "lake", "unpin", str(number))
+
+
+def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    close = ("periods", "close", "--month", "2026-10", "--reviewed-by", "bert")
+    run(desk, *close, "--reason", "see the list")
+    with pytest.raises(ActionRefused, match="commit 2 is what the close of 2026-10 rests on"):
+        run(desk, "lake", "unpin", "2")
+    (desk.lake.folder / "pins" / "2.json").unlink()
+    lost = "commit 2, what the close of 2026-10 rests on, is not kept"
+    assert {"topic": "closed months", "state": "missing", "what": lost}.items() <= next(
+        row for row in rows(desk, "doctor") if row["topic"] == "closed months"
+    ).items()
+    assert "rests on, is kept" in run(desk, "doctor", "--repair").stdout
+    assert "closed months" not in run(desk, "doctor").stdout
+    assert run(desk, "periods", "verify", "2026-10").exit_code == 0
+    run(desk, "periods", "reopen", "2026-10", "--reason", "a late invoice")
+    assert "no longer kept" in run(desk, "lake", "unpin", "2").stdout
 
 
 def test_the_doctor_names_what_is_there_and_what_is_missing(

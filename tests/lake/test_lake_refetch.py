@@ -1,45 +1,119 @@
-"""What a repair could not find again comes back with a full sync."""
+"""What a repair could not find again comes back from the services, at once or with a sync."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from filled import fill
 
 from treasury.cli.practice import prepare
+from treasury.doctor import Examination
 from treasury.extract import Scope, sync
-from treasury.sandbox import Sandbox
+from treasury.sandbox import Sandbox, Served
 from treasury.workspace import Workspace
 
+TABLES = ("ramp_requests", "ramp_request_events", "transfers", "fees")
 
-def test_a_full_sync_brings_back_what_a_repair_could_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+
+class Desk:
+    """A workspace, what its tables held, and the services that it was synced from."""
+
+    def __init__(self, folder: Path, company: Sandbox, served: Served) -> None:
+        self.folder = folder
+        self._served = company, served
+        self.before = self.content()
+
+    def content(self) -> dict[str, list[dict[str, object]]]:
+        opened = Workspace(self.folder)
+        query = "SELECT id, raw FROM {} ORDER BY id"
+        return {name: opened.sql(query.format(name)).to_pylist() for name in TABLES}
+
+    def lose(self, *tables: str) -> None:
+        """Remove the stored files of what has settled, or of all where nothing does."""
+        stored = Workspace(self.folder).snapshot().stored()
+        for name in tables:
+            for file in stored[name].files:
+                if not file.is_open:
+                    Path(file.path).unlink()
+
+    def repair(self) -> Examination:
+        return Workspace(self.folder).doctor(repair=True)
+
+    def reachable(self) -> Workspace:
+        return prepare(self.folder, *self._served)
+
+    def marks(self) -> tuple[str, ...]:
+        last = Workspace(self.folder).lake.last_commit()
+        assert last is not None
+        return last.refetch
+
+
+@pytest.fixture(scope="module")
+def company() -> Iterator[tuple[Sandbox, Served]]:
     company = Sandbox(7)
-    first = fill(tmp_path / "first", company)
-    shutil.copytree(first.folder, tmp_path / "desk")
-    query = "SELECT id, content_hash FROM ramp_requests ORDER BY id"
-    before = first.sql(query).to_pylist()
-    broken = Workspace(tmp_path / "desk")
-    for file in broken.snapshot().stored()["ramp_requests"].files:
-        if not file.is_open:
-            Path(file.path).unlink()
-    told = Workspace(broken.folder).doctor(repair=True)
-    assert any(f.do == "run `treasury sync --full`" for f in told.findings)
-    desk = Workspace(broken.folder)
-    assert len(desk.table("ramp_requests")) < len(before)
     with company.serve() as served:
-        for name, (_, secret) in company.credentials.items():
-            monkeypatch.setenv(f"TREASURY_{name.upper()}_SECRET", secret)
-        again = prepare(desk.folder, company, served)
-        commit = again.lake.last_commit()
-        assert commit is not None
-        assert commit.refetch == ("ramp_requests",)
-        sync(again.client("maker"), again.lake, again.now(), scope=Scope(full=True))
-        again.close_clients()
-    assert Workspace(desk.folder).sql(query).to_pylist() == before
-    last = again.lake.last_commit()
-    assert last is not None
-    assert last.refetch == ()
+        yield company, served
+
+
+@pytest.fixture(scope="module")
+def first(company: tuple[Sandbox, Served], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("first"), company[0]).folder
+
+
+@pytest.fixture
+def desk(
+    first: Path,
+    company: tuple[Sandbox, Served],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Desk:
+    shutil.copytree(first, tmp_path / "desk")
+    for name in company[0].credentials:  # `prepare` sets them; they go again with the test
+        monkeypatch.delenv(f"TREASURY_{name.upper()}_SECRET", raising=False)
+    return Desk(tmp_path / "desk", *company)
+
+
+@pytest.mark.parametrize("tables", [("ramp_requests",), ("ramp_request_events",), TABLES])
+def test_the_next_sync_brings_back_what_a_repair_could_not(
+    desk: Desk, tables: tuple[str, ...]
+) -> None:
+    desk.lose(*tables)
+    told = desk.repair()
+    assert any(f.do == "run `treasury sync`: it asks for all again" for f in told.findings)
+    assert any("the services could not be asked again" in f.what for f in told.findings)
+    assert desk.content() != desk.before
+    assert set(desk.marks()) == set(tables)
+    opened = desk.reachable()
+    report = sync(opened.client("maker"), opened.lake, opened.now())
+    opened.close_clients()
+    assert any("all was asked for, as a repair could not find it" in n for n in report.notices)
+    assert desk.content() == desk.before
+    assert desk.marks() == ()
+
+
+def test_a_repair_asks_the_services_itself_and_says_what_came(desk: Desk) -> None:
+    desk.lose(*TABLES)
+    opened = desk.reachable()
+    told = [f.what for f in opened.doctor(repair=True).findings if f.state == "repaired"]
+    opened.close_clients()
+    assert any("asked the services again; " in what for what in told)
+    assert desk.content() == desk.before
+    assert desk.marks() == ()
+    assert not Workspace(desk.folder).doctor().damaged
+
+
+def test_a_sync_of_less_than_all_leaves_the_marks(desk: Desk) -> None:
+    desk.lose("ramp_requests", "fees")
+    desk.repair()
+    opened = desk.reachable()
+    lake, client = opened.lake, opened.client("maker")
+    day = opened.now().date()
+    sync(client, lake, opened.now(), scope=Scope(since=day, full=True))
+    assert set(desk.marks()) == {"ramp_requests", "fees"}
+    sync(client, lake, opened.now(), scope=Scope(tables=frozenset({"fees"})))
+    assert desk.marks() == ("ramp_requests",)
+    opened.close_clients()
+    assert desk.content()["fees"] == desk.before["fees"]

@@ -22,7 +22,7 @@ from lake_samples import (
     statuses,
 )
 
-from treasury.errors import InputError, WorkspaceDamaged
+from treasury.errors import ActionRefused, InputError, WorkspaceDamaged
 from treasury.lake import Lake
 from treasury.lake.upkeep import FEW
 
@@ -109,10 +109,25 @@ def test_a_pinned_commit_reads_the_same_for_good(tmp_path: Path) -> None:
     assert again.snapshot(commit=1).files(REQUESTS) == files
     with pytest.raises(InputError, match="commit 2 is not kept"):
         again.snapshot(commit=2)
-    assert again.unpin(1)
-    assert not again.unpin(1)
+    again.unpin(1)
+    with pytest.raises(InputError, match="commit 1 is not pinned"):
+        again.unpin(1)
     again.sweep()
     assert not any(Path(file).is_file() for file in files)
+
+
+def test_a_commit_that_something_rests_on_is_not_let_go(tmp_path: Path) -> None:
+    resting: dict[int, str] = {}
+    lake = Lake(tmp_path, CATALOGUE, rests_on=lambda: resting)
+    put(lake, 0, requests(a="OPEN"))
+    lake.pin("October 2026 closed", day(1))
+    resting[1] = "the close of 2026-10"
+    with pytest.raises(ActionRefused, match="commit 1 is what the close of 2026-10 rests on"):
+        lake.unpin(1)
+    assert [pin.commit.number for pin in lake.pins()] == [1]
+    assert lake.unkept() == {}
+    (lake.folder / "pins" / "1.json").unlink()
+    assert lake.unkept() == resting
 
 
 def test_nothing_is_removed_while_a_pin_does_not_read(tmp_path: Path) -> None:

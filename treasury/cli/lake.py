@@ -119,6 +119,6 @@ def pin(context: click.Context, why: str, commit: int | None) -> None:
 @click.argument("commit", type=int)
 @click.pass_context
 def unpin(context: click.Context, commit: int) -> None:
-    """Let pinned COMMIT go."""
-    was = workspace_of(context).lake.unpin(commit)
-    click.echo(f"commit {commit} {'is no longer kept' if was else 'was not pinned'}")
+    """Let pinned COMMIT go; one that a closed month rests on stays."""
+    workspace_of(context).lake.unpin(commit)
+    click.echo(f"commit {commit} is no longer kept")

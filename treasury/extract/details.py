@@ -141,7 +141,8 @@ class Details:
             return
         came = first_of_each(pa.concat_tables(self._requests), RAMP_REQUESTS.table.key)
         changes = self._run.upsert(RAMP_REQUESTS, came)
-        if changes.new or changes.changed:  # what is as it was has the events that it had
+        lost = RAMP_REQUEST_EVENTS.table.name in self._run.writer.refetch
+        if changes.new or changes.changed or lost:  # else each has the events that it had
             events = pa.concat_tables(self._events)
             key = RAMP_REQUEST_EVENTS.table.key
             self._run.upsert(RAMP_REQUEST_EVENTS, first_of_each(events, key))

@@ -27,7 +27,7 @@ from treasury.extract.sources import PerAccount, Whole
 from treasury.extract.staging import Staged
 from treasury.extract.tables import FORMS, TABLES
 from treasury.extract.transfers import sync_transfers
-from treasury.lake import Lake
+from treasury.lake import Lake, tables_of
 
 __all__ = ["sync"]
 
@@ -56,18 +56,24 @@ def sync(
 ) -> SyncReport:
     """Bring the lake up to date with both services; `now` is the commit's instant.
 
-    `scope` narrows what is looked at, or widens it to a full comparison.
+    `scope` narrows what is looked at, or widens it to a full comparison; so does a table of which a
+    repair could not find everything again.
 
     Raises a ServiceError, or WorkspaceLocked, in which case what was stored stays as it was. A
     table that the credential may not read, or that this generation of the service does not have,
     is no error: it stays as it was and the report says so. Accounts and ramp requests must be had.
     """
     scope = _checked(scope or Scope())
+    lost = _lost(lake, scope)
+    if lost:
+        scope = msgspec.structs.replace(scope, full=True)
     staging = lake.folder.parent / STAGING
     held = drift.before(lake.snapshot()) if scope.full else None
     with closing(Staged(staging, RAMP_REQUESTS.table.name)) as staged:
         with lake.writer("sync", now) as writer, asking(workers) as pool:
             run = Run(client, writer, pool, progress or Silent(), scope=scope, staging=staging)
+            if lost:
+                run.notice(f"{', '.join(lost)}: all was asked for, as a repair could not find it")
             accounts = _whole(run)
             _per_account(run, accounts)
             if scope.has(TRANSFERS.table.name):
@@ -75,9 +81,8 @@ def sync(
             if scope.has(*TOGETHER[0]):
                 sync_requests(run, staged)
             report = run.report()
-            if scope.full:  # what a repair could not find again has been asked for whole
-                skipped = {one.table for one in report.skipped}
-                writer.refetch -= {one.table for one in report.tables} - skipped
+            if scope.full and scope.since is None:
+                writer.refetch -= _whole_again(report)
         if scope.has(*TOGETHER[0]):
             staged.clear()
     if held is None:
@@ -98,6 +103,22 @@ def _checked(scope: Scope) -> Scope:
         )
     along = (names for names in TOGETHER if scope.has(*names))
     return msgspec.structs.replace(scope, tables=scope.tables.union(*along))
+
+
+def _lost(lake: Lake, scope: Scope) -> list[str]:
+    """The tables to look at of which a repair could not find everything again."""
+    last = lake.last_commit()
+    if last is None or scope.since is not None:
+        return []
+    marked = set(tables_of(last.refetch))
+    return [table.name for table in TABLES if table.name in marked and scope.has(table.name)]
+
+
+def _whole_again(report: SyncReport) -> set[str]:
+    """The tables that a full comparison has asked for whole: a refusal leaves one as it was."""
+    refused = {one.table for one in report.skipped}
+    refused = refused.union(*(names for names in TOGETHER if refused & set(names)))
+    return {one.table for one in report.tables} - refused
 
 
 def _whole(run: Run) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.errors import InputError, WorkspaceDamaged
+from treasury.errors import ActionRefused, InputError, WorkspaceDamaged
 from treasury.lake import delta, disk, engine, upkeep
 from treasury.lake.commits import (
     COMMITS,
@@ -30,7 +30,7 @@ from treasury.lake.digests import Digests
 from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
 from treasury.lake.marks import marked, tables_of
-from treasury.lake.pins import Pin, add_pin, all_pins, remove_pin
+from treasury.lake.pins import PINS, Pin, add_pin, all_pins, remove_pin
 from treasury.lake.publish import FILE_NAME, committed, publish, published
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Writer
@@ -50,7 +50,8 @@ class Lake:
 
     The last `kept` commits always stay readable as they were, and after each as many the files that
     nobody needs are removed; one younger than `grace` stays, as a reader may be at it that could
-    not say so.
+    not say so. `rests_on` tells which commits something outside rests on, and what: a pin of one of
+    them is not let go.
     """
 
     def __init__(
@@ -60,12 +61,14 @@ class Lake:
         *,
         kept: int = COMMITS_KEPT,
         grace: timedelta = timedelta(hours=1),
+        rests_on: Callable[[], Mapping[int, str]] = dict,
     ) -> None:
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
         self.workspace = folder
         self._kept = kept
         self._grace = grace
+        self._rests_on = rests_on
         self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
         self.digests = Digests(self.folder)
 
@@ -142,10 +145,26 @@ class Lake:
                 raise InputError("there is no commit to keep", do="run `treasury sync` first")
             return add_pin(self.folder, snapshot.commit, why, now, snapshot.stored())
 
-    def unpin(self, commit: int) -> bool:
-        """Let a pinned commit go; whether it was pinned."""
+    def unpin(self, commit: int) -> None:
+        """Let a pinned commit go; ActionRefused where something rests on it."""
         with workspace_lock(self.workspace, command_line("unpin")):
-            return remove_pin(self.folder, commit)
+            reason = self._rests_on().get(commit)
+            if reason is not None:
+                raise ActionRefused(
+                    f"commit {commit} is what {reason} rests on",
+                    do="keep it: nothing brings its files back",
+                )
+            if not remove_pin(self.folder, commit):
+                raise InputError(
+                    f"commit {commit} is not pinned",
+                    do="`treasury lake status` lists those that are",
+                )
+
+    def unkept(self) -> dict[int, str]:
+        """The commits that something rests on and no pin keeps, and what that is."""
+        pinned = {path.stem for path in (self.folder / PINS).glob("*.json")}
+        resting = self._rests_on()
+        return {number: what for number, what in resting.items() if str(number) not in pinned}
 
     def pins(self) -> list[Pin]:
         """The pinned commits, oldest first."""
