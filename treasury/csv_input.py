@@ -66,7 +66,14 @@ def read_csv(path: Path, columns: Sequence[Column]) -> list[Line]:
         raise InputError(f"{path} is empty", do=f"give it the columns {_names(columns)}")
     number, head = rows[0]
     places = _places(path, number, [name.strip().lower() for name in head], columns)
-    return [_line(path, number, cells, columns, places) for number, cells in rows[1:]]
+    for at, cells in rows[1:]:
+        # 1.000,00 between commas is two cells: read as one it would be 1.
+        if any(map(str.strip, cells[len(head) :])):
+            raise InputError(
+                f"{path}, line {at}: {len(cells)} cells for {len(head)} columns",
+                do="write an amount as 1234.56, and quote a text that has the delimiter in it",
+            )
+    return [_line(path, at, cells, columns, places) for at, cells in rows[1:]]
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:

@@ -189,16 +189,18 @@ class Periods:
             return closed_month(t.journal, t.lake, period)
         return msgspec.structs.replace(examined[-1], period=period)
 
-    def month(self, month: str | Month, *, ledger: Path | None = None) -> Closing:
+    def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
         """A month with its balances, verdict and roll-forward: as it was closed, else as of now.
 
+        Without a month it is the last one that has ended.
         `ledger` is compared where the month is open; a closed one has that of its close.
         """
         from treasury.report.closing import closed_month, found_of
         from treasury.report.provided import read_ledger
 
         t, decided = self._desk, self._decided()
-        period = closed_periods(decided.entries).get(str(_month(month)))
+        month = t.month.previous if month is None else _month(month)
+        period = closed_periods(decided.entries).get(str(month))
         if period is not None and ledger is not None:
             raise InputError(
                 f"{period.month} is closed, with the ledger that was given then",

@@ -330,7 +330,7 @@ class Workspace:
         """What has to be true before a month is locked, what is, and what blocks."""
         from treasury.report.checklist import checklist
 
-        return checklist(self.periods.month(self._last_month() if month is None else month))
+        return checklist(self.periods.month(month))
 
     def close(
         self,
@@ -341,22 +341,31 @@ class Workspace:
         reason: str | None = None,
         ledger: str | Path | None = None,
         pdf: bool = False,
+        notebook: bool = False,
     ) -> ClosePack:
         """Write the month's pack; `folder` defaults to `close/<month>`.
 
         With `reviewed_by` the month is locked first: see `periods.close`. A closed month's pack is
         made again from what it was closed on, the same whatever became known since. `ledger` is a
-        CSV file of account, currency and balance to compare.
+        CSV file of account, currency and balance to compare; `pdf` prints the report beside it, by
+        Chromium; `notebook` leaves the close's notebook there, run by papermill.
         """
         from treasury.report import write_close
+        from treasury.report.notebook import require_papermill
+        from treasury.report.printing import require_browser
 
+        # What is not installed is said before a month is locked.
+        if pdf:
+            require_browser()
+        if notebook:
+            require_papermill()
         target = Path(folder) if folder is not None else self.folder / "close" / str(_month(month))
         given = None if ledger is None else Path(ledger)
         if reviewed_by is None:
             closing = self.periods.month(month, ledger=given)
         else:
             closing = self.periods.lock(month, reason, reviewed_by=reviewed_by, ledger=given)
-        return write_close(closing, target, pdf=pdf)
+        return write_close(closing, target, pdf=pdf, notebook=self.folder if notebook else None)
 
     def verify_pack(self, folder: str | Path) -> Verified:
         """Hold a pack against this workspace: its pinned commit, its journal, its own inputs."""

@@ -21,6 +21,7 @@ __all__ = ["close", "verify"]
     help="The ledger, a CSV file: account, currency, balance.",
 )
 @click.option("--pdf", is_flag=True, help="Also print the report to PDF, by Chromium.")
+@click.option("--notebook", is_flag=True, help="Also leave the notebook of the close there, run.")
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Folder to write to; close/MONTH if not given."
 )
@@ -33,6 +34,7 @@ def close(
     reason: str,
     ledger: str | None,
     pdf: bool,
+    notebook: bool,
     out: str | None,
 ) -> None:
     """Show a month's checklist, lock it once somebody reviewed it, and write its pack.
@@ -44,7 +46,13 @@ def close(
         raise click.UsageError("--reason goes with --reviewed-by")
     workspace = workspace_of(context)
     pack = workspace.close(
-        month, out, reviewed_by=reviewed_by, reason=reason or None, ledger=ledger, pdf=pdf
+        month,
+        out,
+        reviewed_by=reviewed_by,
+        reason=reason or None,
+        ledger=ledger,
+        pdf=pdf,
+        notebook=notebook,
     )
     click.echo(str(pack.checklist))
     for path in pack.paths:

@@ -21,31 +21,40 @@ __all__ = ["ClosePack", "write_close"]
 
 _FORMER: Final = frozenset({"report.html", "close.xlsx"})
 """What a pack was before it had evidence."""
+PDF: Final = "report.pdf"
 
 
 class ClosePack(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written, and where; `seal` stands for all of it."""
+    """What was written, and where; `seal` stands for all of it.
+
+    `apart` are the PDF and the executed notebook, where they were asked for.
+    """
 
     folder: Path
     report: Path
     workbook: Path
     checklist: Checklist
     seal: str
+    apart: tuple[Path, ...] = ()
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """What is read: the report, the workbook, and the evidence of all files."""
-        return (self.report, self.workbook, self.folder / "evidence.json")
+        """What is read: the report, the workbook, what stands apart, and the evidence of all."""
+        return (self.report, self.workbook, *self.apart, self.folder / "evidence.json")
 
 
-def write_close(closing: Closing, folder: Path, *, pdf: bool = False) -> ClosePack:
+def write_close(
+    closing: Closing, folder: Path, *, pdf: bool = False, notebook: Path | None = None
+) -> ClosePack:
     """Write a month's pack into `folder`; StorageError leaves the former one.
 
+    `notebook` is the workspace that the close's notebook is run on, and left in the pack.
     InputError where the folder holds anything that is no part of a pack, or where the answer does
     not say what it was made from.
     """
     # Imported here: listing fees or showing a status needs neither drawing nor Excel.
     from treasury.report import pack, printing
+    from treasury.report.notebook import NOTEBOOK, run_notebook
 
     _require_ours(folder)
     try:
@@ -55,7 +64,9 @@ def write_close(closing: Closing, folder: Path, *, pdf: bool = False) -> ClosePa
             new.mkdir()
             evidence = pack.write_files(closing, new)
             if pdf:
-                printing.print_pdf(new / "report.html", new / "report.pdf")
+                printing.print_pdf(new / "report.html", new / PDF)
+            if notebook is not None:
+                run_notebook(notebook, closing.r.month, new / NOTEBOOK)
             seal = pack.write_evidence(evidence, new)
             _take_place(new, folder, Path(name) / "former")
     except OSError as error:
@@ -70,6 +81,7 @@ def write_close(closing: Closing, folder: Path, *, pdf: bool = False) -> ClosePa
         workbook=folder / "close.xlsx",
         checklist=checklist(closing),
         seal=seal,
+        apart=tuple(folder / name for name in (PDF, NOTEBOOK) if (folder / name).is_file()),
     )
 
 

@@ -25,6 +25,7 @@ from treasury.report.balances import month_balances
 from treasury.report.ledger import LedgerComparison
 from treasury.report.provided import LedgerFile, compare_with, journaled_ledger
 from treasury.report.verdict import Verdict, synced_at, verdict
+from treasury.report.waits import funding_waits
 
 __all__ = ["Closing", "Rolled", "closed_month", "closing_of", "found_of"]
 
@@ -47,12 +48,14 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class Closing(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A month's answer, its balances and verdict, and what was rolled forward.
 
+    `balances` as in BALANCES, `waits` as in FUNDING_TIMES.
     `period` is the close that locked it, None while it is open.
     """
 
     r: Reconciliation
     zone: ZoneInfo
     balances: pa.Table
+    waits: pa.Table
     verdict: Verdict
     synced_at: datetime | None
     rolled: Rolled
@@ -75,6 +78,7 @@ def closing_of(
         r=r,
         zone=zone,
         balances=balances,
+        waits=funding_waits(r, zone),
         verdict=verdict(r, zone, balances),
         synced_at=synced_at(r),
         rolled=rolled or Rolled(),

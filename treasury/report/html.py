@@ -16,12 +16,18 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from treasury.journal.periods import Period
-from treasury.reconcile.monthly import Reconciliation
 from treasury.report.checklist import checklist
 from treasury.report.closing import Closing
 from treasury.report.drawing import INK, figure_svg
 from treasury.report.fees import fees_of
-from treasury.report.figures import cash_by_day, cash_words, fees_and_rate, fees_and_rate_words
+from treasury.report.figures import (
+    cash_by_day,
+    cash_words,
+    fees_and_rate,
+    fees_and_rate_words,
+    funding_times,
+    funding_times_words,
+)
 from treasury.report.grids import SHOWN
 from treasury.report.sections import sections, tally
 from treasury.report.words import bank_lines_words, count, environment_words, moment
@@ -67,7 +73,7 @@ def render_html(closing: Closing) -> str:
             tally=tally(r),
             steps=[(step.state, step.title, step.found) for step in steps.steps],
             sections=sections(closing),
-            pictures=_pictures(r),
+            pictures=_pictures(closing),
             shown=SHOWN,
         )
     )
@@ -107,7 +113,8 @@ def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _pictures(r: Reconciliation) -> dict[str, Picture]:
+def _pictures(closing: Closing) -> dict[str, Picture]:
+    r = closing.r
     requests = fees_of(r).requests
     return {
         "cash": Picture(
@@ -116,6 +123,10 @@ def _pictures(r: Reconciliation) -> dict[str, Picture]:
         "fees": Picture(
             inline_svg(fees_and_rate(requests, r.month), "fees"),
             fees_and_rate_words(requests, r.month),
+        ),
+        "funding": Picture(
+            inline_svg(funding_times(closing.waits), "funding"),
+            funding_times_words(closing.waits),
         ),
     }
 

@@ -42,6 +42,8 @@ from treasury.report.figures import (
     cash_words,
     fees_and_rate,
     fees_and_rate_words,
+    funding_times,
+    funding_times_words,
     open_items_by_age,
     open_items_words,
 )
@@ -107,6 +109,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
     tables = {name: getattr(closing.r, name) for name in TABLES} | {
         "checklist": checklist(closing).table,
         "balances": closing.balances,
+        "funding_times": closing.waits,
         "roll_forward": closing.rolled.roll_forward,
         "open_items": closing.rolled.items,
         "late_items": closing.rolled.late,
@@ -187,6 +190,7 @@ def _write_figures(closing: Closing, folder: Path) -> None:
     drawn = {
         "cash": (cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
         "fees": (fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
+        "funding": (funding_times(closing.waits), funding_times_words(closing.waits)),
         "open-items": (open_items_by_age(items), open_items_words(items)),
     }
     for name, (figure, _) in drawn.items():

@@ -11,7 +11,7 @@ from typing import Final
 
 from treasury.errors import InputError, StorageError
 
-__all__ = ["browser", "print_pdf"]
+__all__ = ["browser", "print_pdf", "require_browser"]
 
 BROWSERS: Final = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
@@ -25,14 +25,20 @@ def browser() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
-def print_pdf(page: Path, to: Path) -> Path:
-    """Print `page` to a PDF; InputError where no browser is there, StorageError where it fails."""
+def require_browser() -> str:
+    """The browser that prints; InputError where there is none."""
     found = browser()
     if found is None:
         raise InputError(
             "a PDF needs Chromium or Chrome, and none is installed",
             do="install one, or print report.html from your browser",
         )
+    return found
+
+
+def print_pdf(page: Path, to: Path) -> Path:
+    """Print `page` to a PDF; InputError where no browser is there, StorageError where it fails."""
+    found = require_browser()
     with tempfile.TemporaryDirectory(prefix="treasury-") as profile:
         command = [
             found,

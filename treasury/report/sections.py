@@ -253,7 +253,7 @@ def _awaiting(closing: Closing) -> Section:
     notes = (DUE,) if rows else ()
     if closing.rolled.roll_forward.num_rows:
         notes = (*notes, TIED)
-    return Section("awaiting", "Requests awaiting funds", lead, tuple(grids), notes)
+    return Section("awaiting", "Requests awaiting funds", lead, tuple(grids), notes, "funding")
 
 
 def _rolled(totals: pa.Table) -> Grid:

@@ -1,0 +1,181 @@
+"""The close on the command line: the ledger, the printed report, the notebook, what is missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from click.testing import CliRunner, Result
+
+from treasury.cli import treasury
+from treasury.errors import InputError, StorageError
+from treasury.report import notebook, printing
+from treasury.report.evidence import Evidence
+from treasury.report.pack import EVIDENCE
+from treasury.report.verify import verify_pack
+from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
+
+needs_chromium = pytest.mark.skipif(printing.browser() is None, reason="no Chromium installed")
+
+
+def run(desk: Workspace, *arguments: str) -> Result:
+    return CliRunner().invoke(
+        treasury,
+        ["--workspace", str(desk.folder), "close", "--month", "2026-10", *arguments],
+        catch_exceptions=False,
+    )
+
+
+def evidence(pack: Path) -> Evidence:
+    import msgspec
+
+    return msgspec.json.decode((pack / EVIDENCE).read_bytes(), type=Evidence)
+
+
+@pytest.fixture
+def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+
+
+def test_the_checklist_and_what_was_written_are_printed(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pack"
+    told = run(month_end, "--out", str(pack)).stdout
+    assert told.startswith("Close of October 2026, Harbour Lane Trading NV\n[x] Statements ")
+    assert "[-] Ledger               not provided: nothing to compare" in told
+    assert "[-] Lock                 not locked: a second person reviews it" in told
+    *_, report, workbook, proof, seal = told.splitlines()
+    assert [Path(one).name for one in (report, workbook, proof)] == [
+        "report.html",
+        "close.xlsx",
+        EVIDENCE,
+    ]
+    assert seal == f"seal {evidence(pack).seal}"
+
+
+def test_a_ledger_is_compared_account_by_account(month_end: Workspace, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.csv"
+    ledger.write_text("account,currency,balance\nBE45539951876689,EUR,1.00\n", "utf-8")
+    told = run(month_end, "--out", str(tmp_path / "pack"), "--ledger", str(ledger)).stdout
+    assert "[ ] Ledger " in told
+    assert "correct the ledger, or explain the difference" in told
+    assert (tmp_path / "pack" / "inputs" / "ledger.csv").read_bytes() == ledger.read_bytes()
+    assert verify_pack(tmp_path / "pack").holds
+
+
+def test_a_ledger_that_cannot_be_read_is_refused_by_its_line(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "ledger.csv"
+    ledger.write_text("account,currency,balance\nBE45539951876689,EUR,1.000,00\n", "utf-8")
+    with pytest.raises(InputError, match=r"ledger\.csv, line 2"):
+        run(month_end, "--out", str(tmp_path / "pack"), "--ledger", str(ledger))
+    assert not (tmp_path / "pack").exists()
+
+
+@needs_chromium
+@pytest.mark.browser
+def test_the_report_is_printed_by_chromium_and_stands_apart(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pack"
+    told = run(month_end, "--out", str(pack), "--pdf").stdout
+    assert str(pack / "report.pdf") in told
+    content = (pack / "report.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert content.rstrip().endswith(b"%%EOF")
+    assert content.count(b"/Type /Page\n") > 3
+    assert set(evidence(pack).apart) >= {"report.pdf"}
+    assert verify_pack(pack).holds
+    (pack / "report.pdf").write_bytes(content + b"\n")
+    assert "report.pdf: was changed" in str(verify_pack(pack))
+
+
+@needs_chromium
+@pytest.mark.browser
+def test_a_page_that_is_not_there_is_not_printed(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="could not print"):
+        printing.print_pdf(tmp_path / "none.html", tmp_path / "folder" / "none.pdf")
+
+
+@pytest.mark.parametrize(("option", "told"), [("--pdf", "Chromium"), ("--notebook", "papermill")])
+def test_what_is_not_installed_is_said_before_the_month_is_locked(
+    month_end: Workspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    told: str,
+) -> None:
+    monkeypatch.setattr(printing, "browser", lambda: None)
+    monkeypatch.setattr(notebook.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    desk = Workspace(tmp_path / "desk")
+    with pytest.raises(InputError, match=told):
+        run(desk, "--reviewed-by", "bert", "--reason", "carried forward", option)
+    assert desk.periods.list().arrow.num_rows == 0
+    assert not (desk.folder / "close").exists()
+
+
+@pytest.mark.usefixtures("jupyter")
+def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pack"
+    told = run(month_end, "--out", str(pack), "--notebook").stdout
+    assert str(pack / notebook.NOTEBOOK) in told
+    done = nbformat.read(pack / notebook.NOTEBOOK, as_version=4)
+    code = [cell for cell in done.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code)
+    written = json.dumps(done, ensure_ascii=False)
+    assert "October 2026 · Harbour Lane Trading NV" in written
+    assert "Fees of October 2026" in written
+    assert all(secret not in written for _, secret in Sandbox().credentials.values())
+    sealed = evidence(pack)
+    assert notebook.NOTEBOOK in sealed.apart
+    assert notebook.NOTEBOOK not in sealed.files
+    assert verify_pack(pack).holds
+    (pack / notebook.NOTEBOOK).write_text("{}", "utf-8")
+    assert f"{notebook.NOTEBOOK}: was changed" in str(verify_pack(pack))
+    # A pack with a notebook is still a pack, and is replaced by one without.
+    run(month_end, "--out", str(pack))
+    assert not (pack / notebook.NOTEBOOK).exists()
+
+
+@pytest.mark.usefixtures("jupyter")
+def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    desk = Workspace(tmp_path / "desk")
+    why = "carried forward, see the list"
+    run(desk, "--reviewed-by", "bert", "--reason", why, "--notebook")
+    written = (desk.folder / "close" / "2026-10" / notebook.NOTEBOOK).read_text("utf-8")
+    assert "closed by anna, reviewed by bert" in written
+
+
+@pytest.mark.usefixtures("jupyter")
+def test_a_notebook_that_stops_says_at_which_cell_and_leaves_the_former_pack(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = tmp_path / "pack"
+    run(month_end, "--out", str(pack))
+    before = (pack / EVIDENCE).read_bytes()
+    broken = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("x = 1"), nbformat.v4.new_code_cell("1 / 0")],
+        metadata={
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+        },
+    )
+    nbformat.write(broken, tmp_path / "broken.ipynb")
+    monkeypatch.setattr(notebook, "_stored", lambda: tmp_path / "broken.ipynb")
+    with pytest.raises(StorageError, match="stopped at cell 3: ZeroDivisionError"):
+        run(month_end, "--out", str(pack), "--notebook")
+    assert (pack / EVIDENCE).read_bytes() == before
