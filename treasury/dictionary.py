@@ -19,7 +19,10 @@ from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, KEPT, TEXT, TEXT
 from treasury.responses import RESPONSES
 from treasury.statements import TABLES as STATEMENTS
 
-__all__ = ["COLUMNS", "GROUPS", "Group", "column_rows", "page", "table_rows"]
+__all__ = ["COLUMNS", "GROUPS", "OURS", "Group", "column_rows", "page", "table_rows"]
+
+OURS: Final = "ours"
+"""The source and section of what treasury works out or notes by itself."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -34,16 +37,16 @@ class Group(msgspec.Struct, frozen=True):
     """The columns added to the declared ones, where they are not those that the lake adds."""
 
     def section(self, column: Column) -> str:
-        """Where the column's source is specified; nothing where the value is ours."""
+        """Where the column's source is specified."""
         if not column.source:
-            return ""
+            return OURS
         heading, dot, _ = column.source.partition(".")
         return f"{self.document}, {heading}" if dot else self.document
 
     def field(self, column: Column) -> str:
         """The column's name at its source."""
         _, dot, field = column.source.partition(".")
-        return field if dot else column.source
+        return field if dot else column.source or OURS
 
 
 GROUPS: Final = (
@@ -170,20 +173,24 @@ are stable: columns are added, none is renamed or removed.
 A table of records holds the version of each record that is current; beside table `x`, `x_history`
 holds the versions that were superseded. Observations are only ever added. The tables of one
 snapshot belong to one commit, and the table `commits` lists them all. Amounts are exact decimals;
-the unit of each is a column of the same row, or said in words. Instants are UTC.
+the unit of each is a column of the same row, or said in words; what is no amount has none. Instants
+are UTC. A column whose source is `ours` is worked out or noted by treasury.
 """
 
 KEPT_HEAD: Final = """\
 ## What the lake keeps about every row
 
-| column | type | meaning |
-|---|---|---|
+| column | type | meaning | source field |
+|---|---|---|---|
 """
 
 
 def page() -> str:
     """The whole dictionary as Markdown."""
-    kept = "".join(f"| `{c.name}` | {TYPES[c.type]} | {_text(c.meaning)} |\n" for c in KEPT)
+    kept = "".join(
+        f"| `{c.name}` | {TYPES[c.type]} | {_text(c.meaning)} | {c.source or OURS} |\n"
+        for c in KEPT
+    )
     groups = "\n".join(_group(group) for group in GROUPS)
     return f"{HEAD}\n{groups}\n{KEPT_HEAD}{kept}"
 
@@ -214,7 +221,7 @@ def _table(group: Group, table: Table) -> str:
 
 def _heading(group: Group, column: Column) -> str:
     section = group.section(column)
-    return section.removeprefix(group.document).removeprefix(", ") or ("" if not section else "all")
+    return section.removeprefix(group.document).removeprefix(", ") or "all"
 
 
 def _text(text: str) -> str:

@@ -39,6 +39,16 @@ def test_every_column_says_what_it_means() -> None:
             assert column.meaning, (table.name, column.name)
 
 
+def test_every_column_says_where_it_comes_from() -> None:
+    rows = dictionary.column_rows().to_pylist()
+    assert len(rows) > 400
+    for row in rows:
+        place = (row["table"], row["column"])
+        assert row["source"], place
+        assert row["section"], place
+        assert (row["source"] == dictionary.OURS) == (row["section"] == dictionary.OURS), place
+
+
 def test_every_amount_has_a_unit_and_nothing_else_has() -> None:
     for table in TABLES:
         names = {column.name for column in table.columns}
@@ -61,6 +71,41 @@ def test_every_section_is_a_heading_of_its_specification(group: dictionary.Group
         for column in table.columns:
             heading = column.source.partition(".")[0].partition(" (")[0]
             assert not heading or heading in headings, (table.name, column.name, heading)
+
+
+ELSEWHERE = {
+    "Party.address": "country",
+    "Party role.party": "parties",
+    "Account.partyRoles": "party_roles",
+    "Wallet (custodial).balances": "wallet_balances",
+    "Ramp request.depositBankAccount": "deposit_iban",
+    "Ramp request.depositWallet": "deposit_wallet_address",
+}
+"""What a specification names as one field, and a table or a column of what it consists of."""
+
+HEADINGS = {
+    "Party role (party-account relationship)": "Party role",
+    "Address": "Party.address",
+}
+"""Headings whose fields are told as those of another record."""
+
+
+@pytest.mark.parametrize("group", dictionary.GROUPS[:2], ids=lambda group: group.name)
+def test_every_field_that_a_specification_names_is_a_column(group: dictionary.Group) -> None:
+    path = ROOT.parent / "shared" / "spec" / SPECIFICATIONS[group.document]
+    if not path.is_file():
+        pytest.skip("the specifications are not beside the project")
+    held = {column.source for table in group.tables for column in table.columns}
+    held |= {t.name for t in group.tables} | {c.name for t in group.tables for c in t.columns}
+    named = set()
+    for section in re.split(r"^#+ ", path.read_text("utf-8"), flags=re.MULTILINE):
+        heading, _, text = section.partition("\n")
+        _, _, fields = text.partition("| Field | Type | Notes |\n|---|---|---|\n")
+        record = HEADINGS.get(heading, heading)
+        listed = fields.partition("\n\n")[0]
+        named |= {f"{record}.{name}" for name in re.findall(r"^\| (\w+)", listed, re.MULTILINE)}
+    assert len(named) > 30
+    assert {name for name in named if ELSEWHERE.get(name, name) not in held} == set()
 
 
 def test_the_written_page_is_up_to_date() -> None:

@@ -112,6 +112,7 @@ RAMP_REQUESTS: Final = form(
         BOOL,
         lambda found: found.value.status not in RAMP_FINAL,
         "whether it may still change; BLOCKED is held and counts as open",
+        "status",
     ),
     Field(
         "amount",
@@ -292,7 +293,7 @@ def _pairs(client: Client) -> Iterator[Found]:
 CURRENCY_PAIRS: Final = form(
     "currency_pairs",
     "Endpoints",
-    Field("ramp_type", TEXT, lambda f: f.ramp_type, "ON_RAMP or OFF_RAMP"),
+    Field("ramp_type", TEXT, lambda f: f.ramp_type, "ON_RAMP or OFF_RAMP", "the list asked"),
     Field("from_id", TEXT, "source.id", "id of the currency given", "from.id"),
     Field("from_currency", TEXT, "source.currency", "the currency given", "from.currency"),
     Field("from_chain", TEXT, "source.chain", "its network", "from.chain"),
@@ -384,13 +385,27 @@ COMPANY_BANK_ACCOUNTS: Final = form(
     Field("name", TEXT, "name", "as given"),
     Field("bank_name", TEXT, "bank_name", "its bank"),
     Field("company_name", TEXT, "company_name", "holder"),
+    Field("email", TEXT, "email", "whom the service writes to about it"),
+    Field("phone_number", TEXT, "phone_number", "whom the service calls about it"),
     Field("bank_country", TEXT, "bank_country", "two-letter code"),
+    *(
+        Field(f"beneficiary_{part}", TEXT, f"beneficiary_{part}", meaning)
+        for part, meaning in (
+            ("address_line1", "of the holder's address"),
+            ("address_line2", "of the holder's address"),
+            ("city", "of the holder's address"),
+            ("state", "of the holder's address"),
+            ("postal_code", "of the holder's address"),
+            ("country", "of the holder's address, two-letter code"),
+        )
+    ),
     Field("bank_account_type", TEXT, "bank_account_type", "EUR_SEPA, GBP_FPS, …"),
     Field("supported_ramp_type", TEXT, "supported_ramp_type", "ON_RAMP, OFF_RAMP or both"),
     Field("verification_status", TEXT, "verification_status", "PENDING, VERIFIED, DENIED"),
     Field("verified_at", INSTANT, "verified_at", "when it was verified"),
     Field("iban", TEXT, "iban", "of SEPA accounts"),
     Field("bic", TEXT, "bic", "of its bank"),
+    Field("intermediary_bic", TEXT, "intermediary_bic", "of the bank before it"),
     Field("account_number", TEXT, "account_number", "not SEPA"),
     Field("sort_code", TEXT, "sort_code", "in pounds"),
     Field("routing_number", TEXT, "routing_number", "in dollars"),

@@ -129,7 +129,12 @@ def _check(holds: bool, problem: str) -> None:
 
 
 KEPT: Final = (
-    Column("raw", TEXT, "the record exactly as received; of a statement, its own text"),
+    Column(
+        "raw",
+        TEXT,
+        "the record exactly as received; of a statement, its own text",
+        "the whole record",
+    ),
     Column("vanished_at", INSTANT, "when a complete listing first lacked the record; else null"),
     Column(
         "content_hash",
