@@ -141,8 +141,13 @@ def test_the_link_of_an_invitation_is_stored_nowhere(calm: Calm, synced: Synced)
 def test_every_declared_table_is_reported_and_filled(synced: Synced) -> None:
     report = synced[1]
     assert {line.table for line in report.tables} == {table.name for table in TABLES}
-    assert all(line.new for line in report.tables)
+    assert {line.table for line in report.tables if not line.new} == {"wallet_balances"}
+    observed = {line.table: line.observed for line in report.tables if line.observed}
+    assert set(observed) == {"wallet_balances"}
     assert (report.skipped, report.notices) == ((), ())
+    first, *others = str(report).splitlines()
+    assert first.endswith(f" new, 0 changed, 0 vanished; {observed['wallet_balances']} observed")
+    assert [line.partition(":")[0] for line in others] == [t.table for t in report.tables if t.new]
 
 
 def test_every_column_says_what_it_means() -> None:

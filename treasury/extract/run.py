@@ -92,13 +92,23 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TableReport(msgspec.Struct, frozen=True):
-    """Rows that a sync found new, changed, unchanged and gone in one table."""
+    """Records that a sync found new, changed, unchanged and gone in one table.
+
+    `observed` counts what was looked at once more, as a balance is, whether it moved or not.
+    """
 
     table: str
     new: int = 0
     changed: int = 0
     unchanged: int = 0
     vanished: int = 0
+    observed: int = 0
+
+    @property
+    def told(self) -> str:
+        """What it brought, in words; nothing where nothing is different."""
+        parts = ((getattr(self, name), name) for name in ("new", "changed", "vanished"))
+        return ", ".join(f"{count:,} {name}" for count, name in parts if count)
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -153,17 +163,21 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
-        """What changed in a line; then a line for each table left as it was and each notice."""
+        """What changed in a line; then one for each such table, each left out, and each notice."""
         sums = {
             name: sum(getattr(table, name) for table in self.tables)
-            for name in ("new", "changed", "vanished")
+            for name in ("new", "changed", "vanished", "observed")
         }
+        observed = sums.pop("observed")
         rows = ", ".join(f"{count:,} {name}" for name, count in sums.items())
+        rows += f"; {observed:,} observed" if observed else ""
+        count = f"{len(self.tables)} table{'' if len(self.tables) == 1 else 's'}"
+        differing = (f"{table.table}: {table.told}" for table in self.tables if table.told)
         left = (f"{one.table}: left as it was, {one.why}" for one in self.skipped)
         drift = [str(one) for one in self.drift or ()]
         if self.drift == ():
             drift = ["full comparison: what was stored is what the services have"]
-        return "\n".join((f"{len(self.tables)} tables: {rows}", *left, *self.notices, *drift))
+        return "\n".join((f"{count}: {rows}", *differing, *left, *self.notices, *drift))
 
 
 @contextmanager
@@ -201,6 +215,7 @@ class Run:
         self.progress = progress
         self._pool = pool
         self._changes: dict[str, Changes] = {}
+        self._observed: dict[str, int] = {}
         self._skipped: dict[str, str] = {}
         self._notices: dict[str, None] = {}
 
@@ -249,7 +264,10 @@ class Run:
 
     def observe(self, form: Form, found: Iterable[Found]) -> None:
         """Add observations."""
-        self._add(form, Changes(new=self.writer.append(form.table, rows(form, found))))
+        name = form.table.name
+        self._add(form, Changes())
+        added = self.writer.append(form.table, rows(form, found))
+        self._observed[name] = self._observed.get(name, 0) + added
 
     def _add(self, form: Form, more: Changes) -> None:
         name = form.table.name
@@ -281,7 +299,9 @@ class Run:
         return SyncReport(
             at=self.writer.now,
             tables=tuple(
-                TableReport(name, c.new, c.changed, c.unchanged, c.vanished)
+                TableReport(
+                    name, c.new, c.changed, c.unchanged, c.vanished, self._observed.get(name, 0)
+                )
                 for name, c in self._changes.items()
             ),
             skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
