@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -62,7 +63,23 @@ def not_this_way() -> list[Record[RampRequest]]:
 def test_both_ways_give_the_same_rows(items: list[dict]) -> None:
     items = [{k: v for k, v in one.items() if v != "None"} for one in items]
     result = encoder.encode(items)
-    assert listed_rows(result, not_this_way).equals(record_rows(records(result)))
+    assert listed_rows([(result, not_this_way)]).equals(record_rows(records(result)))
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(item, max_size=3), min_size=2, max_size=4))
+def test_pages_read_at_once_give_the_rows_of_each(pages: list[list[dict]]) -> None:
+    results = [encoder.encode(items) for items in pages]
+    told = listed_rows([(result, partial(records, result)) for result in results])
+    expected = pa.concat_tables([record_rows(records(result)) for result in results])
+    assert told.combine_chunks().equals(expected.combine_chunks())
+
+
+def test_a_page_that_is_not_flat_leaves_those_beside_it_to_be_read_by_column() -> None:
+    flat = encoder.encode([{"id": "1", "status": "SUCCEEDED"}])
+    other = encoder.encode([{"id": "2", "fiatCurrency": {"id": "3", "currency": "EUR"}}])
+    told = listed_rows([(flat, not_this_way), (other, partial(records, other))])
+    assert told["fiat_currency"].to_pylist() == [None, "EUR"]
 
 
 odd_amounts = st.from_regex(
@@ -107,7 +124,7 @@ def outcome(read: Callable[[], pa.Table]) -> pa.Table | type[Exception]:
 def test_whatever_comes_both_ways_give_the_same_rows_or_the_same_error(items: list[Any]) -> None:
     texts = [b"null" if one is None else as_json([("id", b'"1"'), *one]) for one in items]
     result = b"[" + b", ".join(texts) + b"]"
-    told = outcome(lambda: listed_rows(result, lambda: records(result)))
+    told = outcome(lambda: listed_rows([(result, lambda: records(result))]))
     expected = outcome(lambda: record_rows(records(result)))
     assert told == expected if isinstance(expected, type) else expected.equals(told)
 
@@ -136,12 +153,12 @@ def test_what_the_contract_does_not_allow_is_never_read_by_column(result: bytes)
         raise Told
 
     with pytest.raises(Told):
-        listed_rows(result, read)
+        listed_rows([(result, read)])
 
 
 def test_the_last_of_two_equal_fields_counts_as_everywhere() -> None:
     result = b'[{"id": "1", "status": "NEW", "status": "SUCCEEDED"}]'
-    (row,) = listed_rows(result, lambda: records(result)).to_pylist()
+    (row,) = listed_rows([(result, lambda: records(result))]).to_pylist()
     assert (row["status"], row["is_open"]) == ("SUCCEEDED", False)
 
 
@@ -161,7 +178,7 @@ def test_a_page_with_more_than_flat_items_goes_the_way_of_all_records(odd: dict)
         asked.append(True)
         return records(result)
 
-    assert listed_rows(result, read).equals(record_rows(records(result)))
+    assert listed_rows([(result, read)]).equals(record_rows(records(result)))
     assert asked
 
 
@@ -192,12 +209,12 @@ def test_an_amount_that_cannot_be_stored_exactly_is_never_stored(number: str) ->
         raise Told
 
     with pytest.raises(Told):
-        listed_rows(result, read)
+        listed_rows([(result, read)])
 
 
 def test_all_digits_are_kept() -> None:
     result = b'[{"id": "1", "fiatAmount": 12345678901234567890.123456789012345678}]'
-    (row,) = listed_rows(result, not_this_way).to_pylist()
+    (row,) = listed_rows([(result, not_this_way)]).to_pylist()
     assert row["fiat_amount"] == Decimal("12345678901234567890.123456789012345678")
 
 

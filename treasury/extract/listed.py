@@ -1,6 +1,6 @@
 """Pages of ramp requests, column by column: what makes a list of a million readable in seconds.
 
-Most list items are flat: text, numbers, times. Arrow reads such a page into columns by itself,
+Most list items are flat: text, numbers, times. Arrow reads such pages into columns by itself,
 exact to the digit, while other threads go on; no row is handled in Python. A page that holds
 anything else (a currency as an object, events, a field twice, a value that is not the contract's)
 goes the way of every other record, which says what is wrong or takes it as it is. Both ways give
@@ -79,10 +79,7 @@ _IDS: Final = (
 """An empty id is none."""
 
 _FIELDS: Final = frozenset(FLAT.names)
-_NAMES: Final = tuple(
-    {field.encode_name: field.name for field in msgspec.structs.fields(RampRequest)}[name]
-    for name in FLAT.names
-)
+_NAMES: Final = {field.encode_name: field.name for field in msgspec.structs.fields(RampRequest)}
 """The column that each field fills, where the table has it."""
 
 _TIME: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?$"
@@ -99,15 +96,18 @@ class _NotFlat(Exception):
     """The page holds something that only the way of every other record can judge."""
 
 
-Read = Callable[[], Sequence[Record[RampRequest]]]
+Page = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
+"""What a page has, and how to read its records one by one."""
 
 
-def listed_rows(result: bytes, read: Read) -> pa.Table:
-    """The rows of a page of the list, `has_detail` false; `read` reads its records one by one."""
+def listed_rows(pages: Sequence[Page]) -> pa.Table:
+    """The rows of pages of the list, `has_detail` false."""
     try:
-        return _by_column(result)
+        return _by_column([item for result, _ in pages for item in _raws.decode(result)])
     except (_NotFlat, msgspec.MsgspecError, pa.ArrowException):
-        return record_rows(read())
+        if len(pages) > 1:
+            return pa.concat_tables([listed_rows([page]) for page in pages])
+        return record_rows(pages[0][1]())
 
 
 def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
@@ -116,17 +116,11 @@ def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
     return rows(RAMP_REQUESTS, found)
 
 
-def _by_column(result: bytes) -> pa.Table:
-    items = _raws.decode(result)
+def _by_column(items: list[msgspec.Raw]) -> pa.Table:
     if not items:
         raise _NotFlat
     raw = _side_by_side(items)
-    first = {name for name, value in _members.decode(items[0]).items() if bytes(value) != b"null"}
-    try:
-        read = _parsed(raw, frozenset(first & _FIELDS))
-    except pa.ArrowInvalid:  # another item has more; each column that none has costs time
-        read = _parsed(raw, _FIELDS)
-    known = _converted(read)
+    known = _converted(_parsed(raw, _members.decode(items[0])))
     columns = [
         known[field.name] if field.name in known else _nulls(len(raw), field.type)
         for field in _ROW.remove(_ROW.get_field_index("raw"))
@@ -144,29 +138,49 @@ def _side_by_side(items: list[msgspec.Raw]) -> pa.Array:
     return raw
 
 
-def _parsed(raw: pa.Array, fields: frozenset[str]) -> pa.RecordBatch:
-    """These fields of the records; ArrowInvalid where another one is there."""
+def _parsed(raw: pa.Array, first: dict[str, msgspec.Raw]) -> pa.RecordBatch:
+    """The fields that the first record has, or all: a column that none has costs time."""
+    some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
+    allowed = frozenset(first) if first.keys() <= _FIELDS else None
+    try:
+        return _read(raw, _options(some & _FIELDS, allowed))
+    except pa.ArrowInvalid:  # another record has more
+        return _read(raw, _options(_FIELDS, None))
+
+
+def _read(raw: pa.Array, options: pyarrow.json.ParseOptions) -> pa.RecordBatch:
+    """The records in columns; ArrowInvalid where a field is not what the options say."""
     data = raw.buffers()[2]
     whole = pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1)
-    (batch,) = pyarrow.json.read_json(pa.BufferReader(data), whole, _options(fields)).to_batches()
+    (batch,) = pyarrow.json.read_json(pa.BufferReader(data), whole, options).to_batches()
     if batch.num_rows != len(raw):
         raise _NotFlat
     return batch
 
 
 @lru_cache(64)
-def _options(fields: frozenset[str]) -> pyarrow.json.ParseOptions:
-    types = {field.name: field.type if field.name in fields else NEVER for field in FLAT}
+def _options(some: frozenset[str], allowed: frozenset[str] | None) -> pyarrow.json.ParseOptions:
+    """How to read `some` fields; no other one may have a value.
+
+    Nothing but `allowed` may even be named; where that is None, what is no field is left unread.
+    """
+    types = {
+        field.name: field.type if field.name in some else NEVER
+        for field in FLAT
+        if allowed is None or field.name in allowed
+    }
     return pyarrow.json.ParseOptions(
-        explicit_schema=pa.schema(types.items()), unexpected_field_behavior="ignore"
+        explicit_schema=pa.schema(types.items()),
+        unexpected_field_behavior="ignore" if allowed is None else "error",
     )
 
 
 def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
     """The columns that are not empty, by name."""
+    names = map(_NAMES.__getitem__, read.schema.names)
     known = {
         name: _value(name, column)
-        for name, column in zip(_NAMES, read.columns, strict=True)
+        for name, column in zip(names, read.columns, strict=True)
         if column.null_count < read.num_rows
     }
     if "id" not in known or known["id"].null_count:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from datetime import date
+from functools import partial
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -26,34 +28,34 @@ from treasury.extract.run import Run
 __all__ = ["PAGE", "listed_requests", "stated_total"]
 
 PAGE: Final = 1000
+PART: Final = 5
+"""Pages of a long list that a thread asks for one after the other and reads at once; of a short one
+each thread has its share."""
+
+AHEAD: Final = 16
+"""Such parts under way, or read and not yet looked at."""
+
 WALKS: Final = 3
 TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 
 
-class _Page(msgspec.Struct, frozen=True):
-    rows: pa.Table
-    stated: Pagination
+class _Part(msgspec.Struct, frozen=True):
+    """Some pages of the list, one after the other: their rows, and what each page says."""
 
-    @property
-    def total(self) -> int | None:
-        """Records in the whole list; None where the service's numbers do not agree."""
-        said = self.stated
-        if not said.page_size or said.number_of_elements is None:
-            return None
-        pages = -(-said.number_of_elements // said.page_size)
-        return said.number_of_elements if pages == said.number_of_pages else None
+    rows: pa.Table
+    stated: tuple[Pagination, ...]
 
 
 def listed_requests(run: Run, since: date | None) -> Iterator[pa.Table]:
     """The rows of every page of the list, from a day on where one is given."""
     ask = _question(run, since)
-    first = run.ask(ask, 1).result()
-    if first.total is None:
+    first = run.ask(ask, range(1, 2)).result()
+    if _total(first.stated[0]) is None:
         yield from _one_by_one(run, since)
         return
     doubt: str | None = None
     for walk in range(WALKS):
-        doubt = yield from _side_by_side(run, ask, first if walk == 0 else ask(1))
+        doubt = yield from _side_by_side(run, ask, first if walk == 0 else ask(range(1, 2)))
         if doubt is None:
             return
     operation = f"GET {run.client.ramp.requests.route}"
@@ -70,11 +72,19 @@ def stated_total(run: Run) -> int | None:
     return stated.number_of_pages if stated.page_size == 1 else None
 
 
-def _question(run: Run, since: date | None) -> Callable[[int], _Page]:
-    def ask(number: int) -> _Page:
-        reply = _ask(run, since, page=number, size=PAGE)
-        rows = listed_rows(reply.result, lambda: reply.records(RampRequest))
-        return _Page(rows, reply.pagination or Pagination())
+def _total(said: Pagination) -> int | None:
+    """Records in the whole list; None where the service's numbers do not agree."""
+    if not said.page_size or said.number_of_elements is None:
+        return None
+    pages = -(-said.number_of_elements // said.page_size)
+    return said.number_of_elements if pages == said.number_of_pages else None
+
+
+def _question(run: Run, since: date | None) -> Callable[[range], _Part]:
+    def ask(numbers: range) -> _Part:
+        replies = [_ask(run, since, page=number, size=PAGE) for number in numbers]
+        rows = listed_rows([(one.result, partial(one.records, RampRequest)) for one in replies])
+        return _Part(rows, tuple(one.pagination or Pagination() for one in replies))
 
     return ask
 
@@ -95,33 +105,38 @@ def _one_by_one(run: Run, since: date | None) -> Iterator[pa.Table]:
 
 
 def _side_by_side(
-    run: Run, ask: Callable[[int], _Page], first: _Page
+    run: Run, ask: Callable[[range], _Part], first: _Part
 ) -> Generator[pa.Table, None, str | None]:
     """The pages of one walk, then what speaks against having met everything."""
-    pages = first.stated.number_of_pages or 1
+    said = first.stated[0]
+    total, pages = _total(said) or 0, said.number_of_pages or 1
     run.progress.start(TASK, pages)
-    met, page, number, shrank = [], first, 1, False
-    for page in _and_then(first, run.answers(ask, range(2, pages + 1))):
-        shrank = shrank or (page.total or 0) < (first.total or 0)
-        met.append(page.rows["id"].combine_chunks())
-        yield page.rows
-        run.progress.advance(TASK)
+    met, shrank = [], False
+    for part in chain([first], run.answers(ask, _parts(2, pages), ahead=AHEAD)):
+        met.append(part.rows["id"])
+        yield part.rows
+        for said in part.stated:
+            shrank = shrank or (_total(said) or 0) < total
+            run.progress.advance(TASK)
     run.progress.finish(TASK)
     number = pages
-    while page.stated.has_next_page:  # records came while the list was walked
+    while said.has_next_page:  # records came while the list was walked
         number += 1
-        if number > (page.stated.number_of_pages or 0):
+        if number > (said.number_of_pages or 0):
             return f"page {number - 1} says that another follows, and is the last"
-        page = ask(number)
-        met.append(page.rows["id"].combine_chunks())
-        yield page.rows
+        part = ask(range(number, number + 1))
+        said = part.stated[0]
+        met.append(part.rows["id"])
+        yield part.rows
     if shrank:
         return "it shrank while it was walked"
-    came = pc.count_distinct(pa.chunked_array(met, pa.string())).as_py()
-    there = page.total or first.total or 0
+    ids = pa.chunked_array([chunk for column in met for chunk in column.chunks], pa.string())
+    came, there = pc.count_distinct(ids).as_py(), _total(said) or total
     return f"{came} of {there} records came" if came < there else None
 
 
-def _and_then(first: _Page, others: Iterator[_Page]) -> Iterator[_Page]:
-    yield first
-    yield from others
+def _parts(first: int, last: int) -> Iterator[range]:
+    """The numbers of pages, some at a time."""
+    size = max(min(PART, last // (2 * AHEAD)), 1)
+    for start in range(first, last + 1, size):
+        yield range(start, min(start + size, last + 1))

@@ -223,10 +223,12 @@ class Run:
         """Ask in another thread."""
         return self._pool.submit(question, *args, **kwargs)
 
-    def answers(self, question: Callable[[Q], T], about: Iterable[Q]) -> Iterator[T]:
+    def answers(
+        self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = AHEAD
+    ) -> Iterator[T]:
         """The answers about one thing after the other, in order, some asked ahead."""
         things = iter(about)
-        waiting = deque(self.ask(question, thing) for thing in islice(things, AHEAD))
+        waiting = deque(self.ask(question, thing) for thing in islice(things, ahead))
         while waiting:
             answer = waiting.popleft().result()
             waiting.extend(self.ask(question, thing) for thing in islice(things, 1))
