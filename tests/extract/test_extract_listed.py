@@ -36,7 +36,7 @@ item = st.fixed_dictionaries(
         "paymentReference": text,
         "status": st.none() | st.sampled_from(["SUCCEEDED", "AWAITING_FUNDS", "NEW", ""]),
         "fiatAmount": amount,
-        "cryptoAmount": amount | amount.map(str),
+        "cryptoAmount": amount | amount.filter(lambda one: one is not None).map(str),
         "fiatCurrency": text,
         "fiatCurrencyId": text,
         "companyWalletId": text,
@@ -61,7 +61,6 @@ def not_this_way() -> list[Record[RampRequest]]:
 @settings(deadline=None)  # the first one loads libraries
 @given(st.lists(item, min_size=1, max_size=5))
 def test_both_ways_give_the_same_rows(items: list[dict]) -> None:
-    items = [{k: v for k, v in one.items() if v != "None"} for one in items]
     result = encoder.encode(items)
     assert listed_rows([(result, not_this_way)]).equals(record_rows(records(result)))
 
