@@ -57,6 +57,12 @@ _COPIED: Final = {
 }
 """What each detail's Copy is called; a bank's name is typed nowhere."""
 _LOUD: Final = {"PAY": "strong", "SEND CRYPTO": "strong", "SENT": "good", "HASH GIVEN": "good"}
+NAMED: Final = 5
+"""So many requests whose details differ are named at the head; each says so in its row."""
+_DIFFERING: Final = """\
+SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
+ORDER BY number LIMIT ?
+"""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +85,7 @@ class FundingPanel(ListPanel):
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._asked: Order | Asked | None = None
         self._changed: tuple[tuple[str, str], ...] = ()
+        self._more_changed = 0
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
@@ -105,16 +112,17 @@ class FundingPanel(ListPanel):
         """The desk's rows with the deposit details as delivered."""
         table = payable_table(self._desk.awaiting_funds().to_arrow(), snapshot)
         held = Held(funding=table)
-        differing = held.sql("SELECT reference, differs FROM funding WHERE differs <> ''")
-        self._changed = tuple((row["reference"], row["differs"]) for row in differing.to_pylist())
+        first = held.sql(_DIFFERING, [NAMED]).to_pylist()
+        self._changed = tuple((row["reference"], row["differs"]) for row in first)
+        self._more_changed = first[0]["in_all"] - len(first) if first else 0
         return held
 
     def banners(self) -> tuple[Message, ...]:
         """The red one: somebody is to be paid elsewhere than the last time."""
         if not self._changed:
             return ()
-        lines = [Line(f"{name}: {what}") for name, what in self._changed[:5]]
-        more = len(self._changed) - len(lines)
+        lines = [Line(f"{name}: {what}") for name, what in self._changed]
+        more = self._more_changed
         if more:
             lines.append(Line(f"and {more:,} more requests; each says so in its row"))
         do = Line("Call the provider on a number you know before you pay.", "strong")

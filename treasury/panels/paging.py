@@ -30,6 +30,10 @@ class Held:
 
     def __init__(self, **tables: pa.Table) -> None:
         self._connection = engine.connect()
+        self.add(**tables)
+
+    def add(self, **tables: pa.Table) -> None:
+        """Hold further tables."""
         for name, table in tables.items():
             self._connection.register("given", table)
             quoted = engine.quoted(name)

@@ -7,14 +7,14 @@ are held against the last ones that a payment reached: an account that changed i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pyarrow as pa
 
 from treasury.identifiers import plain_account
-from treasury.lake import Snapshot
-from treasury.panels.paging import Source
+from treasury.lake import TEXT, Snapshot
+from treasury.panels.paging import Held, Source
 from treasury.text import clean
 
 __all__ = ["PAYABLE", "changed_details", "payable_table"]
@@ -35,10 +35,9 @@ DETAILS: Final = {
 _ACCOUNTS: Final = frozenset({"deposit_iban", "deposit_bic", "deposit_account_number"})
 _COLUMNS: Final = ", ".join(DETAILS)
 _PLACE: Final = "coalesce(deposit_iban, deposit_account_number, deposit_wallet_address)"
-_ONE_LINE: Final = "ramp_type, coalesce(deposit_wallet_chain, fiat_currency)"
-
+_LINE: Final = "ramp_type, coalesce(deposit_wallet_chain, fiat_currency)"
 _OPEN: Final = f"""\
-SELECT id, ramp_type, fiat_currency, crypto_currency, version,
+SELECT id, ramp_type, crypto_currency AS asset,
     coalesce(deposit_wallet_chain, fiat_currency) AS line, {_COLUMNS}
 FROM ramp_requests WHERE status = 'AWAITING_FUNDS' AND vanished_at IS NULL
 """  # noqa: S608 - declared column names
@@ -48,7 +47,7 @@ SELECT ramp_type, coalesce(deposit_wallet_chain, fiat_currency) AS line, payment
 FROM ramp_requests
 WHERE status IN ('PROCESSING', 'SUCCEEDED') AND {_PLACE} IS NOT NULL
 QUALIFY row_number() OVER (
-    PARTITION BY {_ONE_LINE} ORDER BY coalesce(completed_at, approved_at, created_at) DESC, id
+    PARTITION BY {_LINE} ORDER BY coalesce(completed_at, approved_at, created_at) DESC, id
 ) = 1
 """  # noqa: S608 - declared column names
 _BEFORE: Final = f"""\
@@ -57,6 +56,37 @@ FROM ramp_requests_history
 WHERE status = 'AWAITING_FUNDS' AND {_PLACE} IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY id ORDER BY valid_from, version) = 1
 """  # noqa: S608 - declared column names
+_PACKED: Final = "{{" + ", ".join(f"'{name}': {{0}}.{name}" for name in DETAILS) + "}}"
+_CHANGED: Final = f"""\
+SELECT was, now, name, list(id) AS ids
+FROM (
+    SELECT o.id, {_PACKED.format("b")} AS was, {_PACKED.format("o")} AS now, NULL AS name
+    FROM open AS o JOIN before AS b ON b.id = o.id
+    UNION ALL
+    SELECT o.id, {_PACKED.format("p")}, {_PACKED.format("o")}, coalesce(p.name, '')
+    FROM open AS o JOIN paid AS p ON p.ramp_type = o.ramp_type AND p.line = o.line
+)
+WHERE was IS DISTINCT FROM now
+GROUP BY was, now, name
+"""  # noqa: S608 - declared column names
+_SHOWN: Final = ", ".join(f"CASE WHEN w.payable THEN o.{name} END AS {name}" for name in DETAILS)
+_TABLE: Final = f"""\
+SELECT w.* EXCLUDE (number, payable), {_SHOWN}, o.asset, w.payable,
+    concat_ws('; ', f.words, l.words) AS differs,
+    w.payable AND p.ramp_type IS NULL AS first_time,
+    w.number
+FROM (
+    SELECT *, marked = '' AND request IN (SELECT id FROM open)
+        AND state IN (SELECT state FROM payable_states) AS payable
+    FROM waiting
+) AS w
+LEFT JOIN open AS o ON o.id = w.request
+LEFT JOIN paid AS p ON p.ramp_type = o.ramp_type AND p.line = o.line
+LEFT JOIN (SELECT unnest(ids) AS id, words FROM worded WHERE name IS NULL) AS f ON f.id = w.request
+LEFT JOIN (SELECT unnest(ids) AS id, words FROM worded WHERE name IS NOT NULL) AS l
+    ON l.id = w.request
+ORDER BY w.number
+"""  # noqa: S608 - declared column names
 
 
 def payable_table(waiting: pa.Table, source: Source | Snapshot) -> pa.Table:
@@ -64,22 +94,18 @@ def payable_table(waiting: pa.Table, source: Source | Snapshot) -> pa.Table:
 
     Adds the columns of DETAILS (empty where it must not be paid), `asset`, `payable`, `differs`
     (how the details differ from the last ones paid, or from what they first were), `first_time` and
-    `number`, the row's place.
+    `number`, the row's place. How details differ is worded once for all requests that share them.
     """
-    open_ones = {row["id"]: row for row in source.sql(_OPEN).to_pylist()}
-    paid = {(row["ramp_type"], row["line"]): row for row in source.sql(_PAID).to_pylist()}
-    before = {row["id"]: row for row in source.sql(_BEFORE).to_pylist()}
-    told = [
-        _told(row, open_ones.get(row["request"]), paid, before.get(row["request"]))
-        for row in waiting.select(["request", "state", "marked", "currency"]).to_pylist()
-    ]
-    table = waiting
-    columns = [*DETAILS, "asset", "payable", "differs", "first_time"]
-    for name in columns:
-        values = [one[name] for one in told]
-        kind = pa.bool_() if name in {"payable", "first_time"} else pa.string()
-        table = table.append_column(name, pa.array(values, kind))
-    return table.append_column("number", pa.array(range(table.num_rows), pa.int64()))
+    numbers = pa.array(range(waiting.num_rows), pa.int64())
+    held = Held(
+        waiting=waiting.append_column("number", numbers),
+        open=source.sql(_OPEN),
+        paid=source.sql(_PAID),
+        before=source.sql(_BEFORE),
+        payable_states=pa.table({"state": sorted(PAYABLE)}),
+    )
+    held.add(worded=_worded(held.sql(_CHANGED)))
+    return held.sql(_TABLE)
 
 
 def changed_details(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -91,33 +117,16 @@ def changed_details(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     ]
 
 
-def _told(
-    row: Mapping[str, Any],
-    known: Mapping[str, Any] | None,
-    paid: Mapping[tuple[str, str], Mapping[str, Any]],
-    before: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    payable = known is not None and row["state"] in PAYABLE and not row["marked"]
-    last = None if known is None else paid.get((known["ramp_type"], known["line"]))
-    differs = "" if known is None else "; ".join(_differences(known, last, before))
-    return {
-        **{name: known[name] if known is not None and payable else None for name in DETAILS},
-        "asset": None if known is None else known["crypto_currency"],
-        "payable": payable,
-        "differs": differs,
-        "first_time": payable and last is None,
-    }
+def _worded(changed: pa.Table) -> pa.Table:
+    """For each change of details the words for it (nothing where it is of blanks only)."""
+    told = changed.select(["was", "now", "name"]).to_pylist()
+    words = ["; ".join(_words(one)) or None for one in told]
+    return changed.select(["name", "ids"]).append_column("words", pa.array(words, TEXT))
 
 
-def _differences(
-    known: Mapping[str, Any], last: Mapping[str, Any] | None, before: Mapping[str, Any] | None
-) -> Iterable[str]:
-    if before is not None:
-        for change in changed_details(before, known):
-            yield f"{change}, since we first saw it"
-    if last is not None:
-        for change in changed_details(last, known):
-            yield f"{change}, since {clean(last['name'])} was paid"
+def _words(one: Mapping[str, Any]) -> list[str]:
+    since = "we first saw it" if one["name"] is None else f"{clean(one['name'])} was paid"
+    return [f"{change}, since {since}" for change in changed_details(one["was"], one["now"])]
 
 
 def _plain(column: str, value: object) -> str:

@@ -23,7 +23,6 @@ from treasury.identifiers import plain_account
 from treasury.lake import INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
-from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
 from treasury.reconcile.inputs import Field, read_table
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.reconcile.matching import (
@@ -39,6 +38,7 @@ from treasury.reconcile.matching import (
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
 from treasury.reconcile.rules import ClassRule, Rules
 from treasury.reconcile.view import view_of
+from treasury.reconcile.worded import funding_table
 from treasury.settings import BankAccount
 from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
@@ -269,7 +269,7 @@ def reconcile_month(
             known_at=_known_at(connection) or question.as_of,
             lines=answers["month_lines"],
             earlier_lines=answers["earlier_lines"],
-            awaiting_funds=_funding_table(connection, question, marks),
+            awaiting_funds=funding_table(connection, question.rules, question.today, marks),
             virtual_accounts=answers["virtual_account_credits"],
             in_transit=view.in_transit,
             statements=answers["statement_proofs"],
@@ -293,7 +293,7 @@ def awaiting_funds(
 ) -> pa.Table:
     """Requests that wait for their funds, whatever the month; columns as in `funding.FUNDING`."""
     with _answered(snapshot, question, decisions) as connection:
-        return _funding_table(connection, question, marks)
+        return funding_table(connection, question.rules, question.today, marks)
 
 
 @contextmanager
@@ -324,14 +324,6 @@ def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
     """The instant of the last commit that this snapshot, or its view of an instant, shows."""
     last = connection.sql('SELECT max("at") AS known_at FROM commits').to_arrow_table()
     return last["known_at"][0].as_py()
-
-
-def _funding_table(
-    connection: duckdb.DuckDBPyConnection, question: Question, marks: pa.Table | None
-) -> pa.Table:
-    requests = connection.table("funding").to_arrow_table().to_pylist()
-    rows = funding_rows(requests, question.rules, question.today, marks_of(marks))
-    return pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
 
 
 def _require_month(

@@ -1,0 +1,104 @@
+"""Deposit details beside what waits: given only for what is to be paid, and held against the last."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from treasury.extract import TABLES
+from treasury.panels.paging import Held
+from treasury.panels.payable import payable_table
+from treasury.reconcile.funding import FUNDING
+
+OURS = {"deposit_beneficiary": "Ramp Operator BV", "deposit_iban": "LT353250012345678901"}
+RAMP = next(table for table in TABLES if table.name == "ramp_requests")
+
+
+def request(name: str, status: str = "AWAITING_FUNDS", **more: Any) -> dict[str, Any]:
+    return {
+        "id": name,
+        "status": status,
+        "payment_reference": f"PAY-{name}",
+        "ramp_type": "ON_RAMP",
+        "fiat_currency": "EUR",
+        "crypto_currency": "USDC",
+        "created_at": datetime(2026, 10, 1, tzinfo=UTC),
+        "version": 1,
+        **OURS,
+        **more,
+    }
+
+
+def told(
+    now: list[dict[str, Any]], before: list[dict[str, Any]] | None = None, **states: str
+) -> dict[str, dict[str, Any]]:
+    held = Held(
+        ramp_requests=pa.Table.from_pylist(now, schema=RAMP.schema),
+        ramp_requests_history=pa.Table.from_pylist(before or [], schema=RAMP.history_schema),
+    )
+    waiting = [
+        {
+            "request": one["id"],
+            "state": states.get(one["id"], "PAY"),
+            "marked": one.get("marked", ""),
+            "currency": "EUR",
+        }
+        for one in now
+        if one["status"] == "AWAITING_FUNDS"
+    ]
+    table = payable_table(pa.Table.from_pylist(waiting, schema=FUNDING), held)
+    assert table["number"].to_pylist() == list(range(len(waiting)))
+    assert table["request"].to_pylist() == [one["request"] for one in waiting]
+    return {row["request"]: row for row in table.to_pylist()}
+
+
+def test_only_what_is_to_be_paid_is_given_details() -> None:
+    found = told(
+        [request("a"), request("b"), request("c", vanished_at=datetime(2026, 11, 1, tzinfo=UTC))],
+        b="CHECK BANK",
+    )
+    assert found["a"]["payable"] and found["a"]["deposit_iban"] == OURS["deposit_iban"]
+    for name in ("b", "c"):
+        assert not found[name]["payable"]
+        assert found[name]["deposit_iban"] is None
+        assert found[name]["deposit_beneficiary"] is None
+    assert found["b"]["asset"] == "USDC"
+
+
+def test_each_request_says_how_its_details_differ_from_the_last_ones_paid() -> None:
+    found = told(
+        [
+            request("paid", "SUCCEEDED"),
+            request("same"),
+            request("blanks", deposit_iban="LT35 3250 0123 4567 8901"),
+            request("one", deposit_iban="LT990000000000000000"),
+            request("two", deposit_iban="LT990000000000000000"),
+            request("pounds", fiat_currency="GBP"),
+        ]
+    )
+    change = "IBAN was LT353250012345678901, is LT990000000000000000, since PAY-paid was paid"
+    assert {name: row["differs"] for name, row in found.items()} == {
+        "same": "",
+        "blanks": "",
+        "one": change,
+        "two": change,
+        "pounds": "",
+    }
+    assert {name for name, row in found.items() if row["first_time"]} == {"pounds"}
+
+
+def test_details_that_changed_while_it_waited_are_told_first_and_hostile_text_is_shown() -> None:
+    evil = "Ramp\u202eOperator"
+    found = told(
+        [request("paid", "PROCESSING"), request("moved", deposit_beneficiary=evil, version=2)],
+        [
+            request("moved")
+            | {"valid_from": datetime(2026, 10, 2, tzinfo=UTC), "valid_to": datetime.now(UTC)}
+        ],
+    )
+    was, shown = "beneficiary was Ramp Operator BV, is", "Ramp⟨U+202E⟩Operator"
+    assert found["moved"]["differs"] == (
+        f"{was} {shown}, since we first saw it; {was} {shown}, since PAY-paid was paid"
+    )

@@ -1,0 +1,145 @@
+"""Words written once for requests that are alike are the words that each would have got alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import msgspec
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
+from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.worded import funding_table
+
+TODAY = date(2026, 11, 2)
+SCHEMA = pa.schema(
+    [
+        *((name, TEXT) for name in ("state", "request_id", "ramp_type", "status")),
+        ("payment_reference", TEXT),
+        *((name, AMOUNT) for name in ("fiat_gross", "fiat_net", "crypto")),
+        *((name, TEXT) for name in ("fiat_currency", "crypto_currency", "deposit_beneficiary")),
+        *((name, TEXT) for name in ("deposit_iban", "deposit_bic", "deposit_wallet_address")),
+        *((name, TEXT) for name in ("deposit_wallet_chain", "blockchain_transaction_hash")),
+        ("approved_at", INSTANT),
+        *((name, DATE) for name in ("approved_on", "evidence_to")),
+        ("evidence_account", TEXT),
+        ("covers", pa.bool_()),
+        *((name, AMOUNT) for name in ("received", "remaining")),
+        ("received_state", TEXT),
+        ("sent_on", DATE),
+        ("is_instant", pa.bool_()),
+        ("contradiction", TEXT),
+        ("wrong_on", DATE),
+        ("pending", pa.int64()),
+        *((name, DATE) for name in ("maybe_on", "unnamed_on", "returned_on")),
+        ("return_reason", TEXT),
+        ("changed_on", DATE),
+    ]
+)
+DAYS = st.sampled_from([None, date(2026, 10, 26), date(2026, 10, 29), date(2026, 11, 2)])
+AMOUNTS = st.sampled_from(["0", "10.00", "10.01", "9000"]).map(Decimal)
+STATES = {
+    "PAID BEFORE APPROVAL": "AWAITING_APPROVAL",
+    **dict.fromkeys(
+        ("PAY", "CHECK BANK", "SENT", "SENT WRONG", "RETURNED", "SEND CRYPTO", "HASH GIVEN"),
+        "AWAITING_FUNDS",
+    ),
+}
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> dict[str, Any]:
+    state = draw(st.sampled_from(sorted(STATES)))
+    off = state in {"SEND CRYPTO", "HASH GIVEN"}
+    received = draw(AMOUNTS if state.startswith("SENT") else st.sampled_from([None, Decimal(0)]))
+    sent = state == "SENT" or (received or 0) > 0
+    wrong = draw(st.sampled_from([None, "partly_received", "over_received"])) if received else None
+    return {
+        "state": state,
+        "ramp_type": "OFF_RAMP" if off else "ON_RAMP",
+        "status": STATES[state],
+        "payment_reference": draw(st.sampled_from([None, "PAY-2026-000001", "PAY-2026-000002"])),
+        "fiat_gross": draw(AMOUNTS),
+        "fiat_net": draw(AMOUNTS),
+        "crypto": draw(AMOUNTS),
+        "fiat_currency": draw(st.sampled_from(["EUR", "GBP"])),
+        "crypto_currency": draw(st.sampled_from(["USDC", "EURC"])),
+        "deposit_beneficiary": draw(st.sampled_from([None, "Ramp Operator BV"])),
+        "deposit_iban": draw(st.sampled_from([None, "", "LT353250012345678901", "DE8901"])),
+        "deposit_wallet_address": draw(st.sampled_from([None, "0xabcdef", "0x12cdef", "0x34"])),
+        "deposit_wallet_chain": draw(st.sampled_from([None, "BASE"])),
+        "approved_at": datetime(2026, 10, 26, draw(st.integers(0, 23)), tzinfo=UTC),
+        "approved_on": draw(DAYS.filter(bool)),
+        "evidence_to": draw(DAYS),
+        "evidence_account": draw(st.sampled_from([None, "BE68539007547034"])),
+        "covers": draw(st.booleans()),
+        "received": received,
+        "remaining": draw(AMOUNTS),
+        "received_state": wrong,
+        "sent_on": draw(DAYS.filter(bool)) if sent else None,
+        "is_instant": draw(st.booleans()),
+        "contradiction": draw(st.sampled_from([None, "another amount"])),
+        "pending": draw(st.integers(0, 1)),
+        "maybe_on": draw(DAYS),
+        "wrong_on": draw(DAYS),
+        "unnamed_on": draw(DAYS.filter(bool)),
+        "returned_on": draw(DAYS),
+        "return_reason": draw(st.sampled_from([None, "AC04"])),
+        "changed_on": draw(DAYS),
+    }
+
+
+@given(given_rows=st.lists(requests(), max_size=12), remarks=st.data())
+@settings(max_examples=60, deadline=None)
+def test_each_row_reads_as_it_would_alone(
+    given_rows: list[dict[str, Any]], remarks: st.DataObject
+) -> None:
+    rows = [
+        {**row, "request_id": f"r{number:02}{copy}"}
+        for number, row in enumerate(given_rows)
+        for copy in range(2)  # each has one that is alike
+    ]
+    remarked = [row["request_id"] for row in rows if remarks.draw(st.integers(0, 3)) == 0]
+    marks = pa.Table.from_pylist(
+        [
+            {
+                "request_id": one,
+                "mark": ("marked_sent", "will_not_fund")[number % 2],
+                "reason": f"reason {number}",
+                "marked_by": "ines",
+                "marked_at": datetime(2026, 11, 1, tzinfo=UTC) + timedelta(hours=number),
+            }
+            for number, one in enumerate(remarked)
+        ]
+    )
+    with duckdb.connect() as connection:
+        table = pa.Table.from_pylist(rows, schema=SCHEMA)
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.from_arrow(table).create("funding")
+        found = funding_table(connection, Rules(), TODAY, marks).to_pylist()
+    alone = [
+        msgspec.structs.asdict(one)
+        for row in table.to_pylist()
+        for one in funding_rows([row], Rules(), TODAY, marks_of(marks))
+    ]
+    assert {row["request"]: row for row in found} == {row["request"]: row for row in alone}
+    order = [
+        (-row["overdue"], row["currency"], -(row["send"] or 0), row["reference"], row["request"])
+        for row in found
+    ]
+    assert order == sorted(order)
+    assert len(found) == len(rows)
+
+
+def test_nothing_that_waits_is_an_empty_table() -> None:
+    with duckdb.connect() as connection:
+        connection.from_arrow(SCHEMA.empty_table()).create("funding")
+        found = funding_table(connection, Rules(), TODAY, None)
+    assert found.schema == FUNDING
+    assert found.num_rows == 0
