@@ -351,13 +351,22 @@ def _covered(account: str, source: str | None, to: date | None) -> Finding:
 
 
 def _wallets(lake: Lake) -> Iterator[Finding]:
-    query = "FROM company_wallets SELECT address, chain WHERE vanished_at IS NULL ORDER BY ALL"
+    query = (
+        "SELECT w.address, w.chain, max(coalesce(e.covers_to, e.observed_at)) AS reaches"
+        " FROM company_wallets AS w LEFT JOIN wallet_evidence AS e ON e.chain = w.chain"
+        " AND lower(e.address) = lower(w.address) AND e.vanished_at IS NULL"
+        " WHERE w.vanished_at IS NULL GROUP BY w.address, w.chain ORDER BY w.address, w.chain"
+    )
     for row in lake.snapshot().sql(query).to_pylist():
+        wallet = f"{row['chain']} {row['address']}"
+        if row["reaches"] is not None:
+            yield Finding("wallets", "ok", f"{wallet}: evidence to {row['reaches']:%Y-%m-%d}")
+            continue
         yield Finding(
             "wallets",
             "missing",
-            f"{row['chain']} {row['address']}: no service shows its balance",
-            "what arrives there reads: service says delivered",
+            f"{wallet}: no service shows its balance, and no evidence was added",
+            "run `treasury wallets add FILE`; until then it reads: service says delivered",
         )
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from treasury.report.checklist import Checklist
     from treasury.report.verify import Verified
     from treasury.statements import AddReport
+    from treasury.wallets import Wallets
 
 __all__ = ["Statements", "Workspace", "find_workspace", "open_workspace"]
 
@@ -177,6 +178,19 @@ class Workspace:
     def statements(self) -> Statements:
         """Bank statements: `add` and `list`."""
         return Statements(self)
+
+    @cached_property
+    def wallets(self) -> Wallets:
+        """Evidence of company wallets: `add_evidence`, `add_balance`, `list`."""
+        from treasury.wallets import Wallets
+
+        return Wallets(
+            lake=self.lake,
+            snapshot=self.snapshot,
+            zone=self.settings.zone,
+            now=self.now,
+            until=self._as_of,
+        )
 
     def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Rows:
         """Run one SELECT over the lake; amounts come out as exact decimals. Raises QueryError."""

@@ -26,6 +26,7 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
     from treasury.extract import SyncReport
     from treasury.extract.run import Skipped, TableReport
     from treasury.report.ledger import compare_ledger
+    from treasury.statements.wallets import WALLET_EVIDENCE, WALLET_MOVEMENTS, WalletEvidence
 
     (folder / "ledger.csv").write_text("account,currency,balance\nBE1,EUR,1\n", "utf-8")
     (folder / "invoice.csv").write_text("reference,fee,currency\nX,1,EUR\n", "utf-8")
@@ -43,6 +44,11 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         t.trace("PAY-2026-004417"),
         t.statements.add(sorted((t.folder / "bank").glob("*.xml"))),
         t.doctor(),
+        WalletEvidence(
+            title=HOSTILE,
+            evidence=WALLET_EVIDENCE.schema.empty_table(),
+            movements=WALLET_MOVEMENTS.schema.empty_table(),
+        ),
         SyncReport(t.now(), (TableReport("fees", 1),), (Skipped("wallets", HOSTILE),), ()),
     ]
     return {type(one).__name__: one for one in made}

@@ -28,6 +28,7 @@ from treasury.cli.lake import changes, doctor, durations, lake, tables
 from treasury.cli.practice import demo, practice, sandbox
 from treasury.cli.statements import statements
 from treasury.cli.sync import sync
+from treasury.cli.wallets import wallets
 from treasury.errors import TreasuryError
 
 __all__ = ["main", "treasury"]
@@ -55,6 +56,7 @@ for command in (
     sandbox,
     sync,
     statements,
+    wallets,
     reconcile,
     awaiting_funds,
     trace,

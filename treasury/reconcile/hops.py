@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-from treasury.money import convert, format_amount, net_crypto
+from treasury.money import convert, format_amount, net_crypto, total
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.trace import Hop, HopState
 
@@ -18,6 +18,7 @@ __all__ = [
     "exchange",
     "id_of",
     "last_event",
+    "on_chain",
     "paid_out",
     "place_of",
     "reference",
@@ -140,6 +141,42 @@ def conversion(proof: Conversion, line: Row, due: date | None) -> Hop:
         currency=proof.asset,
         evidence=between,
     )
+
+
+def on_chain(
+    request: Row, rows: list[dict[str, Any]], due: Decimal | None, covering: str | None
+) -> Iterator[Hop]:
+    """What explorer exports show of a hash: `due` is what all requests that name it state.
+
+    `covering` is an export that would show the delivery of the request's coins, if it was made.
+    """
+    asset, coins = request["crypto_currency"] or "?", request["crypto_amount"]
+    to = request["company_wallet_address"] if request["ramp_type"] == "ON_RAMP" else None
+    came = total(
+        row["amount"]
+        for row in rows
+        if row["asset"] == asset and (to is None or row["to_address"].lower() == to.lower())
+    )
+    for row in rows:
+        differs = "" if came == due else f"; {words(due, asset)} is recorded for this hash"
+        yield Hop(
+            place="Wallet",
+            state="contradicted" if differs else "seen",
+            says=f"the chain shows {words(row['amount'], row['asset'])}"
+            f" from {row['from_address']} to {row['to_address']}{differs}",
+            at=row["moved_at"],
+            amount=row["amount"],
+            currency=row["asset"],
+            evidence=f"explorer export {row['file_name']}",
+        )
+    if covering and to is not None and not rows:
+        yield Hop(
+            place="Wallet",
+            state="missing",
+            says=f"the chain does not show {words(coins, asset)} come to {to}",
+            since=request["completed_at"].date(),
+            evidence=f"explorer export {covering}",
+        )
 
 
 def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from treasury.reconcile.hops import (
     exchange,
     id_of,
     last_event,
+    on_chain,
     paid_out,
     place_of,
     reference,
@@ -36,6 +37,14 @@ __all__ = ["trace"]
 TRACE_STEPS: Final = load_steps(MONTH_PACKAGE, ("traceables", "traced_amounts", "choices"))
 
 Row = Mapping[str, Any]
+DELIVERY: Final = (
+    "company_wallet_address",
+    "company_wallet_chain",
+    "crypto_currency",
+    "approved_at",
+    "completed_at",
+)
+"""Where coins are delivered, what, and the time in which it happens."""
 ENDED: Final = {
     "CANCELLED": "cancelled",
     "REJECTED": "rejected",
@@ -261,6 +270,7 @@ class _Way:
                 currency=request["crypto_currency"],
                 evidence=id_of(event) if event else "",
             )
+            yield from self._on_chain(request)
             yield from self._transfer_of(given)
             yield from self._hash_problem(request["id"])
         elif request["approved_at"] is not None:
@@ -283,6 +293,30 @@ class _Way:
                 at=row["updated_at"] or row["created_at"] or row["first_seen_at"],
                 evidence=f"transfer {row['id']}",
             )
+
+    def _on_chain(self, request: Row) -> Iterator[Hop]:
+        """What explorer exports of company wallets show, or should show, of a request's coins."""
+        given = request["blockchain_transaction_hash"]
+        rows = self._rows(
+            "SELECT * FROM wallet_movements WHERE vanished_at IS NULL"
+            " AND lower(transaction_hash) = lower(?) ORDER BY moved_at, movement_id",
+            given,
+        )
+        of_hash = self._row(
+            "SELECT CAST(sum(crypto_amount) AS DECIMAL(38, 18)) AS due FROM ramp_requests"
+            " WHERE lower(blockchain_transaction_hash) = lower(?) AND crypto_currency = ?",
+            given,
+            request["crypto_currency"],
+        )
+        covering = self._row(
+            "SELECT file_name FROM wallet_evidence WHERE kind = 'export' AND vanished_at IS NULL"
+            " AND lower(address) = lower(?) AND chain = ? AND asset = ? AND covers_from <= ?"
+            " AND covers_to >= ? ORDER BY valid_from DESC, evidence_id LIMIT 1",
+            *(request[name] for name in DELIVERY),
+        )
+        yield from on_chain(
+            request, rows, of_hash["due"] if of_hash else None, covering and covering["file_name"]
+        )
 
     def _hash_problem(self, request_id: str) -> Iterator[Hop]:
         problems = self._rows(
@@ -325,6 +359,7 @@ class _Way:
             f" {request['company_wallet_address'] or 'a wallet not stated'}; company wallets show"
             " no balance",
         )
+        yield from self._on_chain(request)
         yield from self._hash_problem(request["id"])
 
     def _step_of(self, request_id: str) -> str:

@@ -2,14 +2,14 @@
 
 A bank account is proved by its statements. A custodial wallet is proved where nothing unexplained
 moved between the observations around each end of the month, so that its balance rolls back to the
-cut-off exactly. A company wallet shows no balance: its coins are delivered, the service says.
+cut-off exactly. A company wallet shows no balance: see `company_wallets`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -17,13 +17,13 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import load_steps, run
+from treasury.report.company_wallets import company_rows
 from treasury.report.words import moment
 
 __all__ = ["BALANCES", "month_balances"]
@@ -40,27 +40,37 @@ BALANCES: Final = pa.schema(
         ("fees", AMOUNT),
         ("closing", AMOUNT),
         ("unexplained", AMOUNT),
+        ("in_doubt", AMOUNT),
         ("proved", BOOL),
         ("blocks", BOOL),
         ("proved_by", TEXT),
         ("problem", TEXT),
+        ("next_step", TEXT),
     ]
 )
 """A row for each `bank` account, `custodial` wallet balance and `company` wallet, amounts in
 `currency`; `of` is the IBAN, account id or address. `unexplained` is what the closing has beyond
-opening + in - out - fees; null where an end is not known. `blocks`: not proved, and should be."""
+opening + in - out - fees; null where an end is not known. `in_doubt` is what may lie on either side
+of an end. `blocks`: not proved, and should be; `next_step` says what would prove it."""
 
 ZERO: Final = Decimal(0)
 _STEPS: Final = ("settled_transfers", "wallet_moves", "balance_levels")
 _PROVED: Final = ("proved", "proved_as_group")
 _CHARGE: Final = "bank_charge"
+SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
+ASK: Final = (
+    "ask the provider for the balance at the cut-off and close with its answer as the reason;"
+    " next month sync shortly before and after its end"
+)
+FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that no record shows"
 
 Row = dict[str, Any]
 
 
 def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
     """Every balance of the month, banks first; columns as in BALANCES."""
-    rows = [*_bank_rows(r), *_custodial_rows(r, zone), *_company_rows(r)]
+    rows = [*_bank_rows(r), *_custodial_rows(r, zone), *company_rows(r, zone)]
     return pa.Table.from_pylist(rows, schema=BALANCES)
 
 
@@ -93,6 +103,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
             "proved_by": "statements" if proved else "nothing yet",
             "problem": row["problem"]
             or ("its lines do not add up to its balances" if unexplained else ""),
+            "next_step": "" if proved else "read its statements again: `treasury statements check`",
         }
 
 
@@ -123,8 +134,8 @@ def _gap(opening: Decimal | None, flows: Decimal, closing: Decimal | None) -> De
 class _End(msgspec.Struct, frozen=True):
     """A balance at one end of the month.
 
-    What was known to have moved by then, and `level`, what it held beyond that; `problem` where the
-    level cannot be told.
+    What was known to have moved by then, and `level`, what it held beyond that; where the level
+    cannot be told `problem`, the next step, and `in_doubt`: what may lie on either side.
     """
 
     known_in: Decimal
@@ -132,6 +143,8 @@ class _End(msgspec.Struct, frozen=True):
     unstated: int
     level: Decimal | None
     problem: str = ""
+    next_step: str = ""
+    in_doubt: Decimal | None = None
 
     @property
     def balance(self) -> Decimal | None:
@@ -180,15 +193,22 @@ def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
     before = next((row for row in reversed(rows[:at]) if _seen(row)), None)
     after = next((row for row in rows[at:] if _seen(row)), None)
     if after is None:
-        return _End(*moved, None, f"no balance was seen after {moment(cut_off, zone)}: sync")
+        return _End(*moved, None, f"no balance was seen after {moment(cut_off, zone)}", SYNC)
     if before is None:
         opened = at == 0 and _level(after) == 0 and not after["unstated"]
-        return _End(*moved, ZERO) if opened else _End(*moved, None, "no balance was seen before")
+        return (
+            _End(*moved, ZERO)
+            if opened
+            else _End(*moved, None, f"no balance was seen before {moment(cut_off, zone)}", ASK)
+        )
     if before["unstated"] != after["unstated"]:
-        return _End(*moved, None, f"a transfer around {moment(cut_off, zone)} states no amount")
+        return _End(
+            *moved, None, f"a transfer around {moment(cut_off, zone)} states no amount", FULL
+        )
     if _level(before) != _level(after):
         between = f"{moment(before['moment'], zone)} and {moment(after['moment'], zone)}"
-        return _End(*moved, None, f"what was converted between {between} may lie on either side")
+        problem = f"what was converted between {between} may lie on either side"
+        return _End(*moved, None, problem, ASK, difference(_level(after), _level(before)))
     return _End(*moved, _level(before))
 
 
@@ -233,63 +253,25 @@ def _converted(
 def _explained(first: _End, last: _End, converted: Decimal) -> Row:
     """What came in, and what of it is not explained: neither a transfer nor a proved conversion."""
     money_in = total((difference(last.known_in, first.known_in), converted))
-    problem = "; ".join(dict.fromkeys(one.problem for one in (first, last) if one.problem))
+    unclear = [one for one in (first, last) if one.problem]
+    problem = "; ".join(dict.fromkeys(one.problem for one in unclear))
+    step = unclear[-1].next_step if unclear else ""
     unexplained = None
     if first.level is not None and last.level is not None:
         unexplained = difference(difference(last.level, first.level), converted)
         if unexplained:
             problem = "coins came or went that no transfer and no proved conversion explains"
+            step = EXPLAIN
         if first.unstated != last.unstated:
-            problem = "a transfer of the month states no amount"
+            problem, step = "a transfer of the month states no amount", FULL
     proved = not problem
     return {
         "money_in": money_in,
         "unexplained": unexplained,
+        "in_doubt": next((one.in_doubt for one in reversed(unclear) if one.in_doubt), None),
         "proved": proved,
         "blocks": not proved,
         "proved_by": "balance intervals" if proved else "nothing yet",
         "problem": problem,
+        "next_step": step,
     }
-
-
-# Company wallets
-
-
-def _company_rows(r: Reconciliation) -> Iterator[Row]:
-    """What the service says it delivered in the month to wallets of the company."""
-    if r.basis is None:
-        return
-    ids = r.fee_requests.filter(pc.equal(r.fee_requests["ramp_type"], "ON_RAMP"))["request_id"]
-    wallets = _wallets_of(r, ids.to_pylist())
-    sums: dict[tuple[str, str, str], list[Decimal]] = defaultdict(list)
-    for row in wallets:
-        key = (row["address"] or "", row["chain"] or "", row["asset"] or "?")
-        sums[key].append(row["amount"] or ZERO)
-    for (address, chain, asset), amounts in sorted(sums.items()):
-        yield {
-            "kind": "company",
-            "of": address,
-            "name": f"company wallet on {chain}",
-            "currency": asset,
-            "money_in": total(amounts),
-            "proved": False,
-            "blocks": False,
-            "proved_by": "service says delivered",
-            "problem": "no evidence of this wallet was added",
-        }
-
-
-def _wallets_of(r: Reconciliation, requests: Iterable[str]) -> list[Row]:
-    """Where the coins of these requests went, custodial wallets apart."""
-    assert r.basis is not None
-    with r.basis.snapshot.connection() as connection:
-        found = connection.execute(
-            "SELECT company_wallet_address AS address, company_wallet_chain AS chain,"
-            " crypto_currency AS asset, crypto_amount AS amount FROM ramp_requests AS q"
-            " WHERE id IN (SELECT unnest($ids)) AND NOT EXISTS (SELECT 1 FROM wallets AS w WHERE"
-            " lower(w.address) = lower(q.company_wallet_address)"
-            " AND w.chain = q.company_wallet_chain)",
-            {"ids": list(requests)},
-        ).to_arrow_table()
-    rows: list[Row] = found.to_pylist()
-    return rows

@@ -175,9 +175,9 @@ def _balances(closing: Closing) -> Step:
         Blocker(
             label=f"Balance not proved: {row['name']}, {row['currency']}: {row['problem']}",
             items=1,
-            next_step="sync before and after the month's end; explain what no record shows",
-            currency=row["currency"] if row["unexplained"] else "",
-            amount=row["unexplained"] or None,
+            next_step=row["next_step"],
+            currency=row["currency"] if row["unexplained"] or row["in_doubt"] else "",
+            amount=row["unexplained"] or row["in_doubt"],
             owner="Treasury",
         )
         for row in rows

@@ -32,7 +32,9 @@ __all__ = ["DECIDED", "MARKED", "read_decided_tables", "stored_snapshot", "write
 DECIDED: Final = "decisions"
 MARKED: Final = "request_marks"
 RAW: Final = "raw"
-_BESIDE: Final = frozenset({"accounts", "wallets", "statements"})
+_BESIDE: Final = frozenset(
+    {"accounts", "wallets", "statements", "wallet_evidence", "wallet_movements"}
+)
 """Tables that the report reads besides those that the steps name."""
 _GROUP: Final = 100_000
 

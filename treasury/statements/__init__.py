@@ -13,7 +13,12 @@ from treasury.statements.profiles import Profile, load_profiles, to_toml
 from treasury.statements.propose import Proposal, propose_profile
 from treasury.statements.read import Reading, read_batches, read_file, read_statements
 from treasury.statements.rows import Problem
-from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS, TABLES
+from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.tables import TABLES as STATEMENT_TABLES
+from treasury.statements.wallets import WALLET_TABLES
+
+TABLES = (*STATEMENT_TABLES, *WALLET_TABLES)
+"""What people add to the lake: bank statements, and evidence of the company's own wallets."""
 
 __all__ = [
     "CHECKS",
