@@ -8,6 +8,7 @@ from camt_samples import OURS, balance, detail, document, entry, rows, statement
 
 from treasury.lake import Lake
 from treasury.statements import TABLES, add_statements
+from treasury.statements.movements import Version
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 TWIN = entry("10.00", "CRDT", detail("INV 1"))
@@ -109,3 +110,65 @@ def test_a_corrected_statement_takes_back_what_it_no_longer_has(desk: Desk) -> N
     assert [str(value.normalize()) for value in stored["closing_balance"].to_pylist()] == ["1.1E+2"]
     desk.add(wrong)
     assert sorted(desk.rows("entry_status")) == wanted
+
+
+def corrected(text: str) -> str:
+    return text.replace("T23:00:00+", "T23:30:00+")
+
+
+WRONG = statement(TWIN, entry("7.00", "CRDT", detail("not ours")), closing="117.00")
+RIGHT = corrected(statement(TWIN, closing="110.00"))
+TYPO = statement(entry("10.00", "CRDT", detail("typo")), closing="110.00")
+WORDS = corrected(TYPO.replace("typo", "text"))
+MOVED = corrected(TYPO.replace("<Dt>2026-10-15</Dt>", "<Dt>2026-10-14</Dt>"))
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
+@pytest.mark.parametrize("newer_first", [True, False])
+@pytest.mark.parametrize(("old", "new"), [(WRONG, RIGHT), (TYPO, WORDS), (TYPO, MOVED)])
+def test_of_two_versions_of_a_statement_only_the_newer_one_counts_in_whatever_order(
+    desk: Desk, old: str, new: str, newer_first: bool, together: bool
+) -> None:
+    """Also where the bank gives no reference, and count, sum and balances are the same."""
+    order = (new, old) if newer_first else (old, new)
+    if together:
+        paths = [write(desk.folder, document(text), f"{n}.xml") for n, text in enumerate(order)]
+        add_statements(desk.lake, paths, NOW, declared={OURS: "own_bank"})
+    else:
+        for text in order:
+            desk.add(text)
+    for again in (old, new, old):
+        booked = [row for row in desk.rows("entry_status", "booking_date", "remittance")
+                  if row[0] == "BOOK"]  # fmt: skip
+        expected = {WRONG: ("2026-10-15", ["INV 1"]), WORDS: ("2026-10-15", ["text"])}
+        day, words = expected.get(old if old == WRONG else new, ("2026-10-14", ["typo"]))
+        assert [(str(d), texts) for _, d, texts in booked] == [(day, words)]
+        desk.add(again)
+
+
+def test_a_corrected_statement_without_movements_takes_all_of_them_back(desk: Desk) -> None:
+    desk.add(TYPO)
+    desk.add(corrected(statement(closing="100.00")))
+    assert desk.rows("entry_status") == [("SUPERSEDED",)]
+
+
+def test_very_many_rows_alike_are_kept_and_known_again_without_comparing_each_with_each(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treasury.statements.written._COMPARED_AT_ONCE", 7)
+    looked_at = 0
+    real = Version.replaces
+
+    def counted(self: Version, known: Version) -> bool:
+        nonlocal looked_at
+        looked_at += 1
+        return real(self, known)
+
+    monkeypatch.setattr(Version, "replaces", counted)
+    many = statement(*[TWIN] * 300, closing="3100.00")
+    desk.add(many)
+    desk.add(many)
+    assert desk.rows("is_twin") == [(True,)] * 300
+    assert looked_at <= 300
+    desk.add(statement(*[TWIN] * 301, name="more", closing="3110.00"))
+    assert len(desk.rows("entry_id")) == 301

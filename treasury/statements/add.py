@@ -26,12 +26,12 @@ from treasury.statements.heads import (
 )
 from treasury.statements.parallel import read_in_processes
 from treasury.statements.profiles import FOLDER, load_profiles
-from treasury.statements.rows import Problem, statement_table
+from treasury.statements.rows import Problem
 from treasury.statements.sources import documents
 from treasury.statements.staging import Staging
 from treasury.statements.tables import STATEMENT_ENTRIES, TABLES
 from treasury.statements.values import account_number
-from treasury.statements.written import write_rows
+from treasury.statements.written import versions_of, write_rows
 from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -133,15 +133,15 @@ def add_statements(
             staging,
             read_in_processes(found, profiles=profiles, account=account, workers=workers),
         )
-        tables = [statement_table([]), *(file.statements for file in files)]
-        statements = pa.concat_tables(tables)
+        tables = [file.statements for file in files]
         with lake.writer("statements", now) as writer:
-            heads = heads_of(writer, statements, declared_in)
-            new, changed = write_rows(lake, writer, staging, heads)
-            write_heads(writer, statements, heads)
+            versions = versions_of(lake, staging, tables)
+            heads = heads_of(writer, tables, declared_in, versions)
+            new, changed = write_rows(writer, staging, heads)
+            write_heads(writer, tables, heads)
             # What a repair could not find again of these statements has now been read again.
             writer.refetch -= {mark_of(t.name, one) for t in TABLES for one in heads.states}
-        rows = sum(index.num_rows for index in staging.indexes)
+        rows = staging.rows
     sources = {account_number(number): source for number, source in declared.items()}
     listed = tuple(_added(row, heads.states, sources) for row in heads.listed)
     return AddReport(

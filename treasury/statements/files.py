@@ -75,7 +75,10 @@ def read_document(
     account: str | None = None,
     rows: str = "",
 ) -> StatementFile:
-    """Read a file wherever it comes from. Many rows are left at the path `rows`, if it is given."""
+    """Read a file wherever it comes from, twins not marked.
+
+    Many rows are left at the path `rows`, if it is given.
+    """
     with document.open() as source:
         file = open_file(source, document.name, profiles=profiles, account=account)
         batches = file.batches()
@@ -92,7 +95,7 @@ def read_document(
         sha256=file.sha256,
         format=file.format,
         statements=statement_table(file.statements),
-        entries=with_twins(entries),
+        entries=entries,
         problems=tuple(file.problems),
         rows=rows,
     )
@@ -145,11 +148,13 @@ def open_file(
     return CsvFile(stream, name, profiles, account)
 
 
-def with_twins(entries: pa.Table) -> pa.Table:
-    """The entries with `is_twin` where another of the same statement has the same content and day.
+def with_twins(file: StatementFile) -> StatementFile:
+    """The file with `is_twin` where another row of a statement has the same content and day."""
+    return msgspec.structs.replace(file, entries=_with_twins(file.entries))
 
-    Their ids differ only in the counter at the end.
-    """
+
+def _with_twins(entries: pa.Table) -> pa.Table:
+    # The ids of twins differ only in the counter at the end.
     if not entries.num_rows:
         return entries
     ids = entries["entry_id"].combine_chunks()

@@ -19,7 +19,9 @@ from treasury.statements.continuity import Continuity, continuity
 from treasury.statements.movements import Facts, facts_of
 from treasury.statements.tables import STATEMENTS
 
-__all__ = ["HEAD", "Heads", "State", "doubted", "doubts", "heads_of", "write_heads"]
+__all__ = [
+    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "heads_of", "write_heads",
+]  # fmt: skip
 
 State = Literal["new", "changed", "known"]
 Row = dict[str, Any]
@@ -35,10 +37,20 @@ _SAME: Final = ("entry_count", "credit_total", "debit_total", "proved", "proof")
 _PROOF: Final = ("proved", "proof", "doubt")
 
 
+class Versions(msgspec.Struct, frozen=True):
+    """What the rows say about the statements that came; a head alone may look the same."""
+
+    reworded: frozenset[str] = frozenset()
+    """Ids of the stored statements that now come with a row that they did not have."""
+    digests: Mapping[tuple[int, str], object] = {}
+    """Of statements that several files of the call have, what their rows are, by file and id."""
+
+
 class Heads(msgspec.Struct, frozen=True):
     """The statements that came and those that were stored, by statement id; nothing written yet.
 
-    Of several versions of one the first counts. Rows have the proof that they have now.
+    Of several versions of one that counts which would if they came one after the other. Rows have
+    the proof that they have now.
     """
 
     states: dict[str, State]
@@ -48,6 +60,12 @@ class Heads(msgspec.Struct, frozen=True):
     """Stored ones whose proof is another now."""
     listed: tuple[Row, ...]
     """Those that came, in the order of the files."""
+    places: tuple[tuple[int, str], ...]
+    """File and id of each of them whose rows count."""
+    written: tuple[int, ...]
+    """Which of them are written, counted over all files."""
+    overtaken: tuple[tuple[int, str], ...]
+    """Those of which another version has all that happened: their rows say nothing."""
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -61,32 +79,104 @@ class Heads(msgspec.Struct, frozen=True):
         return {key: facts_of(row) for key, row in rows.items()}
 
 
-def heads_of(writer: Writer, statements: pa.Table, declared: Mapping[str, str]) -> Heads:
-    """What the statements that came are beside the stored ones.
+def heads_of(
+    writer: Writer, files: Sequence[pa.Table], declared: Mapping[str, str], versions: Versions
+) -> Heads:
+    """What the statements that came, a table a file, are beside the stored ones.
 
     `declared` has the currency of our accounts.
     """
     before = {row["statement_id"]: row for row in writer.read(STATEMENTS, HEAD).to_pylist()}
     alone = {key: _alone(row) for key, row in before.items()}
-    listed = statements.select(list(HEAD)).to_pylist()
-    came: dict[str, Row] = {}
-    states: dict[str, State] = {}
-    for row in listed:
-        key = row["statement_id"]
-        if key not in came:
-            came[key] = row
-            states[key] = _compared(row, alone[key]) if key in alone else "new"
-    counting = {**alone, **{key: row for key, row in came.items() if states[key] != "known"}}
+    came = _Came(alone, versions)
+    for number, statements in enumerate(files):
+        for row in statements.select(list(HEAD)).to_pylist():
+            came.add(number, row)
+    states = came.states
+    counting = {**alone, **{key: row for key, row in came.rows.items() if states[key] != "known"}}
     found = doubts(counting.values(), declared)
     now = {key: doubted(row, found.get(key)) for key, row in counting.items()}
     stored = {key: now[key] if states.get(key) != "changed" else row for key, row in alone.items()}
+    places = dict.fromkeys((number, row["statement_id"]) for number, row in came.listed)
     return Heads(
         states,
-        {key: now[key] if states[key] != "known" else row for key, row in came.items()},
+        {key: now[key] if states[key] != "known" else row for key, row in came.rows.items()},
         stored,
         tuple(row for key, row in stored.items() if _is_other(row, before[key], states.get(key))),
-        tuple({**row, **_proof(now[row["statement_id"]])} for row in listed),
+        tuple({**row, **_proof(now[row["statement_id"]])} for _, row in came.listed),
+        tuple(place for place in places if place not in came.overtaken),
+        tuple(at for at, (_, row) in enumerate(came.listed) if came.is_written(row)),
+        tuple(came.overtaken),
     )
+
+
+class _Came:
+    """The statements of a call as they come, each beside the version that counts so far."""
+
+    def __init__(self, stored: Mapping[str, Row], versions: Versions) -> None:
+        self.listed: list[tuple[int, Row]] = []
+        self.rows: dict[str, Row] = {}
+        self.states: dict[str, State] = {}
+        self.overtaken: dict[tuple[int, str], None] = {}
+        self._counts = dict(stored)
+        self._files: dict[str, int] = {}
+        self._stored = stored
+        self._versions = versions
+
+    def add(self, number: int, row: Row) -> None:
+        """A statement of the file with this number."""
+        self.listed.append((number, row))
+        key = row["statement_id"]
+        before = self._counts.get(key)
+        if before is None:
+            self._count(number, row, "new")
+            return
+        row["added_at"] = before["added_at"]
+        if self._says_the_same(number, row, before):
+            if key not in self._files:
+                self.rows[key], self.states[key] = row, "known"
+        elif _may_correct(row, before):
+            if key in self._files and _is_complete(row):
+                self.overtaken[self._files[key], key] = None
+            self._count(number, row, "changed" if key in self._stored else "new")
+        else:
+            if _is_complete(before):
+                self.overtaken[number, key] = None
+            self.rows.setdefault(key, row)
+            self.states.setdefault(key, "known")
+
+    def is_written(self, row: Row) -> bool:
+        """Whether the row is the version that counts now and did not before."""
+        key = row["statement_id"]
+        return row is self.rows[key] and self.states[key] != "known"
+
+    def _count(self, number: int, row: Row, state: State) -> None:
+        key = row["statement_id"]
+        self.rows[key] = self._counts[key] = row
+        self._files[key] = number
+        self.states[key] = state
+
+    def _says_the_same(self, number: int, row: Row, before: Row) -> bool:
+        if any(row[name] != before[name] for name in _SAME):
+            return False
+        key = row["statement_id"]
+        if key not in self._files:
+            return key not in self._versions.reworded
+        digests = self._versions.digests
+        return digests.get((number, key)) == digests.get((self._files[key], key))
+
+
+def _may_correct(row: Row, before: Row) -> bool:
+    """Whether a statement that says something else may take the place of the one before."""
+    if before["proved"] and not row["proved"]:
+        return False  # a version that is not proved is no correction of one that is
+    return facts_of(row).written >= facts_of(before).written
+
+
+def _is_complete(row: Row) -> bool:
+    """Whether it has all movements of its days: a CSV may have been exported before their end."""
+    facts = facts_of(row)
+    return facts.is_final and not facts.format.startswith("CSV")
 
 
 def doubts(rows: Iterable[Row], declared: Mapping[str, str]) -> dict[str, Continuity]:
@@ -120,13 +210,11 @@ def _is_other(row: Row, before: Row, state: State | None) -> bool:
     return state != "changed" and _proof(row) != _proof(before)
 
 
-def write_heads(writer: Writer, statements: pa.Table, heads: Heads) -> None:
+def write_heads(writer: Writer, files: Sequence[pa.Table], heads: Heads) -> None:
     """Write the statements that are new or changed, and the stored ones with another proof now."""
-    wanted, ids = set(heads.accepted), statements["statement_id"].to_pylist()
-    places = sorted(ids.index(key) for key in wanted)
-    if places:
-        rows = statements.take(pa.array(places, pa.int64()))
-        heads_in_order = [heads.came[ids[at]] for at in places]
+    if heads.written:
+        rows = pa.concat_tables(files).take(pa.array(heads.written, pa.int64()))
+        heads_in_order = [heads.came[key] for key in rows["statement_id"].to_pylist()]
         writer.upsert(STATEMENTS, _with(rows, heads_in_order, writer.now))
     for start in range(0, len(heads.doubted), _AT_ONCE):
         several = {row["statement_id"]: row for row in heads.doubted[start : start + _AT_ONCE]}
@@ -149,16 +237,6 @@ def _with(statements: pa.Table, rows: Sequence[Row], now: datetime) -> pa.Table:
         at = statements.schema.get_field_index(name)
         statements = statements.set_column(at, name, pa.array(values, kind))
     return statements
-
-
-def _compared(row: Row, before: Row) -> State:
-    """Whether a statement says something else than before, and may."""
-    row["added_at"] = before["added_at"]
-    if all(row[name] == before[name] for name in _SAME):
-        return "known"
-    if before["proved"] and not row["proved"]:
-        return "known"  # a version that is not proved is no correction of one that is
-    return "known" if facts_of(row).written < facts_of(before).written else "changed"
 
 
 def _proof(row: Row) -> Row:

@@ -8,7 +8,7 @@ later, proved statement of the same days does not have is superseded: it stays, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -151,53 +151,45 @@ class Movements:
         self.chosen: dict[str, Version] = {}
         self.patches: dict[str, Version] = {}
         self.stored: set[str] = set()
-        self._known: dict[str, list[Version]] = defaultdict(list)
+        self._known: dict[str, dict[str, Version]] = defaultdict(dict)
+        self._next: dict[tuple[str, date], int] = defaultdict(int)
+        self._twinned: set[tuple[str, date]] = set()
         for version in stored:
             self.stored.add(version.entry_id)
-            self._known[content_of(version.entry_id)].append(version)
+            self._known[content_of(version.entry_id)][version.entry_id] = version
 
     def add(self, rows: Iterable[Version]) -> set[str]:
         """Add the rows of one statement, in order; the ids of the movements that they are."""
         used: set[str] = set()
+        candidates: dict[tuple[str, date, str | None], Iterator[Version]] = {}
         for row in rows:
-            known = self._known[content_of(row.entry_id)]
-            same = self._same(row, known, used)
+            content = content_of(row.entry_id)
+            key = content, row.booked, row.status
+            if key not in candidates:
+                # Rows alike, however many, look through the movements known before them once.
+                candidates[key] = _candidates(row, list(self._known[content].values()))
+            same = next((one for one in candidates[key] if one.entry_id not in used), None)
             if same is None:
-                self._add_new(row, known)
+                self._add_new(row, content)
                 used.add(row.entry_id)
             else:
                 used.add(same.entry_id)
                 if row.replaces(same):
-                    self._replace(row, same, known)
+                    self._replace(row, same, content)
         return used
 
-    def _same(self, row: Version, known: list[Version], used: set[str]) -> Version | None:
-        """The known movement that the row is: its own statement's first, the pending ones last."""
-        if not known:
-            return None
-        free = [one for one in known if one.entry_id not in used]
-        mine = row.statement
-        for one in free:
-            if one.statement.statement_id == mine.statement_id and one.booked == row.booked:
-                return one
-        for one in free:
-            if one.booked == row.booked and not one.statement.is_apart_from(mine):
-                return one
-        for one in free:
-            if _was_pending(one, row) or _was_pending(row, one):
-                return one
-        return None
-
-    def _add_new(self, row: Version, known: list[Version]) -> None:
-        content, taken = content_of(row.entry_id), {one.entry_id for one in known}
-        ordinal = 0
-        while (entry_id := id_of(content, row.booked, ordinal)) in taken:
-            ordinal += 1
+    def _add_new(self, row: Version, content: str) -> None:
+        known, day = self._known[content], (content, row.booked)
+        if day not in self._twinned:
+            for one in known.values():
+                if one.booked == row.booked:
+                    self._mark_twin(one)
+                    self._twinned.add(day)
+        row.is_twin = row.is_twin or day in self._twinned
+        while (entry_id := id_of(*day, self._next[day])) in known:
+            self._next[day] += 1
         row.entry_id = entry_id
-        twins = [one for one in known if one.booked == row.booked]
-        for one in (*twins, *([row] if twins else [])):
-            self._mark_twin(one)
-        known.append(row)
+        known[entry_id] = row
         self.chosen[entry_id] = row
 
     def _mark_twin(self, one: Version) -> None:
@@ -209,10 +201,10 @@ class Movements:
         if one.place is None:
             self.patches[one.entry_id] = one
 
-    def _replace(self, row: Version, same: Version, known: list[Version]) -> None:
+    def _replace(self, row: Version, same: Version, content: str) -> None:
         row.entry_id = same.entry_id
         row.is_twin = row.is_twin or same.is_twin
-        known[next(i for i, one in enumerate(known) if one is same)] = row
+        self._known[content][row.entry_id] = row
         self.chosen[row.entry_id] = row
         self.patches.pop(row.entry_id, None)
 
@@ -242,7 +234,21 @@ class Movements:
 
     def _all(self) -> Iterator[Version]:
         for versions in self._known.values():
-            yield from versions
+            yield from versions.values()
+
+
+def _candidates(row: Version, known: Sequence[Version]) -> Iterator[Version]:
+    """The known movements that a row can be: its own statement's first, the pending ones last."""
+    mine = row.statement
+    for one in known:
+        if one.statement.statement_id == mine.statement_id and one.booked == row.booked:
+            yield one
+    for one in known:
+        if one.booked == row.booked and not one.statement.is_apart_from(mine):
+            yield one
+    for one in known:
+        if _was_pending(one, row) or _was_pending(row, one):
+            yield one
 
 
 def _was_pending(before: Version, after: Version) -> bool:

@@ -22,7 +22,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.statements.files import StatementFile, mapped, open_file, read_document, with_twins
+from treasury.statements.files import StatementFile, mapped, open_file, read_document
 from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, statement_table
 from treasury.statements.sources import Document
@@ -63,7 +63,10 @@ def read_in_processes(
     account: str | None,
     workers: int | None,
 ) -> Iterator[StatementFile | Problem]:
-    """The files as read, in order; a Problem for one in a folder that is no bank statement."""
+    """The files as read, in order, twins not marked; a Problem for what is no bank statement.
+
+    Such a file is one in a folder: one that a person named is refused.
+    """
     count = max(1, workers if workers is not None else os.cpu_count() or 1)
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
@@ -157,7 +160,7 @@ def _mapped(outcome: Outcome, job: Job) -> StatementFile:
         outcome.sha256,
         outcome.format,
         mapped(f"{job.out}.statements"),
-        with_twins(mapped(job.out)),
+        mapped(job.out),
         outcome.problems,
         job.out,
     )

@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.statements.files import StatementFile, open_file, read_document
+from treasury.statements.files import StatementFile, open_file, read_document, with_twins
 from treasury.statements.parallel import read_in_processes
 from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, statement_table
@@ -66,7 +66,7 @@ def read_statements(
         if isinstance(done, Problem):
             skipped.append(done)
         else:
-            files.append(done)
+            files.append(with_twins(done))
     return Reading(tuple(files), tuple(skipped))
 
 
@@ -96,4 +96,4 @@ def read_file(
         raise StatementError(
             f"{path}: an archive of {len(several)} files", do="use read_statements for it"
         )
-    return read_document(several[0], profiles=profiles, account=account)
+    return with_twins(read_document(several[0], profiles=profiles, account=account))

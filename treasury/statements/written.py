@@ -1,139 +1,213 @@
 """The rows of a call that are written: those of movements that are new, or known less well.
 
-Most rows are either of a movement that nothing else is like, or word for word what is stored; they
-are told by their ids alone, all at once. Only the others are compared one by one (`movements`).
+Most rows are either of a movement that nothing else is like, or word for word what is stored: SQL
+tells them by their ids alone. Only the others are compared one by one (`movements`), those of equal
+content together, some ten thousand at a time.
 """
+
+# ruff: noqa: S608 - names, numbers, days and hashes of our own are all that is put into queries
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.lake import BOOL, TEXT, Lake, Writer
-from treasury.statements.heads import Heads
+from treasury.errors import StorageError
+from treasury.lake import BOOL, INTEGER, TEXT, Lake, Writer
+from treasury.statements.arrow import column
+from treasury.statements.heads import HEAD, Heads, Versions
 from treasury.statements.movements import Facts, Movements, Version, facts_of
-from treasury.statements.staging import INDEX, RAW_HASH, Staging
+from treasury.statements.staging import RAW_HASH, Staging
 from treasury.statements.tables import STATEMENT_ENTRIES
 
-__all__ = ["write_rows"]
+__all__ = ["versions_of", "write_rows"]
 
 _AROUND: Final = timedelta(days=20)
-_AT_ONCE: Final = 16 << 20
-"""Bytes of rows that are written together."""
+_COMPARED_AT_ONCE: Final = 50_000
+_PATCHED_AT_ONCE: Final = 5_000
+
+_TABLES: Final = """
+    CREATE TABLE looked_at (statement_id VARCHAR);
+    CREATE TABLE overtaken (file BIGINT, statement_id VARCHAR);
+    CREATE TABLE chosen (place BIGINT, entry_id VARCHAR, entry_status VARCHAR, is_twin BOOLEAN);
+    CREATE TABLE patches (entry_id VARCHAR, entry_status VARCHAR, is_twin BOOLEAN);
+"""
+_LEAVE_OUT: Final = """
+    DELETE FROM came WHERE EXISTS (
+        SELECT 1 FROM overtaken o
+        WHERE o.file = came.file AND o.statement_id = came.statement_id
+    )
+"""
+_PART: Final = """
+    CREATE OR REPLACE TABLE mine AS
+        SELECT *, left(entry_id, 32) AS content FROM came WHERE hash(content) % {parts} = {part};
+    CREATE OR REPLACE TABLE theirs AS
+        SELECT *, left(entry_id, 32) AS content FROM stored WHERE hash(content) % {parts} = {part};
+    CREATE OR REPLACE TABLE several AS
+        SELECT content, count(*) AS number
+        FROM (SELECT content FROM mine UNION ALL SELECT content FROM theirs)
+        GROUP BY content HAVING count(*) > 1;
+    -- One row came and one is stored, and all that they and their statements say is the same.
+    CREATE OR REPLACE TABLE same AS
+        SELECT m.place
+        FROM mine m
+        JOIN theirs t ON t.entry_id = m.entry_id AND t.statement_id = m.statement_id
+        JOIN several s ON s.content = m.content AND s.number = 2
+        ANTI JOIN looked_at l ON l.statement_id = m.statement_id
+        WHERE t.entry_status IS NOT DISTINCT FROM m.entry_status AND t.raw = m.raw;
+    CREATE OR REPLACE TABLE compared AS
+        SELECT * FROM mine
+        WHERE place NOT IN (SELECT place FROM same) AND (
+            statement_id IN (SELECT statement_id FROM looked_at)
+            OR content IN (SELECT content FROM several)
+        );
+    CREATE OR REPLACE TABLE known AS
+        SELECT * FROM theirs
+        WHERE statement_id IN (SELECT statement_id FROM looked_at)
+            OR content IN (SELECT content FROM compared);
+    -- What is like no other is written as it is.
+    INSERT INTO chosen
+        SELECT place, entry_id, entry_status, false
+        FROM mine
+        WHERE statement_id NOT IN (SELECT statement_id FROM looked_at)
+            AND content NOT IN (SELECT content FROM several);
+"""
+"""The rows of a part, those of equal content being in the same one: what is to be compared."""
 
 
-def write_rows(lake: Lake, writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int]:
+def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Versions:
+    """What the rows that came say beside the stored ones, which are looked up for it."""
+    _load_stored(lake, staging, files)
+    reworded = staging.run(
+        "SELECT DISTINCT c.statement_id FROM came c"
+        " ANTI JOIN stored s ON s.entry_id = c.entry_id"
+        " ANTI JOIN stored t ON t.statement_id = c.statement_id"
+        " AND t.booking_date = c.booking_date AND left(t.entry_id, 32) = left(c.entry_id, 32)"
+    ).fetchall()
+    digests = staging.run(
+        "SELECT file, statement_id, sum(hash(entry_id)::HUGEINT) FROM came SEMI JOIN"
+        " (SELECT statement_id FROM came GROUP BY ALL HAVING min(file) < max(file))"
+        " USING (statement_id) GROUP BY file, statement_id"
+    ).fetchall()
+    return Versions(
+        frozenset(key for (key,) in reworded), {(file, key): one for file, key, one in digests}
+    )
+
+
+def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int]:
     """Write the movements that are new, or better than the version known; how many of each."""
-    facts = heads.counting
-    came = pa.concat_tables([INDEX.empty_table(), *staging.indexes])
-    stored = _stored(lake, came, heads)
-    looked_at = _looked_at(heads, facts)
-    fresh, compared, known = _parted(came, stored, looked_at)
-    incoming = {key: facts_of(row) for key, row in heads.came.items()}
-    before = {key: facts_of(row) for key, row in heads.stored.items()}
-    movements = Movements(_versions(stored.filter(known), {**incoming, **before}, None))
-    for statement_id, rows in _by_statement(staging, compared, incoming):
-        used = movements.add(rows)
-        if heads.states[statement_id] == "changed" and incoming[statement_id].is_final:
-            movements.correct(incoming[statement_id], used)
-    movements.settle(facts.values())
-    _write(writer, staging, fresh, movements)
-    changed = (movements.chosen.keys() & movements.stored) | movements.patches.keys()
-    new = len(movements.chosen.keys() - movements.stored) + (pc.sum(fresh).as_py() or 0)
-    return new, len(changed)
+    _look_at(staging, heads)
+    parts = (_count(staging, "came") + _count(staging, "stored")) // _COMPARED_AT_ONCE + 1
+    for part in range(parts):
+        staging.run(_PART.format(parts=parts, part=part))
+        _compare(staging, heads)
+    new = _count(staging, "chosen ANTI JOIN stored USING (entry_id)")
+    better = _count(staging, "chosen SEMI JOIN stored USING (entry_id)")
+    _write(writer, staging)
+    _patch(writer, staging)
+    return new, better + _count(staging, "patches")
 
 
-def _looked_at(heads: Heads, facts: Mapping[str, Facts]) -> pa.Array:
+def _look_at(staging: Staging, heads: Heads) -> None:
     """Statements whose rows may change whatever they are like: reports, and corrected ones."""
-    reports = {key for key, one in facts.items() if one.is_provisional}
-    reports |= {k for k, row in heads.came.items() if facts_of(row).is_provisional}
+    reports = {key for key, one in heads.counting.items() if one.is_provisional}
+    reports |= {key for key, row in heads.came.items() if facts_of(row).is_provisional}
     changed = {key for key, state in heads.states.items() if state == "changed"}
-    return pa.array(sorted(reports | changed), TEXT)
+    staging.run(_TABLES)
+    staging.keep("looked_at", _table(statement_id=(sorted(reports | changed), TEXT)))
+    if heads.overtaken:
+        files, ids = zip(*heads.overtaken, strict=True)
+        staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(ids, TEXT)))
+        staging.run(_LEAVE_OUT)
 
 
-def _stored(lake: Lake, came: pa.Table, heads: Heads) -> pa.Table:
+def _table(**columns: tuple[Sequence[Any], pa.DataType]) -> pa.Table:
+    return pa.table({name: column(values, kind) for name, (values, kind) in columns.items()})
+
+
+def _load_stored(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> None:
     """The stored movements that the incoming ones could be: those of days not far from theirs."""
-    days = list(pc.min_max(came["booking_date"]).as_py().values())
-    for row in heads.came.values():
-        facts = facts_of(row)
-        days += [facts.first, facts.last]
-    known = [day for day in days if day]
-    if not known:
-        return INDEX.empty_table()
+    first, last = _days(staging, files)
+    snapshot = lake.snapshot()
+    names = "entry_id, statement_id, entry_status, booking_date, is_twin"
+    where = f"booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
+    try:
+        staging.run(
+            f"CREATE TABLE stored AS SELECT {names}, {RAW_HASH} AS raw"
+            f" FROM ({snapshot.views()[STATEMENT_ENTRIES.name]}) WHERE {where}"
+        )
+    except StorageError:
+        # If it is a stored file that does not read, the lake says which, and what to do.
+        snapshot.sql(f"SELECT count({RAW_HASH}) FROM {STATEMENT_ENTRIES.name} WHERE {where}")
+        raise
+
+
+def _days(staging: Staging, files: Sequence[pa.Table]) -> tuple[date, date]:
+    came = staging.run("SELECT min(booking_date), max(booking_date) FROM came").fetchall()
+    days = [day for row in came for day in row]
+    for statements in files:
+        for row in statements.select(list(HEAD)).to_pylist():
+            facts = facts_of(row)
+            days += [facts.first, facts.last]
+    known = [day for day in days if day] or [date.min]
     first, last = min(known), max(known)
-    first = first - _AROUND if first - date.min > _AROUND else date.min
-    last = last + _AROUND if date.max - last > _AROUND else date.max
-    names = ", ".join(INDEX.names[:-1])
-    rows = lake.snapshot().sql(
-        f"SELECT {names}, {RAW_HASH} AS raw FROM statement_entries"  # noqa: S608 - names of our own
-        " WHERE booking_date BETWEEN $first AND $last",
-        {"first": first, "last": last},
+    return (
+        first - _AROUND if first - date.min > _AROUND else date.min,
+        last + _AROUND if date.max - last > _AROUND else date.max,
     )
-    return rows.cast(INDEX)
 
 
-def _parted(
-    came: pa.Table, stored: pa.Table, looked_at: pa.Array
-) -> tuple[pa.ChunkedArray, pa.ChunkedArray, pa.ChunkedArray]:
-    """Three masks: rows like no other; rows to compare; stored rows to compare them with."""
-    mine, theirs = _contents(came), _contents(stored)
-    counts = pc.value_counts(pa.concat_arrays([mine, theirs]))
-    single = counts.field("values").filter(pc.equal(counts.field("counts"), 1))
-    pairs = counts.field("values").filter(pc.equal(counts.field("counts"), 2))
-    special = pc.is_in(came["statement_id"], looked_at)
-    fresh = pc.and_(pc.is_in(mine, single), pc.invert(special))
-    both = pc.and_(pc.is_in(mine, pairs), pc.is_in(_whole(came), _whole(stored)))
-    same = pc.and_(both, pc.invert(special))
-    compared = pc.invert(pc.or_(fresh, same))
-    known = pc.or_(
-        pc.is_in(theirs, mine.filter(compared)), pc.is_in(stored["statement_id"], looked_at)
-    )
-    return fresh, compared, known
+def _count(staging: Staging, table: str) -> int:
+    return int(staging.run(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
 
-def _contents(index: pa.Table) -> pa.Array:
-    ids = index["entry_id"].combine_chunks()
-    return pc.binary_slice(pc.cast(ids, pa.binary()), 0, 32)
+def _compare(staging: Staging, heads: Heads) -> None:
+    """Compare the rows of a part one by one, and keep what is chosen of them."""
+    if not _count(staging, "compared") and not _count(staging, "known"):
+        return
+    before = {key: facts_of(row) for key, row in heads.stored.items()}
+    incoming = {key: facts_of(row) for key, row in heads.came.items()}
+    movements = Movements(_known(staging, {**incoming, **before}))
+    rows = _came(staging, incoming)
+    for file, statement_id in heads.places:
+        facts = incoming[statement_id]
+        used = movements.add(rows.get((file, statement_id), ()))
+        if heads.states[statement_id] == "changed" and facts.is_final:
+            movements.correct(facts, used)
+    movements.settle(heads.counting.values())
+    for name, versions in (("chosen", movements.chosen), ("patches", movements.patches)):
+        if versions:
+            staging.keep(name, _marks(list(versions.values()), with_place=name == "chosen"))
 
 
-def _whole(index: pa.Table) -> pa.Array:
-    """All that a row and its statement say, as one text."""
-    names = ("entry_id", "statement_id", "entry_status", "raw")
-    columns = [pc.fill_null(index[name].combine_chunks(), "") for name in names]
-    return pc.binary_join_element_wise(*columns, "\n")
-
-
-def _by_statement(
-    staging: Staging, compared: pa.ChunkedArray, facts: Mapping[str, Facts]
-) -> Iterator[tuple[str, Sequence[Version]]]:
-    """The rows to compare of each statement of each file, in order."""
-    behind = 0
-    for index in staging.indexes:
-        here = compared.slice(behind, index.num_rows)
-        places = pc.indices_nonzero(here).to_pylist()
-        versions = _versions(index.filter(here), facts, [behind + at for at in places])
-        behind += index.num_rows
-        several: dict[str, list[Version]] = defaultdict(list)
-        for version in versions:
-            several[version.statement.statement_id].append(version)
-        yield from several.items()
-
-
-def _versions(
-    index: pa.Table, statements: Mapping[str, Facts], places: Sequence[int] | None
-) -> Iterator[Version]:
-    columns = (index[name].to_pylist() for name in INDEX.names)
-    for at, (entry_id, statement_id, status, booked, is_twin, raw) in enumerate(
-        zip(*columns, strict=True)
-    ):
+def _known(staging: Staging, statements: Mapping[str, Facts]) -> Iterator[Version]:
+    """The stored rows that the incoming ones are compared with."""
+    names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
+    found = staging.run(f"SELECT {names} FROM known ORDER BY entry_id").fetchall()
+    for entry_id, statement_id, status, booked, raw, is_twin in found:
         facts = statements.get(statement_id) or _unknown(statement_id)
-        place = None if places is None else places[at]
-        yield Version(entry_id, facts, status, booked, raw, bool(is_twin), place)
+        yield Version(entry_id, facts, status, booked, raw, is_twin)
+
+
+def _came(
+    staging: Staging, statements: Mapping[str, Facts]
+) -> dict[tuple[int, str], list[Version]]:
+    """The incoming rows to compare, by file and statement; twins are those alike in one of them."""
+    alike = "file, statement_id, content, booking_date"
+    found = staging.run(
+        "SELECT file, entry_id, statement_id, entry_status, booking_date, raw,"
+        f" count(*) OVER (PARTITION BY {alike}) > 1, place FROM compared ORDER BY place"
+    ).fetchall()
+    rows: dict[tuple[int, str], list[Version]] = defaultdict(list)
+    for file, entry_id, statement_id, status, booked, raw, is_twin, place in found:
+        version = Version(entry_id, statements[statement_id], status, booked, raw, is_twin, place)
+        rows[file, statement_id].append(version)
+    return rows
 
 
 def _unknown(statement_id: str) -> Facts:
@@ -143,56 +217,45 @@ def _unknown(statement_id: str) -> Facts:
     )  # fmt: skip
 
 
-def _write(writer: Writer, staging: Staging, fresh: pa.ChunkedArray, movements: Movements) -> None:
-    """The rows like no other, the chosen ones, and the stored ones that are marked otherwise."""
-    chosen = {one.place: one for one in movements.chosen.values() if one.place is not None}
-    outgoing: list[pa.Table] = []
-    for batch in _wanted(staging, fresh, chosen):
-        outgoing.append(batch)
-        if sum(table.nbytes for table in outgoing) > _AT_ONCE:
-            writer.upsert(STATEMENT_ENTRIES, pa.concat_tables(outgoing))
-            outgoing = []
-    if movements.patches:
-        outgoing.append(_patched(writer, movements.patches))
-    if outgoing:
-        writer.upsert(STATEMENT_ENTRIES, pa.concat_tables(outgoing))
+def _marks(versions: Sequence[Version], *, with_place: bool) -> pa.Table:
+    """What was found out about each version, and which row it is."""
+    marks = _table(
+        entry_id=([one.entry_id for one in versions], TEXT),
+        entry_status=([one.status for one in versions], TEXT),
+        is_twin=([one.is_twin for one in versions], BOOL),
+    )
+    if not with_place:
+        return marks
+    return marks.append_column("place", column([one.place for one in versions], INTEGER))
 
 
-def _wanted(
-    staging: Staging, fresh: pa.ChunkedArray, chosen: Mapping[int, Version]
-) -> Iterator[pa.Table]:
-    behind = 0
-    is_fresh = fresh.to_pylist()
-    for batch in staging.batches():
-        wanted = [
-            at for at in range(batch.num_rows) if is_fresh[behind + at] or behind + at in chosen
-        ]
-        if wanted:
-            rows = pa.Table.from_batches([batch]).take(pa.array(wanted, pa.int64()))
-            marks = [chosen.get(behind + at) for at in wanted]
-            yield _marked(rows, marks) if any(marks) else rows
-        behind += batch.num_rows
+def _write(writer: Writer, staging: Staging) -> None:
+    """The chosen rows, as they were read but for what was found out about them."""
+    for place, rows in staging.parts():
+        marks = staging.run(
+            "SELECT place, entry_id, entry_status, is_twin FROM chosen"
+            f" WHERE place >= {place} AND place < {place + rows.num_rows} ORDER BY place"
+        ).to_arrow_table()
+        if marks.num_rows:
+            places = pc.subtract(marks["place"], place)
+            writer.upsert(STATEMENT_ENTRIES, _marked(rows.take(places), marks))
 
 
-def _patched(writer: Writer, patches: Mapping[str, Version]) -> pa.Table:
-    quoted = ", ".join(f"'{entry_id}'" for entry_id in patches)  # hashes of our own
-    names = STATEMENT_ENTRIES.row_schema.names
-    rows = writer.read(STATEMENT_ENTRIES, names, f"entry_id IN ({quoted})")
-    marks = [patches[entry_id] for entry_id in rows["entry_id"].to_pylist()]
-    return _marked(rows, marks).cast(STATEMENT_ENTRIES.row_schema)
+def _patch(writer: Writer, staging: Staging) -> None:
+    """The stored rows that are marked otherwise now."""
+    for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
+        marks = staging.run(
+            f"FROM patches ORDER BY entry_id LIMIT {_PATCHED_AT_ONCE} OFFSET {start}"
+        ).to_arrow_table()
+        quoted = ", ".join(f"'{entry_id}'" for entry_id in marks["entry_id"].to_pylist())
+        names = STATEMENT_ENTRIES.row_schema.names
+        rows = writer.read(STATEMENT_ENTRIES, names, f"entry_id IN ({quoted})")
+        rows = rows.sort_by("entry_id").cast(STATEMENT_ENTRIES.row_schema)
+        writer.upsert(STATEMENT_ENTRIES, _marked(rows, marks))
 
 
-_MARKS: Final = (
-    ("entry_id", TEXT, "entry_id"), ("entry_status", TEXT, "status"), ("is_twin", BOOL, "is_twin"),
-)  # fmt: skip
-
-
-def _marked(rows: pa.Table, marks: Sequence[Version | None]) -> pa.Table:
-    """The rows with what was found out about each; one without a mark stays as it is."""
-    for name, kind, attribute in _MARKS:
-        values = [
-            value if mark is None else getattr(mark, attribute)
-            for value, mark in zip(rows[name].to_pylist(), marks, strict=True)
-        ]
-        rows = rows.set_column(rows.schema.get_field_index(name), name, pa.array(values, kind))
-    return rows
+def _marked(rows: pa.Table, marks: pa.Table) -> pa.Table:
+    """The rows with what was found out about each, the marks being in the same order."""
+    for name in ("entry_id", "entry_status", "is_twin"):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, marks[name])
+    return rows.cast(STATEMENT_ENTRIES.row_schema)
