@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import click
 import duckdb
 import pyarrow as pa
 import pytest
@@ -68,6 +71,53 @@ def test_changes_since_the_first_sync_are_told(month_end: Workspace) -> None:
     assert rows(month_end, "changes", "transfers", "--since", "2030-01-01") == []
     until = month_end.changes("transfers", since="2020-01-01", until="2020-02-01")
     assert len(until) == 0
+
+
+def test_changes_are_told_as_they_were_known(month_end: Workspace) -> None:
+    first, *_ = month_end.sql('SELECT "at" FROM commits ORDER BY number').to_pylist()
+    since = ("changes", "transfers", "--since", "2020-01-01", "--as-of")
+    known = rows(month_end, *since, first["at"].isoformat())
+    assert len(known) == len(month_end.table("transfers"))
+    assert rows(month_end, *since, "2026-11-01T00:00Z") == []
+
+
+def reading(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command that prints rows, with its name."""
+    if isinstance(command, click.Group):
+        for child, one in command.commands.items():
+            yield from reading(one, f"{name} {child}".strip())
+    elif any(parameter.name == "form" for parameter in command.params):
+        yield name, command
+
+
+NO_INSTANT = re.compile(
+    "tables|doctor|lake status"  # of what is declared, or on the disk now
+    "|statements (read|check)"  # of files
+    "|actions .*|journal .*|rules .*"  # of what people decided: each row has its own time
+)
+
+
+def test_every_verb_that_reads_the_lake_reads_it_as_of_an_instant() -> None:
+    known = dict(reading(treasury))
+    without = {
+        n for n, c in known.items() if not {"as_of", "instants"} & {p.name for p in c.params}
+    }
+    assert {name for name in without if not NO_INSTANT.fullmatch(name)} == set()
+    assert {"sql", "changes", "durations", "reconcile", "trace", "fees"} <= set(known) - without
+
+
+def test_durations_are_told_to_people_in_hours_and_to_programs_in_seconds(
+    month_end: Workspace,
+) -> None:
+    (longest, *_) = sorted(
+        rows(month_end, "durations", "--status", "AWAITING_FUNDS"),
+        key=lambda row: -int(str(row["seconds"])),
+    )
+    days, rest = divmod(int(str(longest["seconds"])) // 60, 24 * 60)
+    told = run(month_end, "durations", "--status", "AWAITING_FUNDS").stdout
+    (line,) = [line for line in told.splitlines() if str(longest["id"]) in line]
+    assert days
+    assert f" {days} d {rest // 60:02}:{rest % 60:02} " in line
 
 
 def test_durations_come_from_events_and_end_in_the_present_status(month_end: Workspace) -> None:

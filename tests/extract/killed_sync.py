@@ -1,21 +1,26 @@
 """A process that syncs until it is done with one task, says so and waits to be killed.
 
-Or that dies by itself while it keeps a detail: `frame N BYTES` writes so much of the N-th.
+Or that dies by itself while it keeps a detail: `frame N BYTES` writes so much of the N-th. Or that
+lets a copy of the workspace sync for each of N write points, and die there: `each 0 3 6 …`.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from treasury.api import Client
 from treasury.extract import TABLES, sync
+from treasury.extract import staging as staging_room
 from treasury.extract.staging import LENGTH, Staged
-from treasury.lake import Lake
+from treasury.lake import Lake, disk
 from treasury.settings import Credential, Service, Services
 
 
@@ -53,9 +58,56 @@ def die_keeping(last: int, size: int) -> None:
     Staged.keep = keep  # type: ignore[method-assign]  # the process is made to die here
 
 
-def main(base: str, folder: str, now: str, task: str, *frame: str) -> None:
+@contextmanager
+def counted(last: int | None = None) -> Iterator[list[int]]:
+    """Count the write points, before and after each change on disk; the process dies at `last`."""
+    count = [0]
+
+    def passed() -> None:
+        if count[0] == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        count[0] += 1
+
+    def counting(
+        original: Callable[[Path], AbstractContextManager[None]],
+    ) -> Callable[[Path], AbstractContextManager[None]]:
+        @contextmanager
+        def point(place: Path) -> Iterator[None]:
+            with original(place):
+                passed()
+                yield
+            passed()
+
+        return point
+
+    originals = disk.writing, staging_room._storing
+    disk.writing, staging_room._storing = map(counting, originals)
+    try:
+        yield count
+    finally:
+        disk.writing, staging_room._storing = originals
+
+
+def killed_at_each(base: str, folder: str, now: str, points: Iterable[int]) -> None:
+    """Copy the workspace for each write point, and sync there in a process that dies at it."""
+    for point in points:
+        place = f"{folder}-{point}"
+        shutil.copytree(folder, place)
+        process = os.fork()
+        if not process:
+            with counted(point):
+                main(base, place, now, "none")
+            os._exit(0)
+        _, status = os.waitpid(process, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+
+
+def main(base: str, folder: str, now: str, task: str, *more: str) -> None:
+    if task == "each":
+        killed_at_each(base, folder, now, map(int, more))
+        return
     if task == "frame":
-        die_keeping(*map(int, frame))
+        die_keeping(*map(int, more))
     services = Services(
         token_url=f"{base}/oauth/token",
         finance=Service(f"{base}/finance/v1"),

@@ -54,6 +54,18 @@ def contents(lake: Lake) -> dict[str, list[str]]:
     return found
 
 
+def histories(lake: Lake) -> dict[str, list[str]]:
+    """Every superseded version, in the same way."""
+    snapshot = lake.snapshot()
+    found = {}
+    for table in TABLES:
+        if table.records:
+            rows = snapshot.sql(f'SELECT * FROM "{table.history}"').to_pylist()
+            kept = ({k: v for k, v in row.items() if k not in INSTANTS} for row in rows)
+            found[table.history] = sorted(map(repr, kept))
+    return found
+
+
 class Bare:
     """The services as anybody's script would read them: no code of the client's."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,13 +11,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from practice import client_for, contents, lake_in, secret_file
+from killed_sync import counted
+from practice import client_for, contents, histories, lake_in, secret_file
 
 from treasury.extract import SyncReport, sync
 from treasury.extract.staging import Staged
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
 
+Own = tuple[Sandbox, Served]
 STEPS = Path(__file__).with_name("killed_sync.py")
 
 
@@ -63,3 +66,54 @@ def test_a_kill_in_the_middle_of_keeping_a_detail_loses_that_detail_alone(
     asked = {path.rpartition("/")[2] for _, path, _ in served.requests[seen:]}
     assert asked
     assert not known & asked  # what was kept whole is not asked for again
+
+
+def moved(sandbox: Sandbox, lake: Lake) -> None:
+    """Let the service go on: one request ends, one comes further, one is turned down."""
+    waiting: dict[str, list[str]] = {}
+    query = "SELECT id, status FROM ramp_requests WHERE is_open ORDER BY id"
+    for row in lake.snapshot().sql(query).to_pylist():
+        waiting.setdefault(row["status"], []).append(row["id"])
+    sandbox.ramp.complete(waiting["PROCESSING"][0])
+    sandbox.ramp.receive(waiting["AWAITING_FUNDS"][0])
+    sandbox.ramp.deny(waiting["AWAITING_APPROVAL"][0])
+
+
+def test_a_later_sync_killed_at_any_write_point_is_made_good_by_the_next(
+    own: Own, tmp_path: Path
+) -> None:
+    sandbox, served = own
+    desk = tmp_path / "desk"
+    desk.mkdir()
+    with client_for(desk, sandbox, served) as client:
+        sync(client, lake_in(desk), sandbox.now)
+        before = contents(lake_in(desk)), histories(lake_in(desk))
+        moved(sandbox, lake_in(desk))
+        other = lake_in(Path(shutil.copytree(desk, tmp_path / "undisturbed")))
+        with counted() as count:
+            sync(client, other, sandbox.now)
+        expected = contents(other), histories(other)
+        assert before[0]["ramp_requests"] != expected[0]["ramp_requests"]
+        assert len(expected[1]["ramp_requests_history"]) == 3
+        assert count[0] > 30
+        # Every one would take a minute; a fifth has as many before a change as after one, and the
+        # lake's own tests stop at each.
+        points = range(0, count[0], 5)
+        arguments = [served.base_url, str(desk), sandbox.now.isoformat(), "each"]
+        done = subprocess.run(
+            [sys.executable, str(STEPS), *arguments, *map(str, points)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.split() == [str(-signal.SIGKILL)] * len(points)
+        shown = []
+        for point in points:
+            lake = lake_in(Path(f"{desk}-{point}"))
+            shown.append(lake.commits().num_rows == 2)
+            assert (contents(lake), histories(lake)) == (expected if shown[-1] else before), point
+            if not shown[-1]:
+                sync(client, lake, sandbox.now)
+                assert (contents(lake), histories(lake)) == expected, point
+    assert shown == sorted(shown)  # one point makes it all visible, and none before it does
+    assert 0 < sum(shown) < len(points)

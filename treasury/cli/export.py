@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from treasury.cli.desk import month_option, workspace_of
+from treasury.cli.desk import as_of_option, month_option, workspace_of
 from treasury.errors import InputError, StorageError
 
 __all__ = ["export"]
@@ -18,6 +18,7 @@ JOURNAL, BEANCOUNT = "journal.csv", "month.beancount"
 
 @click.command()
 @month_option
+@as_of_option
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write to.")
 @click.option(
     "--mapping",
@@ -30,10 +31,11 @@ JOURNAL, BEANCOUNT = "journal.csv", "month.beancount"
 @click.pass_context
 def export(
     context: click.Context,
+    *,
     month: str | None,
+    as_of: str | None,
     out: Path | None,
     mapping: Path | None,
-    *,
     mapping_template: bool,
 ) -> None:
     """Write a month as double entry: journal.csv and month.beancount.
@@ -46,7 +48,7 @@ def export(
             "export writes to a folder, or prints a mapping file",
             do="give either --out FOLDER or --mapping-template",
         )
-    books = workspace_of(context).accounting(month)
+    books = workspace_of(context, as_of).accounting(month)
     if out is None:
         click.echo(books.mapping(), nl=False)
         return

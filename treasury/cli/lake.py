@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 import click
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.cli.desk import as_of_option, workspace_of
 from treasury.cli.output import format_option, print_rows
@@ -28,11 +30,20 @@ def tables(name: str | None, form: str) -> None:
 @click.argument("table")
 @click.option("--since", required=True, metavar="INSTANT", help="After then: 2026-10-31T23:00Z.")
 @click.option("--until", metavar="INSTANT", help="Up to then; the last commit if not given.")
+@as_of_option
 @format_option
 @click.pass_context
-def changes(context: click.Context, table: str, since: str, until: str | None, form: str) -> None:
+def changes(
+    context: click.Context,
+    *,
+    table: str,
+    since: str,
+    until: str | None,
+    as_of: str | None,
+    form: str,
+) -> None:
     """List what changed in TABLE, from what to what: a row for each field."""
-    rows = workspace_of(context).changes(table, since=since, until=until)
+    rows = workspace_of(context, as_of).changes(table, since=since, until=until)
     print_rows(rows.arrow, form, title=f"Changes in {table}", empty="none")
 
 
@@ -46,12 +57,30 @@ def durations(
     context: click.Context, table: str, status: str | None, as_of: str | None, form: str
 ) -> None:
     """List how long each record of TABLE was in each status, and how that is known."""
-    import pyarrow.compute as pc
-
     rows = workspace_of(context, as_of).status_durations(table).arrow
     if status is not None:
         rows = rows.filter(pc.equal(rows["status"], status))
+    if form == "table":
+        rows = _in_words(rows)
     print_rows(rows, form, title=f"Durations in {table}")
+
+
+def _in_words(durations: pa.Table) -> pa.Table:
+    """The seconds as people say them: 2 d 03:05."""
+    for name in ("seconds", "at_least", "at_most"):
+        said = pa.array(map(_span, durations[name].to_pylist()), pa.string())
+        place = durations.column_names.index(name)
+        durations = durations.set_column(place, name, said)
+    names = ["lasted" if name == "seconds" else name for name in durations.column_names]
+    return durations.rename_columns(names)
+
+
+def _span(seconds: int | None) -> str | None:
+    if seconds is None:
+        return None
+    hours, minutes = divmod(seconds // 60, 60)
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours:02}:{minutes:02}" if days else f"{hours:02}:{minutes:02}"
 
 
 @click.command()

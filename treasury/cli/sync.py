@@ -123,12 +123,18 @@ def _tell(state: WatchState, now: datetime) -> None:
 
 @contextmanager
 def _stopped_by_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set: a sync under way is finished before the end."""
+    """An event that SIGTERM and Ctrl-C set: a sync under way is finished before the end.
+
+    Whoever asks twice does not want to wait for that either; then nothing of it is stored.
+    """
     stop = threading.Event()
-    before = {
-        number: signal.signal(number, lambda *_: stop.set())
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
+
+    def asked(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:

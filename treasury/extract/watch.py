@@ -73,7 +73,8 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
         if self.doing != "stopped" and self.is_alive() is False:
             return f"watching ended without saying so, {last}: start it again"
         if self.doing == "stopped":
-            return f"watching was stopped, {last}" + (f": {self.error}" if self.error else "")
+            tried = f"; the last try failed: {self.error}" if self.error else ""
+            return f"watching was stopped, {last}{tried}"
         if self.failures:
             return f"watching, {last}; failed {self.failures} times since: {self.error}"
         return f"watching every {_span(self.every_seconds)}, {last}"
