@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from panel_lab import CHROMIUM, Desk, Lab, Notebook, running_browser, running_lab
+from panel_month import a_month
 from panel_practice import Practice, practising
 from playwright.sync_api import Browser
 
@@ -30,6 +31,17 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practi
     monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
     monkeypatch.setenv("TREASURY_USER", USER)
     with practising(tmp_path / "workspace") as made:
+        yield made
+
+
+@pytest.fixture
+def month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    """A practice desk with the statements of its month."""
+    for name, secret in secrets_of_practice().items():
+        monkeypatch.setenv(name, secret)
+    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
+    monkeypatch.setenv("TREASURY_USER", USER)
+    with a_month(tmp_path / "workspace") as made:
         yield made
 
 

@@ -38,6 +38,7 @@ SETTINGS = {
         "fetchNews": "false",
     },
     "@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
 }
 OPEN = """async ({path}) => {
     const app = window.jupyterapp;
@@ -46,16 +47,21 @@ OPEN = """async ({path}) => {
     await panel.sessionContext.ready;
     await panel.revealed;
 }"""
+CELLS = """async (sources) => {
+    const panel = window.jupyterapp.shell.currentWidget;
+    const model = panel.content.model.sharedModel;
+    const before = model.cells.length;
+    sources.forEach((source, at) => model.insertCell(at, {cell_type: 'code', source}));
+    model.deleteCellRange(sources.length, sources.length + before);
+    panel.content.activeCellIndex = 0;
+}"""
 THEME = """async (wanted) => {
     await window.jupyterapp.commands.execute('apputils:change-theme', wanted);
 }"""
 RUN = "async () => { await window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
 SAVE = "async () => { await window.jupyterapp.shell.currentWidget.context.save(); }"
-CLOSE = """async () => {
-    const panel = window.jupyterapp.shell.currentWidget;
-    await panel.context.save();
-    await panel.sessionContext.shutdown();
-    panel.dispose();
+RESTART = """async () => {
+    await window.jupyterapp.shell.currentWidget.sessionContext.restartKernel();
 }"""
 T = TypeVar("T")
 
@@ -142,6 +148,7 @@ class Desk:
         self.lab = lab
         self.page = page
         self.requests: list[str] = []
+        self._idle: list[Notebook] = []
         self.dialogs: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("dialog", self._note_dialog)
@@ -176,29 +183,49 @@ class Desk:
         self.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
 
     def open(self, name: str, *cells: str) -> Notebook:
-        """Write a notebook of code cells, open it and start its kernel."""
+        """A notebook of these code cells in front, with a kernel: one that is idle, or a new one.
+
+        A kernel that has imported everything is what a test waits longest for, so a closed
+        notebook is kept and given other cells; `name` is the file's where there is none.
+        """
+        if self._idle:
+            notebook = self._idle.pop()
+            notebook.show()
+            self.page.evaluate(CELLS, list(cells))
+            return notebook
         path = self.lab.folder / f"{name}.ipynb"
         content = nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
             metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
         )
         nbformat.write(content, path)
-        self.page.evaluate(OPEN, {"path": path.name})
-        return Notebook(self.page, path)
+        notebook = Notebook(self.page, path, self._idle)
+        notebook.show()
+        return notebook
 
 
 class Notebook:
-    """The open notebook."""
+    """An open notebook; closed, it goes to those that are `idle`."""
 
-    def __init__(self, page: Page, path: Path) -> None:
+    def __init__(self, page: Page, path: Path, idle: list[Notebook]) -> None:
         self.page = page
         self.path = path
         self.view = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+        self._idle = idle
+
+    def show(self) -> Notebook:
+        """Bring it to the front."""
+        self.page.evaluate(OPEN, {"path": self.path.name})
+        return self
 
     def run(self) -> Notebook:
         """Run every cell and wait for the last."""
         self.page.evaluate(RUN)
         return self
+
+    def restart(self) -> None:
+        """Restart its kernel, which forgets everything; the outputs stay on screen."""
+        self.page.evaluate(RESTART)
 
     @property
     def panel(self) -> Locator:
@@ -216,8 +243,11 @@ class Notebook:
         return self.path.read_text("utf-8")
 
     def close(self) -> None:
-        """End its kernel and close it."""
-        self.page.evaluate(CLOSE)
+        """Take its cells away; its kernel goes on for the next."""
+        self.show()
+        self.page.evaluate(CELLS, ["pass"])
+        self.page.evaluate(SAVE)
+        self._idle.append(self)
 
 
 @contextmanager

@@ -192,10 +192,19 @@ class Panel(anywidget.AnyWidget):
         except Cancelled:
             self._ended(status("Cancelled", Line(cancelled)))
         except TreasuryError as error:
-            self._ended(failed(error))
+            self._ended(self._failure(failed, error))
         except Exception as error:
             self._ended(_unforeseen(error))
             raise
+
+    def _failure(self, failed: Callable[[TreasuryError], Message], error: TreasuryError) -> Message:
+        """What is said of an error, also where the list cannot be read again because of it."""
+        try:
+            return failed(error)
+        except TreasuryError as again:
+            told = self._message or alert("That did not work", error)
+            stays = Line(f"The list is as it was: {again.what}", "warn")
+            return msgspec.structs.replace(told, lines=(*told.lines, stays))
 
     def _ended(self, message: Message | None) -> None:
         with self._turn:

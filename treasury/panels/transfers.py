@@ -93,6 +93,7 @@ class TransfersPanel(LookingPanel):
         self._shown: Shown = "transfers"
         self._form = ""
         self._asked: _AskedTransfer | None = None
+        self._waiting = 0
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
@@ -100,6 +101,7 @@ class TransfersPanel(LookingPanel):
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
         """Every transfer, the two legs of our own, and the accounts with what they hold."""
+        self._waiting = self._count_waiting()
         try:
             legs = answer_now(self._desk).internal_transfers
         except NothingStored:
@@ -150,8 +152,7 @@ class TransfersPanel(LookingPanel):
 
     def more_notes(self) -> tuple[Line, ...]:
         """Transfers that are proposed and not carried out yet."""
-        kinds = frozenset(KINDS.values())
-        number = sum(one.kind in kinds and one.state in OPEN for one in self._actions.list())
+        number = self._waiting
         if not number:
             return ()
         what = "1 transfer is" if number == 1 else f"{number:,} transfers are"
@@ -273,6 +274,7 @@ class TransfersPanel(LookingPanel):
         def task(work: Work) -> Message:
             work.pass_the_point("Writing it to the journal")
             (made,) = self._actions.propose_drafts(asked.confirmed, nonce=asked.nonce)
+            self._waiting = self._count_waiting()
             self._end(form="")
             waits = made.state == "proposed"
             after = "a colleague approves it" if waits else "carry it out"
@@ -293,6 +295,10 @@ class TransfersPanel(LookingPanel):
             self._asked, self._form = None, form
             self._shown = "accounts" if form else "transfers"
             self.look(0)
+
+    def _count_waiting(self) -> int:
+        kinds = frozenset(KINDS.values())
+        return sum(one.kind in kinds and one.state in OPEN for one in self._actions.list())
 
     def _back(self, press: Press) -> None:
         if self._asked is None:

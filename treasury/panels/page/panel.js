@@ -9,6 +9,28 @@
 const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 const WAITING = "Waiting for the kernel. If nothing appears here, run the cell again.";
 
+// Below this width rows are cards, whatever they hold.
+const CARDS = 640;
+
+// From so many fields on they are a form of their own, and not beside the buttons.
+const FORM = 4;
+
+// A press goes nowhere where the kernel was restarted or is busy, and nobody else would say so.
+const PATIENCE = 3_000;
+const UNHEARD = {
+  title: "The kernel has not answered",
+  lines: [
+    { text: "This panel does not know whether the press arrived.", look: "plain", copy: "" },
+    {
+      text:
+        "If the kernel is busy, wait. If it was restarted, run the cell again: the panel then " +
+        "shows what the journal says was done.",
+      look: "strong",
+      copy: "",
+    },
+  ],
+};
+
 let views = 0;
 
 const present = (nodes) => nodes.flat(Infinity).filter(Boolean);
@@ -257,11 +279,11 @@ const banner = ({ title, lines }, at) =>
     lines.map(line),
   );
 
-const alert = ({ title, lines }) =>
+const alert = ({ title, lines }, key) =>
   h(
     "div",
     {
-      key: "alert",
+      key,
       class: "tp-message tp-alert",
       role: "alert",
       tabindex: "-1",
@@ -272,7 +294,7 @@ const alert = ({ title, lines }) =>
     lines.map(line),
   );
 
-const page = (frame, view) => [
+const page = (frame, view, unheard) => [
   h(
     "header",
     { key: "head", class: "tp-head" },
@@ -302,12 +324,15 @@ const page = (frame, view) => [
   h(
     "div",
     { key: "foot", class: "tp-foot" },
+    when(frame.fields.length >= FORM, () =>
+      h("div", { key: "form", class: "tp-form" }, frame.fields.map((each) => field(each, view))),
+    ),
     when(frame.bar.length, () =>
       h(
         "div",
         { key: "bar", class: "tp-bar" },
         frame.bar.map((each) => button(each)),
-        frame.fields.map((each) => field(each, view)),
+        when(frame.fields.length < FORM, () => frame.fields.map((each) => field(each, view))),
       ),
     ),
     when(frame.pager, () => pager(frame.pager)),
@@ -315,7 +340,8 @@ const page = (frame, view) => [
   when(frame.step, () => step(frame.step, view)),
   live(frame.progress, frame.message),
   when(frame.progress, () => progress(frame.progress)),
-  when(frame.message?.role === "alert", () => alert(frame.message)),
+  when(frame.message?.role === "alert", () => alert(frame.message, "alert")),
+  when(unheard, () => alert(UNHEARD, "unheard")),
 ];
 
 // ---- one view
@@ -331,9 +357,42 @@ function render({ model, el }) {
   el.append(root);
 
   let last = 0;
+  let shown = null;
   let busy = false;
   let parts = [];
-  const press = (name, more) => model.send({ name, view, ...more });
+  let unanswered = 0;
+
+  function press(name, more) {
+    clearTimeout(unanswered);
+    unanswered = setTimeout(notHeard, PATIENCE);
+    model.send({ name, view, ...more });
+  }
+
+  function notHeard() {
+    if (shown && root.isConnected) show(true);
+  }
+
+  function show(unheard) {
+    patch(root, present(page(shown, view, unheard)));
+    fit();
+  }
+
+  // A column that does not fit would be cut off: what it holds is what money is decided by.
+  function fit() {
+    root.classList.remove("tp-cards");
+    const place = root.querySelector(".tp-scroll");
+    if (place && (root.clientWidth < CARDS || place.scrollWidth > place.clientWidth)) {
+      root.classList.add("tp-cards");
+    }
+  }
+
+  let width = 0;
+  const resized = new ResizeObserver(() => {
+    if (root.clientWidth === width) return;
+    width = root.clientWidth;
+    fit();
+  });
+  resized.observe(root);
 
   // A file comes in parts, each asked for when the one before it is here.
   function take({ name, type, part, last: isLast, text }) {
@@ -352,17 +411,19 @@ function render({ model, el }) {
   }
 
   function draw({ number, frame, file, view: asked }) {
+    clearTimeout(unanswered);
     if (file) {
       if (asked === view) take(file);
       return;
     }
     if (number <= last) return;
     last = number;
+    shown = frame;
     busy = Boolean(frame.progress || frame.step);
     const within = root.contains(document.activeElement);
     root.setAttribute("aria-labelledby", `${view}-title`);
     root.setAttribute("aria-busy", String(Boolean(frame.progress)));
-    patch(root, present(page(frame, view)));
+    show(false);
     const lost = within && !root.contains(document.activeElement);
     if (within && (frame.focus || lost)) focusOn(frame.focus);
   }
@@ -440,7 +501,11 @@ function render({ model, el }) {
   root.addEventListener("keydown", onKey);
   model.on("msg:custom", draw);
   press("hello");
-  return () => model.off("msg:custom", draw);
+  return () => {
+    clearTimeout(unanswered);
+    resized.disconnect();
+    model.off("msg:custom", draw);
+  };
 }
 
 export default { render };

@@ -1,0 +1,259 @@
+"""What the rules' tests share: six panels in one notebook, and one decision of every kind.
+
+A `Way` is a decision that a panel offers, from the choice to the button that confirms. Every rule
+about decisions holds for each of them, so its test is written once and run over all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from panel_lab import Desk, Notebook
+from panel_practice import ON_RAMP, Practice
+from playwright.sync_api import Locator, expect
+
+from treasury.money import format_amount
+
+PANELS = ("approvals", "funding", "matches", "exceptions", "transfers", "sync")
+SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
+RECEIVER = "aaaa0793-25d6-433b-ae47-6f2de3994601"
+MAKER = "maker.one"
+CHECKER = "jonas"
+HASH = "0x" + "ab" * 32
+
+
+def button(place: Locator, name: str) -> Locator:
+    """The button whose label begins so."""
+    return place.get_by_role("button", name=re.compile(f"^{re.escape(name)}"))
+
+
+def outcome(panel: Locator) -> Locator:
+    """Where a panel says what came of it, well or ill."""
+    return panel.locator(".tp-status, [role=alert]")
+
+
+def start_of(folder: Path) -> str:
+    """The cell that opens a workspace."""
+    return f"import treasury\nt = treasury.open({str(folder)!r})"
+
+
+class Gallery:
+    """Six panels in one notebook, each a cell of its own, with `size` rows to a page."""
+
+    def __init__(self, desk: Desk, folder: Path, name: str, *, size: int) -> None:
+        self.desk = desk
+        calls = [f"t.panels.{panel}(size={size})" for panel in PANELS]
+        self.notebook = desk.open(name, start_of(folder), *calls)
+        self.run()
+
+    def run(self) -> None:
+        """Run every cell, and wait until each panel is there and idle."""
+        self.notebook.show().run()
+        self.settled()
+
+    def settled(self) -> None:
+        """Wait until each panel is there and idle."""
+        expect(self.notebook.panel).to_have_count(len(PANELS))
+        for name in PANELS:
+            expect(button(self.panel(name), "Sync").first).to_be_enabled()
+
+    def panel(self, name: str) -> Locator:
+        """The panel with that title."""
+        title = self.desk.page.get_by_role("heading", name=name.title(), exact=True, level=2)
+        return self.notebook.panel.filter(has=title)
+
+
+@contextmanager
+def one_panel(desk: Desk, folder: Path, name: str, call: str) -> Iterator[Notebook]:
+    """A notebook with one panel on screen."""
+    notebook = desk.open(name, start_of(folder), f"t.panels.{call}()")
+    try:
+        notebook.run()
+        expect(button(notebook.panel, "Sync").first).to_be_visible()
+        yield notebook
+    finally:
+        notebook.close()
+
+
+def propose_transfers(practice: Practice, *amounts: str) -> list[str]:
+    """Transfers of USDC that a colleague proposes; the actions' ids."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREASURY_USER", MAKER)
+        return [
+            practice.workspace.actions.propose(
+                "crypto_transfer.create", sender_account_id=SENDER, receiver_account_id=RECEIVER,
+                chain="BASE", asset="USDC", amount=amount,
+            ).id
+            for amount in amounts
+        ]  # fmt: skip
+
+
+def ready_transfers(practice: Practice, *amounts: str) -> None:
+    """Such as a second person has approved."""
+    ids = propose_transfers(practice, *amounts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREASURY_USER", CHECKER)
+        practice.workspace.actions.approve(*ids)
+
+
+def writes(practice: Practice) -> list[str]:
+    """What was sent to the services that is no reading."""
+    return [
+        path
+        for method, path, _ in practice.served.requests
+        if method != "GET" and "token" not in path
+    ]
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision: how it is begun, what its buttons are called, and what it leaves behind.
+
+    `sent` are the writes that reach the service, `entry` the journal's kind of entry that holds it,
+    `told` what that entry says which a person must have read.
+    """
+
+    panel: str
+    choose: Callable[[Locator], None]
+    verb: str
+    confirm: str
+    done: str
+    sent: int
+    entry: str
+    told: Callable[[Any, Practice], tuple[str, ...]]
+    prepare: Callable[[Practice], object] = lambda _: None
+
+    def begin(self, panel: Locator) -> Locator:
+        """Take the first step; the section that asks to confirm."""
+        self.choose(panel)
+        button(panel, self.verb).click()
+        step = panel.locator(".tp-step")
+        expect(button(step, self.confirm)).to_be_visible()
+        return step
+
+    def finish(self, panel: Locator) -> None:
+        """Take the second step, and wait until it is said to be done."""
+        button(panel.locator(".tp-step"), self.confirm).click()
+        expect(panel.get_by_role("status")).to_contain_text(self.done)
+
+
+def _choose_request(panel: Locator) -> None:
+    panel.get_by_role("checkbox", name=ON_RAMP).check()
+
+
+def _choose_off_ramp(panel: Locator) -> None:
+    panel.get_by_role("checkbox", name=re.compile(", SEND CRYPTO$")).first.check()
+    panel.get_by_label("Transaction hash").fill(HASH)
+
+
+def _choose_line(panel: Locator) -> None:
+    panel.locator(".tp-choice input").first.check()
+
+
+def _choose_action(panel: Locator) -> None:
+    actions = button(panel, "Actions (")
+    if actions.get_attribute("aria-pressed") != "true":
+        actions.click()
+    box = panel.get_by_role("checkbox", name=re.compile("crypto_transfer.create")).first
+    box.check()
+
+
+def _fill_transfer(panel: Locator) -> None:
+    if not panel.get_by_label("Sender account id").is_visible():
+        button(panel, "New crypto transfer").click()
+    given = {"Sender account id": SENDER, "Receiver account id": RECEIVER, "Chain": "BASE",
+             "Asset": "USDC", "Amount": "12.50"}  # fmt: skip
+    for name, value in given.items():
+        panel.get_by_label(name, exact=True).fill(value)
+
+
+def _sentence(entry: Any, _: Practice) -> tuple[str, ...]:
+    return (entry.body["text"],)
+
+
+def _line_facts(entry: Any, _: Practice) -> tuple[str, ...]:
+    line = entry.body["facts"]["line"]
+    amount = format_amount(Decimal(line["amount"]), line["currency"])
+    return (amount, line["counterparty_account"], line["account"], line["booking_date"])
+
+
+def _proposed(entry: Any, practice: Practice) -> tuple[str, ...]:
+    (first,) = practice.workspace.journal.entries("action.proposed", entry.subject)
+    return (first.body["text"],)
+
+
+WAYS = {
+    "approve": Way(
+        panel="approvals", choose=_choose_request, verb="Approve", confirm="Confirm approval",
+        done=f"Approved {ON_RAMP}", sent=1, entry="action.sending", told=_sentence,
+    ),
+    "carry_out": Way(
+        panel="approvals", choose=_choose_action, verb="Carry out", confirm="Confirm and send",
+        done="Carried out: 1 done", sent=1, entry="action.sending", told=_proposed,
+        prepare=lambda practice: ready_transfers(practice, "100.00"),
+    ),
+    "submit_hash": Way(
+        panel="funding", choose=_choose_off_ramp, verb="Submit hash", confirm="Confirm and submit",
+        done="Submitted the hash of", sent=1, entry="action.proposed", told=_sentence,
+    ),
+    "accept": Way(
+        panel="matches", choose=_choose_line, verb="Accept", confirm="Confirm match",
+        done="Accepted 1 line", sent=0, entry="match.accept", told=_line_facts,
+    ),
+    "propose": Way(
+        panel="transfers", choose=_fill_transfer, verb="Check", confirm="Confirm proposal",
+        done="nothing is sent yet", sent=0, entry="action.proposed", told=_sentence,
+    ),
+}  # fmt: skip
+
+
+def violations(panel: Locator) -> list[str]:
+    """What axe-core finds wrong in the panel: its rule and the element."""
+    panel.evaluate("one => one.setAttribute('data-axe', '')")
+    found = Axe().run(panel.page, context=["[data-axe]"]).response["violations"]
+    panel.evaluate("one => one.removeAttribute('data-axe')")
+    return [f"{one['id']}: {node['html'][:120]}" for one in found for node in one["nodes"]]
+
+
+# Contrast of each text with its ground, by WCAG 2: what is below 4.5 to 1.
+CONTRAST = """panel => {
+    const paint = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const read = (colour) => {
+        paint.clearRect(0, 0, 1, 1);
+        paint.fillStyle = colour;
+        paint.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = paint.getImageData(0, 0, 1, 1).data;
+        return [r, g, b, a / 255];
+    };
+    const over = (top, under) =>
+        top.slice(0, 3).map((c, n) => c * top[3] + under[n] * (1 - top[3]));
+    const ground = (one) => {
+        const layers = [];
+        for (let at = one; at; at = at.parentElement) {
+            layers.push(read(getComputedStyle(at).backgroundColor));
+            if (layers.at(-1)[3] === 1) break;
+        }
+        return layers.reverse().reduce((under, layer) => over(layer, under), [255, 255, 255]);
+    };
+    const light = (colour) => colour
+        .map((c) => c / 255)
+        .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, c, n) => sum + c * [0.2126, 0.7152, 0.0722][n], 0);
+    const poor = [];
+    for (const one of panel.querySelectorAll('*')) {
+        const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+        if (!own || !one.checkVisibility()) continue;
+        const under = ground(one);
+        const [a, b] = [light(over(read(getComputedStyle(one).color), under)), light(under)];
+        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (ratio < 4.5) poor.push(`${one.textContent.slice(0, 40)}: ${ratio.toFixed(2)}`);
+    }
+    return poor;
+}"""
