@@ -85,6 +85,15 @@ def test_several_are_listed_shown_rejected_and_withdrawn(run: Run) -> None:
     assert "A-4  proposed" in run("ines", "actions", "again", "A-1").output
 
 
+def test_a_list_of_what_there_is_not_is_refused_with_what_there_is(run: Run) -> None:
+    with pytest.raises(InputError, match="there is no action 'nosuch'") as refused:
+        run("ines", "actions", "list", "--kind", "nosuch")
+    assert "wallet.create" in str(refused.value.do)
+    known = ("actions", "list", "--kind", "wallet.create", "--format", "json")
+    assert json.loads(run("ines", *known).output) == []
+    assert run("ines", "actions", "list", "--state", "nosuch").exit_code == 2
+
+
 def test_without_a_terminal_nothing_is_decided_unasked(run: Run) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     with pytest.raises(InputError, match="nobody is there to confirm"):

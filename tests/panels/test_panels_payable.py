@@ -1,4 +1,4 @@
-"""Deposit details beside what waits: given only for what is to be paid, and held against the last."""
+"""Deposit details beside what waits: only for what is to be paid, held against the last ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def test_only_what_is_to_be_paid_is_given_details() -> None:
         [request("a"), request("b"), request("c", vanished_at=datetime(2026, 11, 1, tzinfo=UTC))],
         b="CHECK BANK",
     )
-    assert found["a"]["payable"] and found["a"]["deposit_iban"] == OURS["deposit_iban"]
+    assert found["a"]["payable"]
+    assert found["a"]["deposit_iban"] == OURS["deposit_iban"]
     for name in ("b", "c"):
         assert not found[name]["payable"]
         assert found[name]["deposit_iban"] is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
@@ -40,6 +40,7 @@ from treasury.errors import (
 from treasury.journal import Actor, Draft, Journal, current_actor
 from treasury.lake import Snapshot
 from treasury.settings import Settings
+from treasury.text import clean
 
 __all__ = ["Actions", "Ran"]
 
@@ -103,12 +104,21 @@ class Actions:
     # What there is
 
     def list(self, *, state: State | None = None, kind: str | None = None) -> tuple[Action, ...]:
-        """Every action, oldest first; those in a state or of a kind where named."""
+        """Every action, oldest first; those in a state or of a kind where named.
+
+        InputError for a state or a kind that there is none of.
+        """
+        if state is not None and state not in get_args(State):
+            raise InputError(
+                f"there is no state {clean(state)[:60]!r} of an action",
+                do=f"give one of {', '.join(get_args(State))}",
+            )
+        wanted = None if kind is None else kind_of(kind).name
         self._book.refresh()
         return tuple(
             action
             for action in self._book.all()
-            if state in {None, action.state} and kind in {None, action.kind}
+            if state in {None, action.state} and wanted in {None, action.kind}
         )
 
     def get(self, action_id: str) -> Action:
