@@ -192,12 +192,14 @@ class Panel(anywidget.AnyWidget):
         except Cancelled:
             self._ended(status("Cancelled", Line(cancelled)))
         except TreasuryError as error:
-            self._ended(self._failure(failed, error))
+            self._ended(self._told_failure(failed, error))
         except Exception as error:
             self._ended(_unforeseen(error))
             raise
 
-    def _failure(self, failed: Callable[[TreasuryError], Message], error: TreasuryError) -> Message:
+    def _told_failure(
+        self, failed: Callable[[TreasuryError], Message], error: TreasuryError
+    ) -> Message:
         """What is said of an error, also where the list cannot be read again because of it."""
         try:
             return failed(error)
