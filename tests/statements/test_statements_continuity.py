@@ -14,6 +14,7 @@ NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
 class Desk:
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder, self.count = folder, 0
         self.lake = Lake(folder / "workspace", TABLES)
 
@@ -62,16 +63,96 @@ def test_a_statement_that_does_not_open_where_the_one_before_closed_is_not_prove
     assert desk.proofs() == [(5, True), (6, False)]
     (said,) = report.not_proved
     assert said.proof.startswith(
-        "opening EUR 111.00, but the statement before it (number 5), to 2026-10-05, closed with"
-        " EUR 110.00; opening EUR 111.00 + "
+        "opening EUR 111.00, but the statement before it (number 5 in 1.xml), to 2026-10-05,"
+        " closed with EUR 110.00; opening EUR 111.00 + "
     )
 
 
-def test_what_is_missing_between_is_said_and_what_adds_up_stays_proved(desk: Desk) -> None:
-    report = desk.add(day(5, "100.00", "110.00"), day(8, "111.00", "115.00"))
+def test_numbers_missing_though_the_balance_goes_on_are_said_and_no_more(desk: Desk) -> None:
+    report = desk.add(day(5, "100.00", "110.00"), day(8, "110.00", "115.00"))
     assert desk.proofs() == [(5, True), (8, True)]
     assert "numbers 6 to 7 are not known" in str(report)
     assert "numbers 6 to 7 are not known" in report.statements[1].proof
+
+
+def test_numbers_missing_and_a_balance_that_does_not_go_on_are_not_proved(desk: Desk) -> None:
+    report = desk.add(day(5, "100.00", "110.00"), day(8, "111.00", "115.00"))
+    assert desk.proofs() == [(5, True), (8, False)]
+    (said,) = report.not_proved
+    assert said.proof.startswith(
+        "numbers 6 to 7 are not known; opening EUR 111.00, but the statement before it (number 5 in"
+        " 1.xml), to 2026-10-05, closed with EUR 110.00; "
+    )
+    desk.add(day(6, "110.00", "110.50"))
+    assert desk.proofs() == [(5, True), (6, True), (8, False)]
+    desk.add(day(7, "110.50", "111.00"))
+    assert {proved for _, proved in desk.proofs()} == {True}
+
+
+def test_a_counter_that_begins_anew_with_the_year_misses_the_numbers_before(desk: Desk) -> None:
+    december = day(31, "100.00", "110.00", sequence=250).replace("2026-10", "2026-12")
+    january = day(5, "111.00", "115.00", sequence=3).replace("2026-10", "2027-01")
+    report = desk.add(december, january)
+    assert desk.proofs() == [(250, True), (3, False)]
+    assert "numbers 1 to 2 are not known" in report.not_proved[0].proof
+    carried_on = day(5, "110.00", "115.00", sequence=251).replace("2026-10", "2027-01")
+    assert not Desk(desk.folder / "other").add(december, carried_on).problems
+
+
+def span(first: int, last: int, opening: str, closing: str, sequence: int) -> str:
+    moved = entry(f"{float(closing) - float(opening):.2f}")
+    days = (f"2026-10-{first:02d}", f"2026-10-{last:02d}")
+    return statement(
+        moved, opening=opening, closing=closing, days=days, name=f"{first}-{last}",
+        sequence=sequence,
+    ).replace("2026-10-15", days[1])  # fmt: skip
+
+
+def test_statements_that_have_the_same_days_and_their_movements_are_not_both_proved(
+    desk: Desk,
+) -> None:
+    report = desk.add(span(1, 15, "100.00", "110.00", 1), span(10, 25, "105.00", "120.00", 2))
+    assert desk.proofs() == [(1, True), (2, False)]
+    assert (
+        "the days 2026-10-10 to 2026-10-15 are in another statement too (number 1 in 1.xml), which"
+        " closed with EUR 110.00, and this one opens with EUR 105.00"
+    ) in report.not_proved[0].proof
+    desk.add(span(1, 15, "100.00", "110.00", 1))
+    assert desk.proofs() == [(1, True), (2, False)]
+
+
+def test_a_day_shared_by_two_statements_is_no_overlap_where_the_balance_goes_on(
+    desk: Desk,
+) -> None:
+    assert not desk.add(span(1, 15, "100.00", "110.00", 1), span(15, 25, "110.00", "120.00", 2),
+                        day(30, "120.00", "121.00", sequence=3)).problems  # fmt: skip
+    assert {proved for _, proved in desk.proofs()} == {True}
+
+
+@pytest.mark.parametrize(
+    ("second", "proved"),
+    [
+        (day(6, "105.00", "119.00", sequence=5), False),
+        (day(5, "102.00", "110.00", sequence=5), False),
+        (day(5, "110.00", "119.00", sequence=5), True),
+    ],
+    ids=["another day", "the same day", "the next page"],
+)
+def test_a_number_that_comes_twice_proves_only_one_unless_the_balance_goes_on(
+    desk: Desk, second: str, proved: bool
+) -> None:
+    desk.add(day(4, "90.00", "100.00"), day(5, "100.00", "110.00"))
+    text = second.replace("<Id>D5</Id>", "<Id>again</Id>").replace("T23:00", "T23:30")
+    desk.add(text)
+    assert [holds for _, holds in desk.proofs()].count(False) == (not proved)
+    if not proved:
+        path = write(desk.folder, document(day(4, "90.00", "100.00"), text), "check.xml")
+        other = write(desk.folder, document(day(5, "100.00", "110.00")), "other.xml")
+        checks = check_statements(read_statements([other, path]))
+        failed = [row["proof"] for row in checks.to_pylist() if not row["proved"]]
+        assert [proof.partition(" (")[0] for proof in failed] == [
+            "the bank gave number 5 to another statement too"
+        ]
 
 
 def test_what_fills_the_gap_takes_back_what_was_said_of_the_statement_after_it(desk: Desk) -> None:

@@ -42,6 +42,7 @@ class Facts(msgspec.Struct, frozen=True):
     last: date | None
     opening: Decimal | None
     closing: Decimal | None
+    file_name: str = ""
 
     @property
     def is_final(self) -> bool:
@@ -107,6 +108,7 @@ def facts_of(row: Mapping[str, object]) -> Facts:
             "last": last,
             "opening": row["opening_balance"],
             "closing": row["closing_balance"],
+            "file_name": row["file_name"],
         },
         Facts,
     )

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from treasury.errors import StatementError
 from treasury.statements.csv_file import CsvFile
+from treasury.statements.files import open_file
 from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, statement_table
 from treasury.statements.sources import documents
@@ -36,7 +37,12 @@ def propose_profile(path: Path, name: str = "", *, account: str | None = None) -
     if len(found) != 1:
         raise StatementError(f"{path}: not one file", do="give one CSV file")
     with found[0].open() as source:
-        file = CsvFile(source, found[0].name, account=account)
+        file = open_file(source, found[0].name, account=account)
+        if not isinstance(file, CsvFile):
+            raise StatementError(
+                f"{found[0].name}: not a CSV; only that needs a profile",
+                do=f"read it as it is: treasury statements read {found[0].name}",
+            )
         batches = list(file.batches())
     layout = file.layout
     assert layout is not None
