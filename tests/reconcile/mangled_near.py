@@ -38,6 +38,53 @@ def _split_after_another(b: Builder) -> None:
     b.line("never", long, f"{short['code']} {long['code'][-1]}")
 
 
+@scene("a longer code across other characters")
+def _across(b: Builder) -> None:
+    short, long = _nested(b)
+    gap = b.random.choice(
+        ("_", ",", "+", "\u00b7", "\ufffd", "\u200b", "\u00ad", "\u0301", "\u2060")
+    )
+    b.line("never", long, f"{short['code']}{gap}{long['code'][-1]}")
+
+
+@scene("a code that goes on unseen")
+def _goes_on(b: Builder) -> None:
+    code = b.expect()["code"]
+    gap = b.random.choice(("\u200b", "\u00ad", "\u0301", "\u2060", "\ufeff"))
+    b.line("never", None, f"{code}{gap}{b.random.randrange(10, 99)}")
+
+
+@scene("letters that only look alike")
+def _alike(b: Builder) -> None:
+    code = b.expect()["code"]
+    pair = b.random.choice((("P", "\u0420"), ("A", "\u0391"), ("Y", "\u04ae"), ("0", "\uff10")))
+    b.line("never", None, code.replace(*pair))
+
+
+@scene("letters that fold into others")
+def _folding(b: Builder) -> None:
+    code = f"SIR-{b.random.randrange(10**6, 10**7)}"
+    if b.claim(code):
+        b.expect(code=code)
+        b.line("never", None, code.replace(*b.random.choice((("S", "\u017f"), ("I", "\u0131")))))
+
+
+@scene("a code, and another's split, of its amount")
+def _second_split(b: Builder) -> None:
+    first, second = b.expect(), b.expect()
+    code = second["code"]
+    text = f"{first['code']} is done, this is {code[:11]} {code[11:]}"
+    b.line("never", None, text, amount=second["amount"])
+
+
+@scene("a code, and another's split, of both amounts")
+def _both_split(b: Builder) -> None:
+    first, second = b.expect(), b.expect()
+    code = second["code"]
+    total = first["amount"] + second["amount"]
+    b.line("never", None, f"{first['code']} {code[:11]}\n{code[11:]}", amount=total)
+
+
 @scene("cut off at 140 to another's code")
 def _cut_to_another(b: Builder) -> None:
     short, long = _nested(b)

@@ -334,6 +334,51 @@ def test_a_code_that_its_neighbour_completes_to_another_is_left_to_a_person() ->
     assert (whole["outcome"], whole["expectation_id"]) == ("matched", "r")
 
 
+@pytest.mark.parametrize("gap", ["_", ", ", "+", "\u200b", "\u00ad", "\u0301", "\ufffd", " / "])
+def test_a_code_that_another_begins_with_never_matches_where_the_rest_follows(gap: str) -> None:
+    wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
+    found = outcome(match([line("a", "100", f"PAY-2026-0044{gap}17")], wanted))
+    assert found["outcome"] == "suggested"
+
+
+def test_a_doubted_code_says_which_other_one_it_may_be() -> None:
+    wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
+    found = outcome(match([line("a", "70", "PAY-2026-0044, 17")], wanted))
+    assert found["reason"].startswith(
+        "whole reference, but the text may also read PAY2026004417; amount differs"
+    )
+
+
+@pytest.mark.parametrize("gap", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u0301"])
+def test_a_character_that_cannot_be_seen_does_not_end_a_code(gap: str) -> None:
+    wanted = [expectation("r", CODE, "100")]
+    found = outcome(match([line("a", "100", f"{CODE}{gap}8")], wanted))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    around = match([line("a", "100", f"to \u200e{CODE}\u200f, thanks")], wanted)
+    assert outcome(around)["outcome"] == "matched"
+
+
+@pytest.mark.parametrize("text", ["\u017fIR-4417171", "s\u0131r-4417171", "\u0405IR-4417171"])
+def test_no_letter_of_another_alphabet_becomes_one_of_a_code(text: str) -> None:
+    found = outcome(match([line("a", "100", text)], [expectation("r", "SIR-4417171", "100")]))
+    assert found["outcome"] != "matched"
+
+
+@pytest.mark.parametrize("amount", ["70", "170", "99.99"])
+def test_a_second_code_in_pieces_leaves_a_line_of_another_amount_to_a_person(amount: str) -> None:
+    wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]
+    found = outcome(match([line("a", amount, f"{CODE} PAY-2026-00\n4471")], wanted))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    assert "may also read PAY2026004471" in found["reason"]
+    paid = outcome(match([line("a", "100", f"{CODE} PAY-2026-00\n4471")], wanted))
+    assert (paid["outcome"], paid["expectation_id"]) == ("matched", "r")
+
+
+def test_a_status_counts_however_it_is_written() -> None:
+    stopped = [expectation("r", CODE, "100", status=" cancelled ")]
+    assert outcome(match([line("a", "100", CODE)], stopped))["outcome"] == "conflict"
+
+
 def test_a_code_at_the_end_of_a_full_field_may_be_the_start_of_another() -> None:
     wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     cut = "PAY-2026-0044".rjust(140, "x").replace("xP", " P")

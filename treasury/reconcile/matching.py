@@ -50,6 +50,7 @@ REFERENCE_STEPS = (
     "written",
     "nested_codes",
     "nested_lines",
+    "other_amounts",
     "looked_at",
     "spaced",
     "printed",

@@ -4,8 +4,11 @@ SELECT entry_id, expectation_id, tier, score, reason, contradiction
 FROM (
     SELECT p.entry_id, p.expectation_id, p.tier, p.score, p.contradiction,
         CASE p.tier WHEN 1 THEN 'whole reference' WHEN 3 THEN 'structured reference, check digits hold'
-            WHEN 2 THEN 'reference split by a space or line break' ELSE 'damaged reference: ' || p.damage END AS reason
+            WHEN 2 THEN 'reference split by a space or line break' ELSE 'damaged reference: ' || p.damage END
+            || CASE WHEN p.tier IN (1, 3) AND d.code IS NOT NULL AND d.code <> p.code
+                THEN ', but the text may also read ' || d.code ELSE '' END AS reason
     FROM pairs AS p
+    LEFT JOIN (SELECT entry_id, min(code) AS code FROM doubted GROUP BY entry_id) AS d ON d.entry_id = p.entry_id
     WHERE (p.contradiction IS NULL
             OR (p.tier <> 4 AND p.entry_id IN (SELECT entry_id FROM crowded WHERE viable > 0 AND code = other_code)))
         AND (p.tier IN (2, 4) OR NOT p.proves

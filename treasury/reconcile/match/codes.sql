@@ -4,7 +4,7 @@ FROM (
     SELECT
         expectation_id,
         CASE
-            WHEN regexp_matches(code, '[^A-Z0-9-]') THEN regexp_replace(upper(code), '[^\p{L}\p{N}]+', '', 'g')
+            WHEN regexp_matches(code, '[^A-Z0-9-]') THEN regexp_replace(translate(code, 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'), '[^\p{L}\p{N}]+', '', 'g')
             ELSE replace(code, '-', '')
         END AS code
     FROM expectations

@@ -1,5 +1,5 @@
 -- Tier 2: codes that appear only across a space, hyphen or line break inside one field: neighbouring words
--- that together are a code, of lines that name none in full or only a part of a longer one.
+-- that together are a code, of lines that name none in full, or a part of a longer one, or one of another amount.
 SELECT DISTINCT entry_id, expectation_id, code
 FROM (
     SELECT f.entry_id, c.expectation_id, c.code, f.rest,
@@ -16,6 +16,7 @@ FROM (
                     FROM spaced AS s
                     JOIN (
                         SELECT entry_id FROM unplaced UNION SELECT entry_id FROM nested_lines
+                        UNION SELECT entry_id FROM other_amounts
                     ) AS u ON u.entry_id = s.entry_id
                 ) AS texts_looked_at
             ) AS places
