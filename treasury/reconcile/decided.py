@@ -30,10 +30,11 @@ STANDING: Final = pa.schema(
         ("decided_by", TEXT),
         ("decided_at", INSTANT),
         ("moved", TEXT),
+        ("seq", pa.int64()),
     ]
 )
 """A row for each decision that stands and each expectation of it; `moved` says what of its facts
-is no longer as it was seen, empty where all is."""
+is no longer as it was seen, empty where all is; `seq` is its place in the journal."""
 OPEN_LINES: Final = pa.schema(
     [
         ("entry_id", TEXT),
@@ -80,6 +81,7 @@ def standing_table(stand: Iterable[Decision], seen: Known) -> pa.Table:
                     "decided_by": one.by,
                     "decided_at": one.at,
                     "moved": "; ".join(changes),
+                    "seq": one.seq,
                 }
             )
     return pa.Table.from_pylist(rows, schema=STANDING)

@@ -76,20 +76,7 @@ class Deciding:
         dry_run: bool = False,
     ) -> Sequence[Decision]:
         """Accept pairs of a line and its expectation; all of them are checked before any is."""
-
-        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
-            return [
-                Wish(
-                    verb="accept",
-                    entry_id=seen.find_line(line),
-                    expectations=_found(seen, wanted),
-                    reason=reason.strip(),
-                )
-                for line, wanted in pairs
-            ]
-
-        pairs = tuple(pairs)
-        return self._decide(wishes, actor, dry_run=dry_run)
+        return self._tell("accept", pairs, reason, actor, dry_run=dry_run)
 
     def reject(
         self,
@@ -101,18 +88,8 @@ class Deciding:
         dry_run: bool = False,
     ) -> Decision:
         """Say that a line does not belong to an expectation; an automatic match needs a reason."""
-
-        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
-            return [
-                Wish(
-                    verb="reject",
-                    entry_id=seen.find_line(entry_id),
-                    expectations=(seen.find_expectation(expectation_id),),
-                    reason=reason.strip(),
-                )
-            ]
-
-        return self._decide(wishes, actor, dry_run=dry_run)[0]
+        pairs = [(entry_id, expectation_id)]
+        return self._tell("reject", pairs, reason, actor, dry_run=dry_run)[0]
 
     def ignore(
         self,
@@ -122,14 +99,8 @@ class Deciding:
         dry_run: bool = False,
     ) -> Sequence[Decision]:
         """Close lines with a reason: they belong to nothing that is expected."""
-
-        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
-            return [
-                Wish(verb="ignore", entry_id=seen.find_line(one), reason=reason.strip())
-                for one in entry_ids
-            ]
-
-        return self._decide(wishes, actor, dry_run=dry_run)
+        pairs = [(one, None) for one in entry_ids]
+        return self._tell("ignore", pairs, reason, actor, dry_run=dry_run)
 
     def assign(
         self,
@@ -141,18 +112,8 @@ class Deciding:
         dry_run: bool = False,
     ) -> Decision:
         """Hand a line that needs a decision to a colleague; the line stays as open as it was."""
-
-        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
-            return [
-                Wish(
-                    verb="assign",
-                    entry_id=seen.find_line(entry_id),
-                    to=to.strip(),
-                    reason=reason.strip(),
-                )
-            ]
-
-        return self._decide(wishes, actor, dry_run=dry_run)[0]
+        pairs = [(entry_id, None)]
+        return self._tell("assign", pairs, reason, actor, to=to.strip(), dry_run=dry_run)[0]
 
     def undo(
         self,
@@ -205,6 +166,33 @@ class Deciding:
     def open(self) -> Rows:
         """The lines that need a person, oldest first; columns as in OPEN_LINES."""
         return Rows(open_lines(*self.look()))
+
+    def _tell(
+        self,
+        verb: str,
+        pairs: Iterable[tuple[str, str | Sequence[str] | None]],
+        reason: str,
+        actor: Actor | None,
+        *,
+        to: str = "",
+        dry_run: bool,
+    ) -> Sequence[Decision]:
+        """Decide the same of each line, beside its expectations where the verb has any."""
+        told = tuple(pairs)
+
+        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
+            return [
+                Wish(
+                    verb=verb,
+                    entry_id=seen.find_line(line),
+                    expectations=() if wanted is None else _found(seen, wanted),
+                    reason=reason.strip(),
+                    to=to,
+                )
+                for line, wanted in told
+            ]
+
+        return self._decide(wishes, actor, dry_run=dry_run)
 
     def _read(self) -> Decided:
         return read_decided(self._journal, until=self._until)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
+import pyarrow as pa
+
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Journal, current_actor
 from treasury.journal.decisions import Mark, mark_table, standing_marks
@@ -66,18 +68,36 @@ class Marking:
         return self._mark("will_not_fund", request, reason, actor, dry_run=dry_run)
 
     def undo(
-        self, request: str, reason: str = "", *, actor: Actor | None = None, dry_run: bool = False
+        self,
+        request: str,
+        reason: str = "",
+        *,
+        seq: int | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
     ) -> Mark:
-        """Take the last remark on a request back."""
-        return self._mark("undo", request, reason, actor, dry_run=dry_run)
+        """Take the last remark on a request back.
+
+        `seq` is the remark that is meant: no other is taken back. Raises ActionRefused where
+        nothing is remarked, or another remark stands.
+        """
+        return self._mark("undo", request, reason, actor, meant=seq, dry_run=dry_run)
 
     def list(self) -> Rows:
-        """The remark that stands on each request, with its reference."""
-        decided = read_decided(self._journal, until=self._until)
-        return Rows(mark_table(standing_marks(decided.entries)))
+        """The remark that stands on each request, and its place in the journal, `seq`."""
+        marks = standing_marks(read_decided(self._journal, until=self._until).entries)
+        places = pa.array([marks[name].seq for name in sorted(marks)], pa.int64())
+        return Rows(mark_table(marks).append_column("seq", places))
 
     def _mark(
-        self, word: str, request: str, reason: str, actor: Actor | None, *, dry_run: bool
+        self,
+        word: str,
+        request: str,
+        reason: str,
+        actor: Actor | None,
+        *,
+        meant: int | None = None,
+        dry_run: bool,
     ) -> Mark:
         who, reason = actor or current_actor(), reason.strip()
         if not reason and word != "undo":
@@ -88,7 +108,8 @@ class Marking:
             there = standing_marks(decided.entries).get(row["id"])
             if there is not None and there.mark == word:
                 return there
-            _check(word, row, there)
+            _check(word, row, there, meant)
+            meant = there.seq if there else None  # also if somebody remarks while this is tried
             if dry_run:
                 return Mark(
                     seq=None,
@@ -121,12 +142,17 @@ class Marking:
         return rows[0]
 
 
-def _check(word: str, row: dict[str, Any], there: Mark | None) -> None:
+def _check(word: str, row: dict[str, Any], there: Mark | None, meant: int | None) -> None:
     name = row["payment_reference"] or row["id"]
     if word == "undo":
         if there is None:
             raise ActionRefused(
                 f"nothing is remarked on {name}", do="run `treasury request list` to see what is"
+            )
+        if meant not in {None, there.seq}:
+            raise ActionRefused(
+                f"{name} is {there.mark} by {there.by}: that is not the remark that was meant",
+                do="run `treasury request list` to see what stands, then decide again",
             )
         return
     if there is not None:
