@@ -231,6 +231,11 @@ def pin_environment(folder: Path, settings: Settings) -> None:
     except FileNotFoundError:
         _note(path, mark)
         return
+    if not held:
+        raise SettingsError(
+            f"{path} is empty, so whose records {folder} holds is not known",
+            do=f"restore it from a copy, or write {mark} into it if that is so",
+        )
     if held != mark:
         raise SettingsError(
             f"{folder} holds the records of {held}, and {FILE_NAME} now says {mark}",
@@ -239,8 +244,10 @@ def pin_environment(folder: Path, settings: Settings) -> None:
 
 
 def _note(path: Path, mark: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.write_text(mark + "\n", "utf-8")
+        draft.write_text(mark + "\n", "utf-8")
+        os.replace(draft, path)
     except OSError as error:
         raise StorageError(
             f"{path} cannot be written: {error.strerror}", do="make the workspace writable"

@@ -117,3 +117,38 @@ def test_a_later_sync_killed_at_any_write_point_is_made_good_by_the_next(
                 assert (contents(lake), histories(lake)) == expected, point
     assert shown == sorted(shown)  # one point makes it all visible, and none before it does
     assert 0 < sum(shown) < len(points)
+
+
+FULL = """
+import resource, signal, sys
+from contextlib import closing
+from pathlib import Path
+import pyarrow as pa
+from treasury.errors import StorageError
+from treasury.extract.staging import Spool
+rows = pa.table({"id": ["a"] * 400})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+with closing(Spool(Path(sys.argv[1]), rows.schema)) as spool:
+    try:
+        for _ in range(int(sys.argv[2])):
+            spool.add(rows)
+        list(spool)
+    except StorageError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("batches", [1, 20], ids=["when it is read again", "when rows are added"])
+def test_listed_rows_that_find_no_place_on_the_disk_are_a_storage_error(
+    tmp_path: Path, batches: int
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path), str(batches)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "free disk space, then run this again; what was stored is unchanged" in done.stdout

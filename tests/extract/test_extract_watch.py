@@ -102,6 +102,35 @@ def test_what_only_a_person_can_end_ends_it(tmp_path: Path, error: Exception) ->
     assert (state.doing, state.succeeded_at) == ("stopped", NOON)
 
 
+def test_a_state_that_cannot_be_written_for_a_while_does_not_end_it(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, None, None, None)
+    place, sync = tmp_path / "sync-watch.json", watching.sync
+
+    def disturbed() -> SyncReport:
+        if watching.now == NOON + EVERY:  # the second sync
+            place.unlink()
+            place.mkdir()
+        elif place.is_dir():
+            place.rmdir()
+        return sync()
+
+    watching.sync = disturbed  # type: ignore[method-assign]  # the disk is made to fail here
+    watching.run()
+    assert len(watching.waits) == 3
+    (failed,) = [one for one in watching.told if one.failures and one.doing == "waiting"]
+    assert "sync-watch.json cannot be written" in failed.error
+    state = read_state(tmp_path)
+    assert state is not None
+    assert (state.doing, state.error) == ("stopped", "")
+
+
+def test_where_nothing_can_be_written_it_does_not_begin(tmp_path: Path) -> None:
+    watching = Watching(tmp_path / "nowhere", None)
+    with pytest.raises(StorageError, match="cannot be written"):
+        watching.run()
+    assert watching.told == []
+
+
 def test_nobody_watches_until_somebody_does(tmp_path: Path) -> None:
     assert read_state(tmp_path) is None
 

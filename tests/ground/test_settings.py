@@ -160,6 +160,16 @@ def test_a_workspace_is_filled_from_one_environment(tmp_path: Path) -> None:
         pin_environment(tmp_path, production)
 
 
+def test_an_empty_note_of_the_environment_is_not_taken_for_any(tmp_path: Path) -> None:
+    staging = load_settings(written(tmp_path, GOOD))
+    (tmp_path / "environment").write_text("")
+    with pytest.raises(SettingsError, match="is empty, so whose records"):
+        pin_environment(tmp_path, staging)
+    (tmp_path / "environment").unlink()
+    pin_environment(tmp_path, staging)
+    assert [path.name for path in tmp_path.glob("*environment*")] == ["environment"]
+
+
 def test_a_sandbox_may_change_its_port(tmp_path: Path) -> None:
     pin_environment(tmp_path, load_settings(written(tmp_path, SANDBOX)))
     pin_environment(tmp_path, load_settings(written(tmp_path, SANDBOX.replace("8000", "8001"))))

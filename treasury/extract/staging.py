@@ -8,7 +8,7 @@ left unfinished at the end is cut off. A reader of the lake sees nothing of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -85,15 +85,17 @@ class Spool:
 
     def __iter__(self) -> Iterator[pa.Table]:
         """All the rows, once, a batch at a time."""
-        self._writer.close()
-        self._file.seek(0)
+        with _storing(self._folder):
+            self._writer.close()
+            self._file.seek(0)  # writes out what is held in memory
         with pa.ipc.open_stream(self._file) as stream:
             for batch in stream:
                 yield pa.Table.from_batches([batch])
 
     def close(self) -> None:
         """Forget the rows."""
-        self._file.close()
+        with suppress(OSError):  # what could not be written out is not wanted any more
+            self._file.close()
 
 
 @contextmanager

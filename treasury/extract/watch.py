@@ -4,6 +4,7 @@ After a sync it waits for its interval; after trouble that may pass (a service t
 another process that writes) it tries again soon, then ever later, at most its interval. Trouble
 that only a person can end (a refused credential, a wrong setting, a damaged workspace) ends it. Its
 state is a small file beside the lake, replaced as a whole at every step, for `treasury status`.
+Where that could be written once, being unable to is trouble that may pass as well.
 """
 
 from __future__ import annotations
@@ -117,9 +118,15 @@ def watch(
     def show(**changes: object) -> None:
         nonlocal state
         state = msgspec.structs.replace(state, **changes)
-        _write(folder, state)
+        try:
+            _write(folder, state)
+        except StorageError as error:
+            state = msgspec.structs.replace(
+                state, failures=max(1, state.failures), error=str(error)
+            )
         tell(state)
 
+    _write(folder, state)  # where nothing can be written, nobody need begin
     try:
         while True:
             show(doing="syncing", next_at=None)
