@@ -30,7 +30,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 60_000  # milliseconds, on a machine that is busy with something else
+PATIENCE = 120_000  # milliseconds, on a machine that is busy with something else
 
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {
