@@ -321,8 +321,6 @@ class MatchesPanel(ListPanel):
 def _tables(seen: Known, stand: Sequence[Decision]) -> dict[str, pa.Table]:
     """What the lists are read from, worked out once."""
     decided = standing_table(stand, seen)
-    seqs = [one.seq for one in stand for _ in one.expectations or (None,)]
-    decided = decided.append_column("seq", pa.array(seqs, pa.int64()))
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, table in (
