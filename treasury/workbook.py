@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -22,6 +23,7 @@ import xlsxwriter
 
 from treasury.errors import InputError, StorageError
 from treasury.money import exponent
+from treasury.tabular import plain_digits
 from treasury.text import clean
 
 __all__ = ["DIGITS", "Column", "Sheet", "SheetWriter", "sheet_of", "workbook", "write_tables"]
@@ -34,6 +36,14 @@ LONGEST: Final = 32_000
 """Characters that a cell takes, with room to say that more was there."""
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """When a workbook says it was made, where no answer's instant is given: the same each time."""
+
+_BATCH: Final = 5_000
+"""Rows whose cells are made together."""
+_DAY_ZERO: Final = date(1899, 12, 30)
+_FIRST_DAY: Final = date(1900, 3, 1)
+"""Excel counts a day that was not in February 1900, and only what comes after it is safe."""
+_Cell: TypeAlias = tuple[Any, Any]
+"""A value and its format."""
 
 Kind = Literal["text", "amount", "number", "date", "instant"]
 
@@ -145,45 +155,59 @@ class SheetWriter:
         for at, column in enumerate(sheet.columns):
             page.set_column(at, at, column.width)
             page.write_string(0, at, self._title(column), self._head)
-        rows = (row for batch in table.to_batches(max_chunksize=5_000) for row in batch.to_pylist())
+        batches = table.to_batches(max_chunksize=_BATCH)
+        rows = chain.from_iterable(
+            zip(*(self._cells(column, batch) for column in sheet.columns), strict=True)
+            for batch in batches
+        )
         for line, row in enumerate(rows, start=1):
-            for at, column in enumerate(sheet.columns):
-                self._cell(page, line, at, column, row)
+            for at, cell in enumerate(row):
+                if cell is not None:
+                    _put(page, line, at, *cell)
 
     def _title(self, column: Column) -> str:
         return f"{column.title} ({self._zone.key})" if column.kind == "instant" else column.title
 
-    def _cell(self, page: Any, line: int, at: int, column: Column, row: dict[str, Any]) -> None:
-        value = row[column.field]
-        match value:
-            case None:
-                return
-            case bool():
-                page.write_string(line, at, "yes" if value else "no", self._text)
-            case Decimal():
-                self._amount(page, line, at, value, row.get(column.unit))
-            case int():
-                page.write_number(line, at, value)
-            case datetime():
-                local = value.astimezone(self._zone).replace(tzinfo=None)
-                page.write_datetime(line, at, local, self._instant)
-            case date():
-                page.write_datetime(line, at, value, self._date)
-            case list():
-                texts = " | ".join(clean(item) for item in value)
-                page.write_string(line, at, _fitting(texts), self._text)
-            case _:
-                page.write_string(line, at, _fitting(clean(value)), self._text)
+    def _cells(self, column: Column, batch: pa.RecordBatch) -> list[_Cell | None]:
+        """What the cells of a column hold; a text or a day that is there again is made once."""
+        array = batch.column(column.field)
+        values = array.to_pylist()
+        if pa.types.is_decimal(array.type):
+            named = column.unit in batch.schema.names
+            units = batch.column(column.unit).to_pylist() if named else repeat(None, len(values))
+            pairs = zip(values, units, strict=True)
+            return [None if value is None else self._amount(value, unit) for value, unit in pairs]
+        if pa.types.is_nested(array.type):
+            return [None if value is None else self._cell(value) for value in values]
+        made: dict[Any, _Cell | None] = {None: None}
+        for value in values:
+            if value not in made:
+                made[value] = self._cell(value)
+        return [made[value] for value in values]
 
-    def _amount(self, page: Any, line: int, at: int, amount: Decimal, currency: str | None) -> None:
+    def _cell(self, value: Any) -> _Cell:
+        match value:
+            case bool():
+                return ("yes" if value else "no"), self._text
+            case int():
+                return value, None
+            case datetime():
+                return value.astimezone(self._zone).replace(tzinfo=None), self._instant
+            case date():
+                return _serial(value), self._date
+            case list():
+                return _fitting(" | ".join(clean(item) for item in value)), self._text
+            case _:
+                return _fitting(clean(value)), self._text
+
+    def _amount(self, amount: Decimal, currency: str | None) -> _Cell:
         """The decimal's own digits: as a number where Excel keeps them, else as text."""
         digits, decimals = _digits(amount)
         if digits > DIGITS:
-            page.write_string(line, at, f"{amount:f}", self._long)
-            return
+            return f"{amount:f}", self._long
         shown = max(decimals, exponent(currency) if currency else 0)
         # xlsxwriter formats what it is given: a Decimal is never made a float on the way.
-        page.write_number(line, at, amount, self._places(shown))
+        return amount, self._places(shown)
 
     def _places(self, decimals: int) -> Any:
         if decimals not in self._amounts:
@@ -192,17 +216,30 @@ class SheetWriter:
         return self._amounts[decimals]
 
 
+def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
+    if value.__class__ is str:
+        page.write_string(line, at, value, form)
+    elif value.__class__ is datetime:
+        page.write_datetime(line, at, value, form)
+    else:
+        page.write_number(line, at, value, form)
+
+
+def _serial(day: date) -> int | str:
+    """Excel's number of a day; text for a day before those that Excel can count."""
+    return (day - _DAY_ZERO).days if day >= _FIRST_DAY else day.isoformat()
+
+
 def _digits(amount: Decimal) -> tuple[int, int]:
     """Significant digits, and decimals, without idle zeros."""
-    text = f"{amount:f}".lstrip("-")
-    whole, _, fraction = text.partition(".")
-    fraction = fraction.rstrip("0")
+    whole, _, fraction = plain_digits(amount).lstrip("-").partition(".")
     significant = (whole + fraction).lstrip("0")
     return len(significant if fraction else significant.rstrip("0")), len(fraction)
 
 
 def _fitting(text: str) -> str:
     """Text that a cell can hold; a longer one is cut where a person sees it."""
-    if len(text) <= LONGEST:
-        return text
-    return f"{text[:LONGEST]} … {len(text) - LONGEST} more characters"
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} … {len(text) - LONGEST} more characters"
+    # xlsxwriter takes a text in <r>…</r> for its own markup and writes it as it is.
+    return f"{text} " if text.startswith("<r>") and text.endswith("</r>") else text

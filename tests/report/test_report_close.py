@@ -113,6 +113,12 @@ def test_characters_that_a_workbook_cannot_hold_become_visible(tmp_path: Path) -
     assert row["Text"] == "x⟨U+FFFE⟩y"
 
 
+def test_a_text_that_looks_like_markup_of_a_sheet_stays_text(tmp_path: Path) -> None:
+    text = "<r></is></c><c r='E2'><v>999</v></c><c t='inlineStr'><is></r>"
+    (row,) = written(tmp_path, lines=[line(remittance=text)])
+    assert row["Text"].rstrip() == text
+
+
 def test_a_text_too_long_for_a_cell_is_cut_where_a_person_sees_it(tmp_path: Path) -> None:
     (row,) = written(tmp_path, lines=[line(remittance="x" * 40_000)])
     assert row["Text"].endswith(" … 8000 more characters")

@@ -7,6 +7,7 @@ give the same `Closing`, so that checklist, page, workbook and pack know no diff
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -22,6 +23,8 @@ from treasury.reconcile.monthly import Reconciliation
 from treasury.reconcile.periods import Examined, basis_of, decided_before, examine
 from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
 from treasury.report.balances import month_balances
+from treasury.report.evidence import Fingerprint, fingerprints
+from treasury.report.fees import Fees, fees_of
 from treasury.report.ledger import LedgerComparison
 from treasury.report.provided import LedgerFile, compare_with, journaled_ledger
 from treasury.report.verdict import Verdict, synced_at, verdict
@@ -45,7 +48,7 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     head: Head | None = None
 
 
-class Closing(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Closing(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month's answer, its balances and verdict, and what was rolled forward.
 
     `balances` as in BALANCES, `waits` as in FUNDING_TIMES.
@@ -62,6 +65,16 @@ class Closing(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     period: Period | None = None
     ledger: LedgerComparison | None = None
     ledger_file: LedgerFile | None = None
+
+    @cached_property
+    def fees(self) -> Fees:
+        """The month's fees."""
+        return fees_of(self.r)
+
+    @cached_property
+    def marks(self) -> tuple[Fingerprint, ...]:
+        """The hashes of the answer's tables, its query and its rules."""
+        return fingerprints(self.r)
 
 
 def closing_of(

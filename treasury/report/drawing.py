@@ -100,7 +100,7 @@ def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
     A missing column is an InputError that names it; what pandas calls missing is None.
     """
-    rows, names = _rows(frame)
+    rows, names = _rows(frame, columns)
     missing = [name for name in columns if name not in names]
     if missing and names:
         raise InputError(
@@ -109,9 +109,10 @@ def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(frame: Frame) -> tuple[list[dict[str, Any]], list[str]]:
+def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     if isinstance(frame, pa.Table):
-        return frame.to_pylist(), frame.column_names
+        kept = [name for name in columns if name in frame.column_names]
+        return frame.select(kept).to_pylist(), frame.column_names
     if isinstance(frame, Sequence):
         rows = [dict(row) for row in frame]
         return rows, list(rows[0]) if rows else []

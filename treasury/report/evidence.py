@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from decimal import Decimal
 from functools import cache
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
@@ -24,6 +23,7 @@ from treasury.journal.chain import Head
 from treasury.journal.periods import Period
 from treasury.reconcile.monthly import Reconciliation
 from treasury.settings import BankAccount
+from treasury.tabular import plain_digits
 
 __all__ = [
     "Code",
@@ -35,6 +35,7 @@ __all__ = [
     "encode",
     "fingerprints",
     "table_hash",
+    "table_marks",
 ]
 
 TABLES: Final = (
@@ -161,17 +162,21 @@ def _sources(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]
             yield name, item
 
 
-def fingerprints(
-    r: Reconciliation, further: Mapping[str, pa.Table] | None = None
-) -> tuple[Fingerprint, ...]:
-    """Every table of the answer and `further`, then the query of the outcomes and the rules."""
-    tables = {name: getattr(r, name) for name in TABLES} | dict(further or {})
+def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
+    """Every table of the answer, then the query of the outcomes and the rules."""
     return (
-        *(Fingerprint(name, table.num_rows, table_hash(table)) for name, table in tables.items()),
+        *table_marks({name: getattr(r, name) for name in TABLES}),
         Fingerprint(
             "query of the outcomes", None, hashlib.sha256(r.matches.sql.encode()).hexdigest()
         ),
         Fingerprint("rules", None, r.matches.rules_hash),
+    )
+
+
+def table_marks(tables: Mapping[str, pa.Table]) -> tuple[Fingerprint, ...]:
+    """The rows and the hash of each table."""
+    return tuple(
+        Fingerprint(name, table.num_rows, table_hash(table)) for name, table in tables.items()
     )
 
 
@@ -195,10 +200,5 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
         column = column.cast(pa.int64())
     values: list[Any] = column.to_pylist()
     if pa.types.is_decimal(column.type):
-        values = [None if value is None else _digits(value) for value in values]
+        values = [None if value is None else plain_digits(value) for value in values]
     return values
-
-
-def _digits(amount: Decimal) -> str:
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -12,7 +12,6 @@ from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
 from treasury.report.balances import BALANCES
 from treasury.report.checklist import CHECKLIST, checklist
 from treasury.report.closing import Closing
-from treasury.report.fees import fees_of
 from treasury.report.ledger import LEDGER
 from treasury.report.words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
 from treasury.text import clean
@@ -162,6 +161,19 @@ SHEETS: Final = (
 )
 
 
+_WORDED: Final = [
+    "entry_id",
+    "booking_date",
+    "outcome",
+    "line_class",
+    "direction",
+    "reason",
+    "account",
+    "statement_account",
+]
+"""What the words of a line are made from."""
+
+
 def write_workbook(closing: Closing, path: Path) -> None:
     """Write the workbook to `path`; the same month gives the same bytes."""
     r, zone = closing.r, closing.zone
@@ -177,7 +189,7 @@ def write_workbook(closing: Closing, path: Path) -> None:
         "Awaiting funds": r.awaiting_funds,
         "In transit": r.in_transit,
         "Virtual accounts": r.virtual_accounts,
-        "Fees": fees_of(r).requests,
+        "Fees": closing.fees.requests,
         "Statements": r.statements,
     }
     title = title_words(r, zone)
@@ -189,7 +201,7 @@ def write_workbook(closing: Closing, path: Path) -> None:
 
 def _lines(table: pa.Table) -> pa.Table:
     """Lines in the words of the desk."""
-    rows = table.to_pylist()
+    rows = table.select(_WORDED).to_pylist()
     booked = {row["entry_id"]: row["booking_date"] for row in rows}
     words = {
         "outcome": [outcome_word(row, booked) for row in rows],

@@ -5,7 +5,7 @@ The best candidate is shown; the others, their scores and the margin open only w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -24,14 +24,13 @@ from treasury.report.words import (
     day,
     moment,
     outcome_word,
+    reason_words,
     short_account,
 )
 from treasury.text import clean
 
-__all__ = ["UNEXPLAINED", "decisions_section", "earlier_section", "exceptions_section"]
+__all__ = ["decisions_section", "earlier_section", "exceptions_section"]
 
-UNEXPLAINED: Final = ("suggested", "conflict", "duplicate", "unreferenced")
-"""Outcomes that somebody has still to explain."""
 EXCEPTIONS: Final = {
     "suggested": "Needs decision: what each line may belong to",
     "conflict": "Contradicted: something speaks against the reference",
@@ -39,6 +38,9 @@ EXCEPTIONS: Final = {
     "unreferenced": "No reference",
     "returned": "Returned",
 }
+
+
+_BOOKED: Final = ("entry_id", "booking_date")
 
 
 class Around(msgspec.Struct, frozen=True):
@@ -52,8 +54,10 @@ class Around(msgspec.Struct, frozen=True):
 
 def exceptions_section(r: Reconciliation) -> Section:
     """A table for each outcome that needs a look."""
-    lines = [line for line in r.lines.to_pylist() if not line["line_class"]]
-    around = _around(r, lines)
+    table = r.lines.filter(pc.is_null(r.lines["line_class"]))
+    wanted = pc.is_in(table["outcome"], pa.array(list(EXCEPTIONS), pa.string()))
+    lines = table.filter(wanted).to_pylist()
+    around = _around(r, table, lines)
     grids = []
     for outcome, caption in EXCEPTIONS.items():
         own = [line for line in lines if line["outcome"] == outcome]
@@ -72,7 +76,7 @@ def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Sectio
     if lines:
         sums = amounts_words((line["amount"], line["currency"]) for line in lines)
         lead = f"{count(len(lines), 'line')}, {sums}; they do not block this month."
-        grids.append(_lines_grid(title, lines, _around(r, lines), "Earlier lines"))
+        grids.append(_lines_grid(title, lines, _around(r, r.earlier_lines, lines), "Earlier lines"))
     if late.num_rows:
         grids.append(_late_grid(late, r.month.year, zone))
     return Section("earlier", title, lead, tuple(grids))
@@ -95,12 +99,14 @@ def _late_grid(late: pa.Table, year: int, zone: ZoneInfo) -> Grid:
     )
 
 
-def _around(r: Reconciliation, lines: Sequence[Mapping[str, Any]]) -> Around:
-    suggested = [line["entry_id"] for line in lines if line["outcome"] == "suggested"]
+def _around(r: Reconciliation, table: pa.Table, lines: Sequence[Mapping[str, Any]]) -> Around:
+    suggested = [line for line in lines if line["outcome"] == "suggested"]
+    candidates = _candidates(r, [line["entry_id"] for line in suggested])
+    rows = (*suggested, *(row for rows in candidates.values() for row in rows))
     return Around(
-        booked={line["entry_id"]: line["booking_date"] for line in lines},
-        candidates=_candidates(r, suggested),
-        named=_references(r),
+        booked=dict(zip(*(table[name].to_pylist() for name in _BOOKED), strict=True)),
+        candidates=candidates,
+        named=_references(r, {row["expectation_id"] for row in rows}),
         year=r.month.year,
     )
 
@@ -141,12 +147,12 @@ def _finding(line: Mapping[str, Any], around: Around) -> Cell:
         shown = (*shown, f"Margin over the runner-up: {line['margin']:.2f}")
     best = line["reference"] or around.named.get(line["expectation_id"], "unknown")
     details = shown if len(shown) > 1 else ()
-    return Cell(clean(f"May be {best}"), clean(line["reason"]), details=details)
+    return Cell(clean(f"May be {best}"), reason_words(line["reason"]), details=details)
 
 
 def _candidate(row: Mapping[str, Any], named: Mapping[str, str]) -> str:
     called = named.get(row["expectation_id"], row["expectation_id"])
-    return clean(f"{called}: {row['reason']} ({row['score']:.2f})")
+    return clean(f"{called}: {reason_words(row['reason'])} ({row['score']:.2f})")
 
 
 def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
@@ -159,9 +165,10 @@ def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dic
     return found
 
 
-def _references(r: Reconciliation) -> dict[str, str]:
-    """What a person calls an expectation, where some table of the answer says it."""
+def _references(r: Reconciliation, wanted: Collection[str | None]) -> dict[str, str]:
+    """What a person calls these expectations, where some table of the answer says it."""
     named: dict[str, str] = {}
+    ids = pa.array(sorted(filter(None, wanted)), pa.string())
     for table, key in (
         (r.fee_requests, "request_id"),
         (r.in_transit, "request_id"),
@@ -169,8 +176,9 @@ def _references(r: Reconciliation) -> dict[str, str]:
         (r.virtual_accounts, "virtual_bank_account_id"),
         (r.lines, "expectation_id"),
     ):
-        for row in table.select([key, "reference"]).to_pylist():
-            if row[key] and row["reference"]:
+        asked = table.filter(pc.is_in(table[key], ids))
+        for row in asked.select([key, "reference"]).to_pylist():
+            if row["reference"]:
                 named[row[key]] = row["reference"]
     return named
 
@@ -183,7 +191,9 @@ def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     if rows:
         grids.append(_decided_grid(rows, r.month.year, zone))
     if r.basis is not None and r.basis.marks is not None and r.basis.marks.num_rows:
-        grids.append(_marks_grid(r.basis.marks.to_pylist(), _references(r), zone))
+        marks = r.basis.marks.to_pylist()
+        named = _references(r, {row["request_id"] for row in marks})
+        grids.append(_marks_grid(marks, named, zone))
     lead = "" if grids else "Nobody decided anything about this month."
     return Section("decisions", "Decisions", lead, tuple(grids))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.fees import FeeTotal, fees_of
+from treasury.report.fees import Fees, FeeTotal
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import fees_words
 from treasury.report.words import DIRECTIONS, amount_words, day
@@ -14,9 +14,8 @@ from treasury.report.words import DIRECTIONS, amount_words, day
 __all__ = ["fees_section"]
 
 
-def fees_section(r: Reconciliation) -> Section:
+def fees_section(r: Reconciliation, fees: Fees) -> Section:
     """The section; its figure is `fees_and_rate`."""
-    fees = fees_of(r)
     lead = f"{fees_words(fees)}, by the day of completion."
     if not fees.requests.num_rows:
         return Section("fees", "Fees", "No request completed in the month.", _accruals(r))
@@ -32,7 +31,7 @@ def fees_section(r: Reconciliation) -> Section:
     requests = make_grid(
         "Requests completed in the month",
         "Reference | Completed | Pair | >Gross | >Fee | >Net | >Rate, bp | >Crypto",
-        fees.requests.to_pylist(),
+        fees.rows,
         _fee_row,
         sheet="Fees",
     )

@@ -8,6 +8,7 @@ and print.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -19,16 +20,8 @@ from treasury.journal.periods import Period
 from treasury.report.checklist import checklist
 from treasury.report.closing import Closing
 from treasury.report.drawing import INK, figure_svg
-from treasury.report.fees import fees_of
-from treasury.report.figures import (
-    cash_by_day,
-    cash_words,
-    fees_and_rate,
-    fees_and_rate_words,
-    funding_times,
-    funding_times_words,
-)
 from treasury.report.grids import SHOWN
+from treasury.report.pictures import Drawn, month_figures
 from treasury.report.sections import sections, tally
 from treasury.report.words import bank_lines_words, count, environment_words, moment
 from treasury.text import clean
@@ -36,6 +29,7 @@ from treasury.text import clean
 __all__ = ["inline_svg", "render_html"]
 
 TEMPLATE: Final = "report.html"
+IN_PAGE: Final = ("cash", "fees", "funding")
 _ID: Final = re.compile(r'(\bid="|href="#|url\(#)')
 _STYLE: Final = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 _SIZE: Final = re.compile(r' width="[\d.]+pt" height="[\d.]+pt"')
@@ -49,8 +43,8 @@ class Picture(msgspec.Struct, frozen=True):
     alt: str
 
 
-def render_html(closing: Closing) -> str:
-    """The whole page; the same month gives the same text."""
+def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> str:
+    """The whole page; the same month gives the same text. `drawn` are its figures, if made."""
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
     blocking = sum(one.items for one in steps.blockers)
@@ -73,7 +67,7 @@ def render_html(closing: Closing) -> str:
             tally=tally(r),
             steps=[(step.state, step.title, step.found) for step in steps.steps],
             sections=sections(closing),
-            pictures=_pictures(closing),
+            pictures=_pictures(drawn or month_figures(closing)),
             shown=SHOWN,
         )
     )
@@ -113,21 +107,11 @@ def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _pictures(closing: Closing) -> dict[str, Picture]:
-    r = closing.r
-    requests = fees_of(r).requests
+def _pictures(drawn: Mapping[str, Drawn]) -> dict[str, Picture]:
     return {
-        "cash": Picture(
-            inline_svg(cash_by_day(r.lines, r.month), "cash"), cash_words(r.lines, r.month)
-        ),
-        "fees": Picture(
-            inline_svg(fees_and_rate(requests, r.month), "fees"),
-            fees_and_rate_words(requests, r.month),
-        ),
-        "funding": Picture(
-            inline_svg(funding_times(closing.waits), "funding"),
-            funding_times_words(closing.waits),
-        ),
+        name: Picture(inline_svg(one.figure, name), one.words)
+        for name, one in drawn.items()
+        if name in IN_PAGE
     }
 
 

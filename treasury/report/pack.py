@@ -15,11 +15,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from treasury.errors import InputError
 from treasury.report.accounting import accounting
@@ -33,22 +32,12 @@ from treasury.report.evidence import (
     LakeState,
     code_of,
     encode,
-    fingerprints,
+    table_marks,
 )
 from treasury.report.excel import write_workbook
-from treasury.report.fees import fees_of
-from treasury.report.figures import (
-    cash_by_day,
-    cash_words,
-    fees_and_rate,
-    fees_and_rate_words,
-    funding_times,
-    funding_times_words,
-    open_items_by_age,
-    open_items_words,
-)
 from treasury.report.html import render_html
 from treasury.report.inputs import write_inputs, write_table
+from treasury.report.pictures import Drawn, month_figures
 
 __all__ = [
     "EVIDENCE",
@@ -64,17 +53,17 @@ __all__ = [
 EVIDENCE: Final = "evidence.json"
 LEDGER: Final = "inputs/ledger.csv"
 _APART: Final = (".png", ".pdf", ".ipynb")
-_OPEN: Final = ("suggested", "conflict", "duplicate", "unreferenced")
 
 
 def write_files(closing: Closing, folder: Path) -> Evidence:
     """Write everything but the evidence into `folder`, which is empty; returns the evidence."""
-    (folder / "report.html").write_text(render_html(closing), "utf-8", newline="\n")
+    drawn = month_figures(closing)
+    (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
     write_workbook(closing, folder / "close.xlsx")
     books = accounting(closing.r, closing.zone)
     write_csv(books, folder / "journal.csv")
     write_beancount(books, folder / "month.beancount")
-    _write_figures(closing, folder / "figures")
+    _write_figures(drawn, folder / "figures")
     tables = answer_tables(closing) | {"postings": books.postings}
     (folder / "tables").mkdir()
     for name, table in tables.items():
@@ -163,7 +152,7 @@ def _evidence(closing: Closing, folder: Path, tables: Mapping[str, pa.Table]) ->
         period=closing.period,
         bank_files=_bank_files(closing),
         ledger=None if ledger is None else {"file_name": ledger.file_name, "sha256": ledger.sha256},
-        answer=fingerprints(r, further),
+        answer=(*closing.marks, *table_marks(further)),
         inputs=rows,
         code=code_of(),
         files={},
@@ -183,41 +172,12 @@ def _bank_files(closing: Closing) -> dict[str, str]:
     return {name: mark or "" for name, mark in found}
 
 
-def _write_figures(closing: Closing, folder: Path) -> None:
+def _write_figures(drawn: Mapping[str, Drawn], folder: Path) -> None:
     folder.mkdir()
-    r = closing.r
-    requests, items = fees_of(r).requests, _open_items(closing)
-    drawn = {
-        "cash": (cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
-        "fees": (fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
-        "funding": (funding_times(closing.waits), funding_times_words(closing.waits)),
-        "open-items": (open_items_by_age(items), open_items_words(items)),
-    }
-    for name, (figure, _) in drawn.items():
-        (folder / f"{name}.svg").write_bytes(figure_svg(figure))
-        (folder / f"{name}.png").write_bytes(figure_png(figure))
-    words = {name: words for name, (_, words) in drawn.items()}
+    for name, one in drawn.items():
+        (folder / f"{name}.svg").write_bytes(figure_svg(one.figure))
+        (folder / f"{name}.png").write_bytes(figure_png(one.figure))
+    words = {name: one.words for name, one in drawn.items()}
     (folder / "words.json").write_bytes(
         msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
     )
-
-
-def _open_items(closing: Closing) -> list[dict[str, Any]]:
-    """Bank lines that nobody has explained yet, with their age at the month's end."""
-    rows = []
-    last = closing.r.month.last
-    for table in (closing.r.lines, closing.r.earlier_lines):
-        wanted = pc.and_(
-            pc.is_in(table["outcome"], pa.array(_OPEN, pa.string())),
-            pc.is_null(table["line_class"]),
-        )
-        kept = table.filter(wanted).select(["currency", "amount", "booking_date"])
-        rows += [
-            {
-                "currency": row["currency"],
-                "amount": row["amount"],
-                "age_days": (last - row["booking_date"]).days,
-            }
-            for row in kept.to_pylist()
-        ]
-    return rows

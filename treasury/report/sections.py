@@ -8,15 +8,15 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.identifiers import plain_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.reconcile.periods import Blocker
 from treasury.report.checklist import blockers
 from treasury.report.closing import Closing
-from treasury.report.evidence import bank_files, fingerprints
+from treasury.report.evidence import bank_files
 from treasury.report.exceptions import (
-    UNEXPLAINED,
     decisions_section,
     earlier_section,
     exceptions_section,
@@ -25,7 +25,7 @@ from treasury.report.fee_section import fees_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.ledger import AGREES, LedgerComparison
 from treasury.report.screen import overdue_words, transit_words
-from treasury.report.verdict import NOT_PROVABLE, Verdict, funding_kind, in_transit
+from treasury.report.verdict import NOT_PROVABLE, Verdict, funding_kind, in_transit, unexplained
 from treasury.report.words import (
     LINE_CLASSES,
     OUTCOMES,
@@ -64,7 +64,7 @@ def sections(closing: Closing) -> list[Section]:
         _awaiting(closing),
         exceptions_section(r),
         _collections(r),
-        fees_section(r),
+        fees_section(r, closing.fees),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late, zone),
         _assumptions(closing),
@@ -122,18 +122,19 @@ def _ledger(ledger: LedgerComparison) -> Grid:
 def _nobody(r: Reconciliation) -> dict[str, list[tuple[Any, str]]]:
     """The amounts that nobody has explained yet, by account."""
     found: dict[str, list[tuple[Any, str]]] = {}
-    columns = ("statement_account", "outcome", "line_class", "amount", "currency")
-    for account, outcome, kind, amount, currency in zip(
-        *(r.lines[name].to_pylist() for name in columns), strict=True
-    ):
-        if outcome in UNEXPLAINED and not kind:
-            found.setdefault(plain_account(account), []).append((amount, currency))
+    columns = ["statement_account", "amount", "currency"]
+    for row in unexplained(r.lines).select(columns).to_pylist():
+        found.setdefault(plain_account(row["statement_account"]), []).append(
+            (row["amount"], row["currency"])
+        )
     return found
 
 
 def _account_row(row: Mapping[str, Any], nobody: Sequence[tuple[Any, str]]) -> tuple[Cell, ...]:
     own = [(row["unexplained"], row["currency"])] if row["unexplained"] else []
-    tone = "ok" if row["proved"] else ("warn" if row["kind"] == "company" else "bad")
+    tone = (
+        "ok" if row["proved"] else ("bad" if row["blocks"] or row["kind"] != "company" else "warn")
+    )
     return (
         make_cell(
             row["name"] or short_account(row["of"]),
@@ -361,9 +362,9 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
 def _assumptions(closing: Closing) -> Section:
     r = closing.r
     classed: dict[str, list[tuple[Any, str]]] = {}
-    for line in r.lines.select(["line_class", "amount", "currency"]).to_pylist():
-        if line["line_class"]:
-            classed.setdefault(line["line_class"], []).append((line["amount"], line["currency"]))
+    left = r.lines.filter(pc.is_valid(r.lines["line_class"]))
+    for line in left.select(["line_class", "amount", "currency"]).to_pylist():
+        classed.setdefault(line["line_class"], []).append((line["amount"], line["currency"]))
     left_out = (
         make_grid(
             "Left out of matching, by rule",
@@ -391,7 +392,7 @@ def _evidence(closing: Closing) -> Section:
     grid = make_grid(
         "SHA-256 of what this report was made from",
         "What | >Rows | Hash",
-        fingerprints(r),
+        closing.marks,
         lambda mark: (
             make_cell(mark.name.replace("_", " ")),
             make_cell("" if mark.rows is None else f"{mark.rows:,}"),

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
@@ -21,7 +22,16 @@ from treasury.report.balances import month_balances
 from treasury.report.words import count
 from treasury.text import clean
 
-__all__ = ["KINDS", "Need", "Verdict", "funding_kind", "in_transit", "synced_at", "verdict"]
+__all__ = [
+    "KINDS",
+    "Need",
+    "Verdict",
+    "funding_kind",
+    "in_transit",
+    "synced_at",
+    "unexplained",
+    "verdict",
+]
 
 NOT_PROVABLE: Final = "NOT PROVABLE"
 
@@ -104,7 +114,8 @@ KINDS: Final = {
 }
 """In the order of the first screen."""
 
-_LINE_KINDS: Final = ("suggested", "conflict", "duplicate", "unreferenced")
+UNEXPLAINED: Final = ("suggested", "conflict", "duplicate", "unreferenced")
+"""Outcomes that somebody has still to explain."""
 _STATES: Final = {"SENT WRONG": "wrong", "RETURNED": "wrong", "PAID BEFORE APPROVAL": "early"}
 
 
@@ -224,6 +235,12 @@ def verdict(r: Reconciliation, zone: ZoneInfo, balances: pa.Table | None = None)
     )
 
 
+def unexplained(lines: pa.Table) -> pa.Table:
+    """Those of a month's lines that nobody has explained yet."""
+    wanted = pc.is_in(lines["outcome"], pa.array(UNEXPLAINED, pa.string()))
+    return lines.filter(pc.and_(wanted, pc.is_null(lines["line_class"])))
+
+
 def funding_kind(row: Mapping[str, Any]) -> str | None:
     """Which kind of thing to do a row of `awaiting_funds` is; None where it need only wait."""
     if row["state"] in _STATES:
@@ -268,12 +285,11 @@ def _needs(r: Reconciliation, zone: ZoneInfo) -> tuple[Need, ...]:
             groups.setdefault((kind, row["currency"] or "?"), []).append(
                 (row["send"], row["due"], later)
             )
-    columns = ["outcome", "line_class", "currency", "amount", "booking_date"]
-    for line in r.lines.select(columns).to_pylist():
-        if line["outcome"] in _LINE_KINDS and line["line_class"] is None:
-            groups.setdefault((line["outcome"], line["currency"]), []).append(
-                (line["amount"], line["booking_date"], False)
-            )
+    columns = ["outcome", "currency", "amount", "booking_date"]
+    for line in unexplained(r.lines).select(columns).to_pylist():
+        groups.setdefault((line["outcome"], line["currency"]), []).append(
+            (line["amount"], line["booking_date"], False)
+        )
     for line in r.earlier_lines.select(columns).to_pylist():
         groups.setdefault(("earlier", line["currency"]), []).append(
             (line["amount"], line["booking_date"], True)

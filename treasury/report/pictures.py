@@ -1,0 +1,57 @@
+"""The figures of a close: each drawn once, for the page and for the pack, with its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from matplotlib.figure import Figure
+
+from treasury.report.closing import Closing
+from treasury.report.figures import (
+    cash_by_day,
+    cash_words,
+    fees_and_rate,
+    fees_and_rate_words,
+    funding_times,
+    funding_times_words,
+    open_items_by_age,
+    open_items_words,
+)
+from treasury.report.verdict import unexplained
+
+__all__ = ["Drawn", "month_figures"]
+
+
+class Drawn(msgspec.Struct, frozen=True, eq=False):
+    """A figure, and what it shows in words for who cannot see it."""
+
+    figure: Figure
+    words: str
+
+
+def month_figures(closing: Closing) -> dict[str, Drawn]:
+    """The figures of a month by the name of their file."""
+    r, requests, waits = closing.r, closing.fees.requests, closing.waits
+    items = _open_items(closing)
+    return {
+        "cash": Drawn(cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
+        "fees": Drawn(fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
+        "funding": Drawn(funding_times(waits), funding_times_words(waits)),
+        "open-items": Drawn(open_items_by_age(items), open_items_words(items)),
+    }
+
+
+def _open_items(closing: Closing) -> list[dict[str, Any]]:
+    """Bank lines that nobody has explained yet, with their age at the month's end."""
+    last = closing.r.month.last
+    names = ["currency", "amount", "booking_date"]
+    return [
+        {
+            "currency": row["currency"],
+            "amount": row["amount"],
+            "age_days": (last - row["booking_date"]).days,
+        }
+        for table in (closing.r.lines, closing.r.earlier_lines)
+        for row in unexplained(table).select(names).to_pylist()
+    ]
