@@ -407,7 +407,9 @@ class Workspace:
         place = self.settings.journal
         if place is None:
             return Journal(self.folder, now=self.settings.now)
-        return Journal(place.url, password=place.secret(), now=self.settings.now)
+        return Journal(
+            place.url, password=place.secret(), now=self.settings.now, folder=self.folder
+        )
 
     @cached_property
     def actions(self) -> Actions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,13 @@ from action_practice import (
 )
 
 from treasury.actions import answers
-from treasury.errors import InputError, OutcomeUnknown, ServiceUnreachable
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    JournalError,
+    OutcomeUnknown,
+    ServiceUnreachable,
+)
 from treasury.journal import Actor, Journal
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
@@ -67,22 +74,67 @@ def test_a_batch_that_stops_makes_nothing_ready_that_somebody_else_sent(
     assert practice.ines.get(second).state == "unknown"
 
 
-def test_a_journal_that_went_back_and_on_is_read_from_its_beginning(practice: Practice) -> None:
-    action = practice.transfer().id
-    file = practice.folder / "journal.sqlite"
+def _put_back(practice: Practice, copy: Path) -> None:
     practice.journal.close()
-    copy = practice.folder / "copy"
-    shutil.copy(file, copy)
+    os.replace(copy, practice.folder / "journal.sqlite")
+
+
+def _copied(practice: Practice) -> Path:
+    practice.journal.close()
+    return Path(shutil.copy(practice.folder / "journal.sqlite", practice.folder / "copy"))
+
+
+def test_an_older_copy_of_the_journal_sends_nothing_a_second_time(practice: Practice) -> None:
+    action, waits = practice.transfer().id, practice.transfer("11.00").id
+    copy = _copied(practice)
+    assert practice.ines.execute(action).state == "done"
+    _put_back(practice, copy)
+    practice.wall.pass_(days=3)  # the provider has forgotten the key
+    fresh = practice.desk("ines", journal=Journal(practice.folder, now=lambda: MORNING))
+    with pytest.raises(ActionRefused, match="already carried out"):
+        practice.ines.execute(action)
+    with pytest.raises(JournalError, match="the journal went back"):
+        fresh.execute(action)
+    with pytest.raises(JournalError, match="the journal went back"):
+        fresh.execute_all([action, waits])
+    with pytest.raises(JournalError, match="the journal went back"):
+        fresh.propose("account_transfer.create", **_between())
+    assert {fresh.get(one).state for one in (action, waits)} == {"ready"}
+    assert len(practice.effects()) == 1
+
+
+def test_an_adopted_copy_sends_nothing_that_was_approved_before(practice: Practice) -> None:
+    action = practice.transfer().id
+    with pytest.raises(ActionRefused, match="the journal did not go back"):
+        practice.ines.adopt_journal("just so")
+    copy = _copied(practice)
+    practice.ines.execute(action)
+    _put_back(practice, copy)
+    with pytest.raises(InputError, match="reason: is missing"):
+        practice.ines.adopt_journal(" ")
+    [lapsed] = practice.ines.adopt_journal("the disk broke")
+    assert (lapsed.id, lapsed.state) == (action, "lapsed")
+    assert "may have been carried out" in lapsed.why
+    with pytest.raises(ActionRefused):
+        practice.jonas.execute(action)
+    assert len(practice.effects()) == 1
+    assert practice.ines.again(action).state == "proposed"  # and waits for a colleague anew
+    practice.journal.verify()
+
+
+def test_a_journal_that_went_back_and_on_is_read_from_its_beginning(practice: Practice) -> None:
+    practice.transfer("9.00")
+    copy = _copied(practice)
     for amount in ("11.00", "12.00"):
         practice.ines.propose("crypto_transfer.create", **transfer_fields(amount))
-    practice.journal.close()
-    os.replace(copy, file)
+    _put_back(practice, copy)
     other = Journal(practice.folder, now=lambda: MORNING)
-    desk = practice.desk("ines", journal=other)
-    assert desk.execute(action).state == "done"
-    desk.propose("account_transfer.create", **_between())
+    desk = practice.desk("nora", journal=other)
+    desk.adopt_journal("the disk broke")
+    made = desk.propose("account_transfer.create", **_between())
     other.close()
-    assert practice.ines.get(action).state == "done"
+    assert practice.ines.get(made.id).kind == "account_transfer.create"
+    assert [one.state for one in practice.ines.list()] == ["lapsed", "proposed"]
 
 
 def _between() -> dict[str, Any]:

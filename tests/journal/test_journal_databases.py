@@ -20,7 +20,7 @@ from sqlalchemy.pool import NullPool
 
 from treasury.actions.book import Book
 from treasury.errors import ActionRefused, JournalError
-from treasury.journal import Actor, Draft, Journal
+from treasury.journal import ADOPTED, Actor, Draft, Journal
 from treasury.journal import store as journal_store
 from treasury.journal.schema import SCHEMA_VERSION, entries
 
@@ -306,7 +306,8 @@ def test_a_journal_that_was_replaced_by_a_copy_is_read_again(tmp_path: Path) -> 
     (tmp_path / "journal.sqlite").unlink()
     (tmp_path / "copy").rename(tmp_path / "journal.sqlite")
     assert [entry.subject for entry in journal.entries()] == ["1"]
-    assert journal.append("x", "3", {}, actor=ANNA).seq == 2
+    assert journal.append(ADOPTED, "journal", {}, actor=ANNA).seq == 2
+    assert journal.append("x", "3", {}, actor=ANNA).seq == 3
     journal.close()
 
 

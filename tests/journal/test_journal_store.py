@@ -142,6 +142,9 @@ def test_what_is_cut_off_at_the_end_shows_against_a_noted_head(
     journal.append("x", "y", {}, actor=ANNA)
     assert journal.verify(noted).seq == 4
     edited(tmp_path, "DELETE FROM entries WHERE seq >= 3")
+    with pytest.raises(JournalError, match="its entry 4 was noted here"):
+        journal.verify()
+    (tmp_path / "journal.end").unlink()
     assert journal.verify().seq == 2
     with pytest.raises(JournalError, match="entry 3 was noted"):
         journal.verify(noted)

@@ -37,7 +37,7 @@ from treasury.errors import (
     ServiceUnreachable,
     TreasuryError,
 )
-from treasury.journal import Actor, Draft, Journal, current_actor
+from treasury.journal import ADOPTED, Actor, Draft, Journal, current_actor
 from treasury.lake import Snapshot
 from treasury.settings import Settings
 from treasury.text import clean
@@ -81,6 +81,7 @@ class Actions:
         wall: Callable[[], datetime] = wall_clock,
         who: Callable[[], Actor] = current_actor,
     ) -> None:
+        self._journal = journal
         self._context = Context(
             book=Book(journal),
             connect=connect,
@@ -129,6 +130,35 @@ class Actions:
     def unsettled(self) -> tuple[Action, ...]:
         """What may have been carried out and is not known to have been."""
         return tuple(self._recovery.unsettled())
+
+    def adopt_journal(self, reason: str) -> tuple[Action, ...]:
+        """Go on with a journal that was put back from an older copy; what was open lapses.
+
+        The copy does not know what was carried out since, so nothing that it holds as approved is
+        sent: propose it again once the service was looked at. Gives what lapsed. Raises InputError
+        without a reason, ActionRefused where the journal did not go back.
+        """
+        if not reason.strip():
+            raise InputError("reason: is missing", do="say why the newest copy is not to be had")
+        lost, actor = self._journal.lost(), self._context.who()
+        if lost is None:
+            raise ActionRefused(
+                "the journal did not go back: there is nothing to adopt",
+                do="run `treasury journal verify`",
+            )
+        self._context.load_policy().check_identity(actor)
+
+        def entries() -> list[Draft]:
+            body = {"reason": reason.strip(), "lost_end": f"{lost.seq}:{lost.hash}"}
+            open_ones = [action for action in self._book.all() if action.state in OPEN]
+            return [
+                Draft(ADOPTED, "journal", body, actor),
+                *(_lapses_unread(action, actor) for action in open_ones),
+            ]
+
+        self._book.refresh()
+        added = self._book.decide(entries)
+        return tuple(self._book.get(one.subject) for one in added if one.kind == "action.lapsed")
 
     # What is wanted
 
@@ -391,3 +421,16 @@ def _each(action_ids: Iterable[str]) -> list[str]:
     if not ids:
         raise InputError("no action is named", do="name at least one, such as A-1")
     return ids
+
+
+def _lapses_unread(action: Action, actor: Actor) -> Draft:
+    """That an action of an older copy of the journal is open no more."""
+    body = {
+        "kind": action.kind,
+        "content_hash": action.content_hash,
+        "target": action.target,
+        "why": "the journal was put back from an older copy, and this may have been carried out"
+        " since: look at the service before it is proposed again",
+        "moved": [],
+    }
+    return Draft("action.lapsed", action.id, body, actor)

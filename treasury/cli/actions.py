@@ -287,10 +287,15 @@ def _told(several: Iterable[Action]) -> None:
 
 
 def _confirm(verb: str, shown: Batch, *, yes: bool) -> None:
-    """Say in full what is about to be decided, and ask; without a terminal only `--yes` goes on."""
+    """Say in full what is about to be decided, and ask."""
     for action_id, line in zip(shown.ids, shown.lines, strict=True):
         click.echo(f"{action_id}  {clean(line)}")
-    click.echo(f"{verb} {shown.text}")
+    _ask(f"{verb} {shown.text}", yes=yes)
+
+
+def _ask(what: str, *, yes: bool) -> None:
+    """Say what is about to be decided, and ask; without a terminal only `--yes` goes on."""
+    click.echo(what)
     if yes:
         return
     if not sys.stdin.isatty():
@@ -318,6 +323,19 @@ def verify(context: click.Context, head: str | None) -> None:
         noted = Head(int(number), digest)
     found = workspace_of(context).journal.verify(noted)
     click.echo(f"{found.seq} entries, none changed; the end is {found.seq}:{found.hash}")
+
+
+@journal.command()
+@click.option("--reason", required=True, help="Why the newest copy is not to be had.")
+@_yes
+@click.pass_context
+def adopt(context: click.Context, reason: str, yes: bool) -> None:
+    """Go on with a journal that was put back from an older copy; what was open lapses."""
+    _ask("Go on with this copy of the journal: what was decided after it is lost.", yes=yes)
+    lapsed = _desk(context).adopt_journal(reason)
+    for action in lapsed:
+        click.echo(f"{action.id}  lapsed: {clean(action.text)}")
+    click.echo(f"The journal is adopted; {len(lapsed)} open actions lapsed.")
 
 
 @journal.command("list")

@@ -27,6 +27,7 @@ import sqlalchemy as sa
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal.actor import Actor
 from treasury.journal.chain import FIRST, Entry, Head, canonical, entry_hash, unbroken
+from treasury.journal.end import ADOPTED, NotedEnd, gone_back
 from treasury.journal.schema import bring_up_to_date, entries, is_present
 from treasury.settings import Secret
 
@@ -54,7 +55,8 @@ class Draft(msgspec.Struct, frozen=True):
 class Journal:
     """People's decisions, in the order they were taken; `place` is a workspace folder or a URL.
 
-    A URL's password is given apart from it, and is shown in no error.
+    A URL's password is given apart from it, and is shown in no error. The journal's end is noted in
+    `folder`, the workspace's: the place itself where that is one.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Journal:
         *,
         password: Secret | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        folder: Path | None = None,
     ) -> None:
         url = f"sqlite:///{place / FILE_NAME}" if isinstance(place, Path) else place
         try:
@@ -73,6 +76,9 @@ class Journal:
                 do="write it as sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE; the"
                 " second needs pip install 'treasury[postgresql]'",
             ) from None
+        where = place if isinstance(place, Path) else folder
+        named = FILE_NAME if isinstance(place, Path) else _named(self._engine.url)
+        self._end = None if where is None else NotedEnd(where, named)
         self._now = now
         self._ready = False
         self._lock = threading.Lock()
@@ -94,9 +100,11 @@ class Journal:
     def extend(self, drafts: Sequence[Draft], *, after: Head | None = None) -> list[Entry] | None:
         """Add entries, all of them or none; None where the chain no longer ends at `after`.
 
-        Raises what `append` raises.
+        Raises what `append` raises, and JournalError for a journal that went back, unless one of
+        the entries adopts it.
         """
         bodies = [canonical(draft.body) for draft in drafts]
+        adopts = any(draft.kind == ADOPTED for draft in drafts)
         for _ in range(_ATTEMPTS):
             try:
                 with self._connected(writing=True) as connection:
@@ -104,12 +112,17 @@ class Journal:
                     head = Head(0, FIRST) if last is None else Head(last.seq, last.hash)
                     if after is not None and head != after:
                         return None
+                    if not adopts and (lost := self._lost(connection)) is not None:
+                        raise gone_back(lost)
                     before = None if last is None else datetime.fromisoformat(last.at)
-                    return self._add(connection, head, before, drafts, bodies)
+                    added = self._add(connection, head, before, drafts, bodies)
             except sa.exc.IntegrityError:
                 # Another process took the number (where the database has no lock to wait for) or
                 # the nonce: the next round tells which.
                 continue
+            if self._end is not None and added:
+                self._end.note(Head(added[-1].seq, added[-1].hash), instead=adopts)
+            return added
         raise JournalError(
             "the journal is being written to by others all the time", do="run this again"
         )
@@ -138,8 +151,10 @@ class Journal:
     def verify(self, noted: Head | None = None) -> Head:
         """Walk the whole chain; JournalError names the first entry that is not as it was written.
 
-        `noted` is a head kept elsewhere: with it, entries cut off at the end are found as well.
+        Entries cut off at the end are found by the end that is noted in the workspace, and by
+        `noted`, one that was kept elsewhere.
         """
+        here = None if self._end is None else self._end.read()
         head = Head(0, FIRST)
         hashes = {0: FIRST}
         for row in self._rows(sa.select(entries).order_by(entries.c.seq)):
@@ -150,11 +165,27 @@ class Journal:
                 f"the journal is not the one whose entry {noted.seq} was noted",
                 do="keep this file as evidence, and restore the journal from a copy",
             )
+        if here is not None and hashes.get(here.seq) != here.hash:
+            raise gone_back(here)
         return head
+
+    def lost(self) -> Head | None:
+        """The end that was noted in the workspace, if the journal does not hold it; else None."""
+        if self._end is None or self._end.read() is None:
+            return None
+        with self._connected(writing=False) as connection:
+            return self._lost(connection)
 
     def close(self) -> None:
         """Close the connections; the next call opens them again."""
         self._engine.dispose()
+
+    def _lost(self, connection: sa.Connection) -> Head | None:
+        noted = None if self._end is None else self._end.read()
+        if noted is None:
+            return None
+        found = connection.scalar(sa.select(entries.c.hash).where(entries.c.seq == noted.seq))
+        return None if found == noted.hash else noted
 
     def _add(
         self,
@@ -241,6 +272,11 @@ class Journal:
                 with self._transaction(writing=True) as connection:
                     bring_up_to_date(connection)
             self._ready = True
+
+
+def _named(url: sa.URL) -> str:
+    """A journal's address as it is noted: without who reads it."""
+    return f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
 
 
 def _refuse_seen(connection: sa.Connection, nonce: str | None) -> None:
