@@ -91,4 +91,13 @@ BANKS: Final[dict[str, str]] = {
         "\nTRANSFER,Current,2026-10-02 09:00:00,2026-10-02 09:00:01,Out,-1233.56,1.00,EUR,"
         "COMPLETED,3865.94\n"
     ),
+    "revolut business": (
+        "Date started (UTC),Date completed (UTC),ID,Type,State,Description,Reference,Payer,"
+        "Orig currency,Orig amount,Payment currency,Amount,Total amount,Fee,Fee currency,Balance,"
+        "Account,Beneficiary account number,Beneficiary IBAN,Beneficiary BIC\n"
+        "2026-10-02,2026-10-02,id2,TRANSFER,COMPLETED,To B,Out,,EUR,-1234.36,EUR,-1234.36,-1234.56,"
+        "0.20,EUR,3865.94,EUR Main,,DE91,X\n"
+        "2026-10-01,2026-10-01,id1,TOPUP,COMPLETED,From A,In,A,EUR,100.50,EUR,100.50,100.50,0.00,"
+        "EUR,5100.50,EUR Main,,,\n"
+    ),
 }

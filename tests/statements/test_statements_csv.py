@@ -301,3 +301,28 @@ def test_no_profile_is_proposed_for_what_is_no_csv(tmp_path: Path, content: str)
     with pytest.raises(StatementError, match="not a CSV; only that needs a profile") as caught:
         propose_profile(write(tmp_path, content, "bank.xml"))
     assert caught.value.do == "read it as it is: treasury statements read bank.xml"
+
+
+FORTIS = (
+    "Volgnummer;Uitvoeringsdatum;Valutadatum;Bedrag;Valuta rekening;Rekeningnummer;"
+    "Type verrichting;Tegenpartij;Naam van de tegenpartij;Mededeling;Details;Status;Reden van weigering\n\n"
+    "2026-00001;17/10/2026;17/10/2026;-12{0}05;EUR;BE68;Kaart;;;;D;Geaccepteerd;\n"
+    "2026-;16/10/2026;16/10/2026;-1031{0}41;EUR;BE68;Overschrijving;BE1;N;M;D;Geaccepteerd;\n"
+    "2026-;15/10/2026;15/10/2026;-99{0}00;EUR;BE68;Overschrijving;BE1;N;M;D;Geweigerd;Saldo\n"
+)
+
+
+@pytest.mark.parametrize("sign", [",", "."])
+def test_a_bank_that_writes_either_decimal_sign_is_read_with_each(
+    tmp_path: Path, sign: str
+) -> None:
+    file = read_file(write(tmp_path, "\ufeff" + FORTIS.format(sign), "f.csv"))
+    assert rows(file.entries, "amount", "entry_status") == [
+        (Decimal("12.05"), "BOOK"), (Decimal("1031.41"), "BOOK"), (Decimal("99.00"), "INFO"),
+    ]  # fmt: skip
+
+
+def test_rows_may_end_with_a_carriage_return_alone(tmp_path: Path) -> None:
+    file = read_file(write(tmp_path, KBC.replace("\n", "\r"), "kbc.csv"))
+    assert (file.format, file.entries.num_rows) == ("CSV kbc", 2)
+    assert rows(file.statements, "proved") == [(True,)]

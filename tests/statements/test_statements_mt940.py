@@ -370,3 +370,53 @@ def test_the_library_mt_940_agrees_where_it_reads_a_file() -> None:
         ]
         agreed += same
     assert agreed >= 60, f"the library agrees on {agreed} files"
+
+
+MOVED = "C261031EUR110,"
+DIALECTS = {
+    "between slashes, two of them before a value": (
+        ":61:2610151015C10,NTRFNONREF//B1\r\n/TRCD/00100/\r\n"
+        ":86:/ORDP//NAME/Jan de Vries/ID/X//IBAN/NL02ABNA0123456789/REMI/USTD//Factuur 1/"
+        "/EREF/NOTPROVIDED",
+        ("Jan de Vries", "NL02ABNA0123456789", ["Factuur 1"], None, "B1"),
+    ),
+    "type of transaction first": (
+        ":61:2610151015C10,N247NONREF\r\n"
+        ":86:/TRTP/SEPA OVERBOEKING/IBAN/NL84INGB0000000001/BIC/INGBNL2A/NAME/V. NAAM"
+        "/REMI/KENM 123/EREF/E1",
+        ("V. NAAM", "NL84INGB0000000001", ["KENM 123"], "E1", None),
+    ),
+    "carets and a booking text on its own line": (
+        ":61:2610151015C10,00S034NONREF//1\r\nPRZELEW\r\n"
+        ":86:034^00PRZELEW^20Faktura^21 12^30109^3161109010140000071219812874^32Jan",
+        ("Jan", "61109010140000071219812874", ["Faktura", "12"], None, "1"),
+    ),
+    "no booking day, funds code, supplementary details": (
+        ":61:261015CR10,NTRFNONREF//X\r\nSUPP\r\n"
+        ":86:166?00GUTSCHRIFT?20EREF+A1?21SVWZ+Text?31DE89370400440532013000?32Max",
+        ("Max", "DE89370400440532013000", ["Text"], "A1", "X"),
+    ),
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_banks_write_says_who_paid_what_for(tmp_path: Path, dialect: str) -> None:
+    movement, expected = DIALECTS[dialect]
+    file = read(tmp_path, statement(movement, closing=MOVED))
+    assert rows(file.statements, "proved") == [(True,)]
+    names = (
+        "counterparty_name", "counterparty_account", "remittance", "end_to_end_id",
+        "account_servicer_reference",
+    )  # fmt: skip
+    assert rows(file.entries, *names) == [expected]
+
+
+def test_envelopes_of_several_messages_and_a_currency_behind_the_account(tmp_path: Path) -> None:
+    text = statement(":61:2610151015C10,NTRFNONREF", closing=MOVED, number="12/1")
+    text = text.replace("BE68539007547034", "BE68539007547034 EUR").replace("-\r\n", "-}")
+    head = "{1:F01TESTBEBBAXXX0000000000}{2:I940TESTBEBBXXXXN}{4:\r\n"
+    trailer = "{5:{CHK:123456789ABC}}\r\n"
+    file = read(tmp_path, head, text, trailer, head, text.replace("12/1", "13/1"), trailer)
+    assert rows(file.statements, "account", "sequence_number", "proved") == [
+        ("BE68539007547034", 12, True), ("BE68539007547034", 13, True),
+    ]  # fmt: skip

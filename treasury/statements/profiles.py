@@ -396,7 +396,6 @@ BUILT_IN: Final = (
             "text": "Mededeling|Communication|Details|Détails", "status": "Status|Statut",
             "kind": "Type verrichting|Type de transaction|Transaction type",
         },
-        decimal=",",
     ),
     _profile(
         "revolut business",
