@@ -305,7 +305,8 @@ def test_no_profile_is_proposed_for_what_is_no_csv(tmp_path: Path, content: str)
 
 FORTIS = (
     "Volgnummer;Uitvoeringsdatum;Valutadatum;Bedrag;Valuta rekening;Rekeningnummer;"
-    "Type verrichting;Tegenpartij;Naam van de tegenpartij;Mededeling;Details;Status;Reden van weigering\n\n"
+    "Type verrichting;Tegenpartij;Naam van de tegenpartij;Mededeling;Details;Status;"
+    "Reden van weigering\n\n"
     "2026-00001;17/10/2026;17/10/2026;-12{0}05;EUR;BE68;Kaart;;;;D;Geaccepteerd;\n"
     "2026-;16/10/2026;16/10/2026;-1031{0}41;EUR;BE68;Overschrijving;BE1;N;M;D;Geaccepteerd;\n"
     "2026-;15/10/2026;15/10/2026;-99{0}00;EUR;BE68;Overschrijving;BE1;N;M;D;Geweigerd;Saldo\n"

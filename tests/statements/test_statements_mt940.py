@@ -375,25 +375,33 @@ def test_the_library_mt_940_agrees_where_it_reads_a_file() -> None:
 MOVED = "C261031EUR110,"
 DIALECTS = {
     "between slashes, two of them before a value": (
-        ":61:2610151015C10,NTRFNONREF//B1\r\n/TRCD/00100/\r\n"
-        ":86:/ORDP//NAME/Jan de Vries/ID/X//IBAN/NL02ABNA0123456789/REMI/USTD//Factuur 1/"
-        "/EREF/NOTPROVIDED",
+        (
+            ":61:2610151015C10,NTRFNONREF//B1\r\n/TRCD/00100/\r\n"
+            ":86:/ORDP//NAME/Jan de Vries/ID/X//IBAN/NL02ABNA0123456789/REMI/USTD//Factuur 1/"
+            "/EREF/NOTPROVIDED"
+        ),
         ("Jan de Vries", "NL02ABNA0123456789", ["Factuur 1"], None, "B1"),
     ),
     "type of transaction first": (
-        ":61:2610151015C10,N247NONREF\r\n"
-        ":86:/TRTP/SEPA OVERBOEKING/IBAN/NL84INGB0000000001/BIC/INGBNL2A/NAME/V. NAAM"
-        "/REMI/KENM 123/EREF/E1",
+        (
+            ":61:2610151015C10,N247NONREF\r\n"
+            ":86:/TRTP/SEPA OVERBOEKING/IBAN/NL84INGB0000000001/BIC/INGBNL2A/NAME/V. NAAM"
+            "/REMI/KENM 123/EREF/E1"
+        ),
         ("V. NAAM", "NL84INGB0000000001", ["KENM 123"], "E1", None),
     ),
     "carets and a booking text on its own line": (
-        ":61:2610151015C10,00S034NONREF//1\r\nPRZELEW\r\n"
-        ":86:034^00PRZELEW^20Faktura^21 12^30109^3161109010140000071219812874^32Jan",
+        (
+            ":61:2610151015C10,00S034NONREF//1\r\nPRZELEW\r\n"
+            ":86:034^00PRZELEW^20Faktura^21 12^30109^3161109010140000071219812874^32Jan"
+        ),
         ("Jan", "61109010140000071219812874", ["Faktura", "12"], None, "1"),
     ),
     "no booking day, funds code, supplementary details": (
-        ":61:261015CR10,NTRFNONREF//X\r\nSUPP\r\n"
-        ":86:166?00GUTSCHRIFT?20EREF+A1?21SVWZ+Text?31DE89370400440532013000?32Max",
+        (
+            ":61:261015CR10,NTRFNONREF//X\r\nSUPP\r\n"
+            ":86:166?00GUTSCHRIFT?20EREF+A1?21SVWZ+Text?31DE89370400440532013000?32Max"
+        ),
         ("Max", "DE89370400440532013000", ["Text"], "A1", "X"),
     ),
 }
