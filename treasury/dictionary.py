@@ -17,7 +17,8 @@ from treasury.extract.finance import FINANCE
 from treasury.extract.ramp import RAMP
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, KEPT, TEXT, TEXTS, Column, Table
 from treasury.responses import RESPONSES
-from treasury.statements import TABLES as STATEMENTS
+from treasury.statements.tables import TABLES as STATEMENTS
+from treasury.statements.wallets import WALLET_TABLES
 
 __all__ = ["COLUMNS", "GROUPS", "OURS", "Group", "column_rows", "page", "table_rows"]
 
@@ -55,6 +56,12 @@ GROUPS: Final = (
     ),
     Group("Ramp service", "Ramp Service Specification", tuple(form.table for form in RAMP)),
     Group("Bank statements", "ISO 20022 camt.052/.053/.054", tuple(STATEMENTS)),
+    Group(
+        "Company wallets",
+        "explorer exports",
+        WALLET_TABLES,
+        about="Evidence that people add of wallets that no service shows: `treasury wallets`.",
+    ),
     Group(
         "Answers in the journal",
         "Finance Service Specification",

@@ -23,6 +23,7 @@ from treasury.report.accounting_files import (
     write_beancount,
     write_csv,
 )
+from treasury.report.transit import begun_before, owed_payouts
 from treasury.workspace import Workspace
 
 OFF_RAMP = fee(
@@ -104,6 +105,24 @@ def test_what_is_more_than_was_expected_is_in_suspense() -> None:
         ("on-ramp in transit", "EUR"): 60,
         ("suspense", "EUR"): 40,
     }
+
+
+def test_the_providers_account_is_no_bank_account_of_ours() -> None:
+    own = line("own", direction="CRDT", amount=Decimal(5), currency="EUR")
+    theirs = line("theirs", direction="CRDT", amount=Decimal(7), currency="EUR")
+    made = posted(books(lines=[own, theirs | {"source": "provider_report"}], statements=[]))
+    assert (made["bank", "EUR"], made["provider", "EUR"]) == (5, 7)
+
+
+def test_what_is_owed_is_the_same_in_the_books_and_beside_the_ledger(month_end: Workspace) -> None:
+    r = month_end.reconcile("2026-10")
+    owed = [one for one in owed_payouts(r) if one.is_owed]
+    made = posted(month_end.accounting("2026-10"))
+    assert made["off-ramp in transit", "EUR"] == total(one.amount or 0 for one in owed) > 0
+    begun = [one.amount for one in begun_before(r, month_end.settings.zone)]
+    former = month_end.accounting("2026-09")
+    assert total(begun) == posted(former)["off-ramp in transit", "EUR"] > 0
+    assert any(not one.is_owed for one in owed_payouts(r))
 
 
 def test_a_request_without_amounts_is_named_and_not_posted() -> None:

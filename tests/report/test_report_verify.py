@@ -160,6 +160,7 @@ def test_pictures_and_pages_apart_are_hashed_and_not_promised(pack: Path) -> Non
     assert {name for name in files_of(pack) if is_apart(name)} == {
         "figures/cash.png",
         "figures/fees.png",
+        "figures/funding.png",
         "figures/open-items.png",
     }
 

@@ -7,7 +7,7 @@ import pytest
 from report_samples import PROVIDER, VIRTUAL, ZONE, line, reconciliation
 
 from treasury.report import words
-from treasury.report.words import outcome_word
+from treasury.report.words import outcome_word, reason_words
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,15 @@ def test_a_return_names_the_day_of_the_other_line_and_never_its_id() -> None:
     assert outcome_word(row, booked) == "Returned AC04: brings back the payment of 26 Oct"
     other = line(outcome="returned", reason="returned: came back with 0f0f")
     assert outcome_word(other, booked) == "Returned: came back on 26 Oct"
+
+
+def test_a_suggestion_does_not_show_the_id_of_another_line() -> None:
+    reason = (
+        "no reference; as much as e3381.2026-10-08.0 moved the other way: it may have come back"
+    )
+    told = "no reference; as much moved the other way before: it may have come back"
+    assert reason_words(reason) == told
+    assert reason_words("amount agrees") == "amount agrees"
 
 
 def test_dates_are_short_and_show_their_year_only_where_it_differs() -> None:

@@ -22,6 +22,7 @@ from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
 from treasury.money import difference, total
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import load_steps, run
+from treasury.report.transit import begun_before
 from treasury.report.words import count
 from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
@@ -29,7 +30,8 @@ from treasury.text import clean, safe_html
 __all__ = ["POSTINGS", "ROLES", "Accounting", "Balance", "accounting"]
 
 ROLES: Final = {
-    "bank": "an account whose statements we have",
+    "bank": "an account of ours whose statements we have",
+    "provider": "the provider's account on which credits to our virtual IBANs are booked",
     "wallet": "coins of one asset, in custody and in company wallets",
     "on-ramp in transit": "fiat sent for coins that have not come yet",
     "off-ramp in transit": "fiat owed to us for coins that were sold",
@@ -44,7 +46,7 @@ ROLES: Final = {
     "opening": "what was there when the month began",
     "suspense": "what nobody has explained yet",
 }
-"""What a posting is to; `bank` and `wallet` are one account for each IBAN and each asset."""
+"""What a posting is to; `bank` and `provider` are one account an IBAN, `wallet` one an asset."""
 
 POSTINGS: Final = pa.schema(
     [
@@ -70,6 +72,8 @@ _CONTRA: Final = {
     "off_ramp": "off-ramp in transit",
     "virtual_bank_account": "collections",
 }
+_SOURCES: Final = {"provider_report": "provider"}
+"""The role of an account by the source of its statements; any other is `bank`."""
 _EXPLAINED: Final = ("matched", "returned")
 _PROVED: Final = ("proved", "proved_as_group")
 NOTHING: Final = Decimal(0)
@@ -78,6 +82,7 @@ NOTHING: Final = Decimal(0)
 class Balance(msgspec.Struct, frozen=True):
     """What an account is known to hold at the end of a day, by its proved statements."""
 
+    role: str
     of: str
     currency: str
     on: date
@@ -165,6 +170,7 @@ def accounting(r: Reconciliation, zone: ZoneInfo) -> Accounting:
     opening, closing = _statement_balances(r, notes)
     entries = [
         *_openings(opening),
+        *_begun(r, zone),
         *(_line(row) for row in r.lines.to_pylist()),
         *_requests(r.fee_requests.to_pylist(), notes),
         *_conversions(r, zone),
@@ -210,11 +216,12 @@ def _statement_balances(
     opening, closing = [], []
     for row in r.statements.to_pylist():
         of, currency = row["account"], row["currency"]
+        role = _SOURCES.get(row["source"], "bank")
         if not row["complete"]:
             notes.append(f"no balance of {of} is asserted: its statements are not complete, proved")
             continue
-        opening.append(Balance(of, currency, r.month.previous.last, row["opening_balance"]))
-        closing.append(Balance(of, currency, r.month.last, row["closing_balance"]))
+        opening.append(Balance(role, of, currency, r.month.previous.last, row["opening_balance"]))
+        closing.append(Balance(role, of, currency, r.month.last, row["closing_balance"]))
     return tuple(opening), tuple(closing)
 
 
@@ -225,10 +232,26 @@ def _openings(balances: Iterable[Balance]) -> Iterator[_Entry]:
             known.on,
             f"Opening balance of {known.of}",
             (
-                _Leg("bank", known.currency, known.amount, known.of),
+                _Leg(known.role, known.currency, known.amount, known.of),
                 _Leg("opening", known.currency, known.amount.copy_negate()),
             ),
             (),
+        )
+
+
+def _begun(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
+    """What earlier months left in transit, so that its account closes with what is in transit."""
+    for one in begun_before(r, zone):
+        since = f" since {one.since}" if one.since else ""
+        yield _Entry(
+            f"opening:{one.request_id}",
+            r.month.previous.last,
+            clean(f"{one.reference} in transit{since}"),
+            (
+                _Leg(one.role, one.currency, one.amount),
+                _Leg("opening", one.currency, one.amount.copy_negate()),
+            ),
+            (one.request_id,),
         )
 
 
@@ -242,7 +265,12 @@ def _line(row: Mapping[str, Any]) -> _Entry:
         row["booking_date"],
         clean(" · ".join(_text(part) for part in parts if part) or "bank line"),
         (
-            _Leg("bank", row["currency"], amount, row["statement_account"]),
+            _Leg(
+                _SOURCES.get(row["source"], "bank"),
+                row["currency"],
+                amount,
+                row["statement_account"],
+            ),
             _Leg(_contra(row), row["currency"], explained.copy_negate()),
             _Leg("suspense", row["currency"], difference(explained, amount)),
         ),

@@ -38,6 +38,7 @@ JOURNAL: Final = (
 _DAY: Final = timedelta(days=1)
 _BEANCOUNT: Final = {
     "bank": "Assets:Bank",
+    "provider": "Assets:Provider",
     "wallet": "Assets:Wallet",
     "on-ramp in transit": "Assets:InTransit:OnRamp",
     "off-ramp in transit": "Assets:InTransit:OffRamp",
@@ -155,7 +156,7 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
     for known in (*books.opening, *books.closing):
         # Every decimal is written: Beancount lets a cent pass where it sees two.
         amount = f"{known.amount:f} {_commodity(known.currency)}"
-        yield f"{known.on + _DAY} balance {_account('bank', known.of)} {amount}"
+        yield f"{known.on + _DAY} balance {_account(known.role, known.of)} {amount}"
 
 
 def _transaction(legs: list[dict[str, Any]]) -> Iterator[str]:

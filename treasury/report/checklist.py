@@ -248,7 +248,7 @@ def _rolled(closing: Closing) -> Step:
     """Figures that do not tie never come this far: rolling them forward raises."""
     rows = closing.rolled.roll_forward.to_pylist()
     parts = [
-        f"{row['kind']} {amount_words(row['opening'], row['currency'])}"
+        f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
         f" to {amount_words(row['closing'], row['currency'])}"
         for row in rows
     ]

@@ -176,7 +176,7 @@ def _merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, 
 
 def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
     covered = wallet.covers(start, end)
-    said = total(row["amount"] or ZERO for row in wallet.deliveries)
+    said = _sum(wallet.deliveries)
     came, went = wallet.moved(start, end) if covered else (said, None)
     opening, closing = wallet.balances_at(start), wallet.balances_at(end)
     opened, closed = (next(iter(end)) if len(end) == 1 else None for end in (opening, closing))
@@ -197,10 +197,17 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
         "unexplained": unexplained,
         "proved": not problem,
         "blocks": blocks,
-        "proved_by": _proved_by(wallet, covered=covered, proved=not problem),
+        "in_doubt": _sum([row for row in wallet.deliveries if wallet.lacks(row)]) or None,
+        "proved_by": "nothing yet"
+        if blocks
+        else _proved_by(wallet, covered=covered, proved=not problem),
         "problem": problem,
         "next_step": step,
     }
+
+
+def _sum(deliveries: Iterable[Row]) -> Decimal:
+    return total(row["amount"] or ZERO for row in deliveries)
 
 
 def _judged(
@@ -212,7 +219,7 @@ def _judged(
     """What is wrong or missing, the next step, and whether it stands in a close's way."""
     lacking = [row for row in wallet.deliveries if wallet.lacks(row)]
     if lacking:
-        sum_of = amount_words(total(row["amount"] or ZERO for row in lacking), wallet.asset)
+        sum_of = amount_words(_sum(lacking), wallet.asset)
         names = ", ".join(row["reference"] or row["id"] for row in lacking[:3])
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
         return f"the export lacks {sum_of} that was delivered: {names}{more}", LOOK, True

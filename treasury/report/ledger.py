@@ -2,7 +2,7 @@
 
 What the ledger should say of an account is what the account held at the cut-off, and what was on
 its way to it, less what was on its way out: balance + in transit in - in transit out. On the way in
-are payouts of off-ramps whose coins were sent and whose money the bank did not show yet, and
+are payouts of off-ramps that completed and whose money the bank did not show yet, and
 transfers from another own account that had left it. On the way out are debits that are still
 pending at the bank. Coins are delivered or not: a wallet has nothing in transit, what was paid for
 coins that had not come is money in transit and no balance. A balance that is not proved proves
@@ -29,7 +29,7 @@ from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.balances import month_balances
-from treasury.report.verdict import in_transit
+from treasury.report.transit import owed_payouts
 from treasury.report.words import amount_words, count
 from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
@@ -67,12 +67,6 @@ _PENDING: Final = """
 SELECT account, currency, amount, coalesce(booking_date, value_date) AS on_day
 FROM statement_entries WHERE entry_status = 'PDNG' AND direction = 'DBIT'
 ORDER BY entry_id
-"""
-_PAYOUTS: Final = """
-SELECT id, company_bank_account_iban AS account, fiat_currency AS currency,
-    fiat_net_amount AS amount
-FROM ramp_requests WHERE ramp_type = 'OFF_RAMP' AND id IN (SELECT unnest($ids))
-ORDER BY payment_reference, id
 """
 _RECEIVERS: Final = """
 SELECT entry_id, counterparty_account AS account FROM statement_entries
@@ -265,20 +259,20 @@ def _asked(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> l
 
 
 def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:
-    """The net amounts of off-ramps whose coins were sent and whose money surely had not come."""
-    sure, maybe = in_transit(r)
-    sent = {row["request_id"]: row["reference"] for row in sure if row["request_id"]}
-    for row in _asked(r, _PAYOUTS, sorted(sent)):
-        if row["amount"] is None or not row["account"] or not row["currency"]:
-            name = clean(sent[row["id"]] or row["id"])
+    """The net amounts of off-ramps that are owed, and whose money surely had not come."""
+    for one in owed_payouts(r):
+        name = clean(one.reference)
+        if not one.is_owed:
+            notes.append(f"{name} is not counted as on its way: the service had not completed it")
+        elif one.maybe_on is not None:
+            notes.append(
+                f"{name} is not counted as on its way: a line of {one.maybe_on} may be its payout;"
+                " decide it"
+            )
+        elif one.amount is None or not one.account or not one.currency:
             notes.append(f"{name} is on its way and not counted: its net or its account is unknown")
         else:
-            yield _key(row["account"], row["currency"]), row["amount"]
-    notes += (
-        f"{clean(row['reference'])} is not counted as on its way: a line of"
-        f" {row['may_have_arrived_on']} may be its payout; decide it"
-        for row in maybe
-    )
+            yield _key(one.account, one.currency), one.amount
 
 
 def _own_transfers(r: Reconciliation) -> Iterator[tuple[Key, Decimal]]:

@@ -31,6 +31,7 @@ __all__ = [
     "environment_words",
     "moment",
     "outcome_word",
+    "reason_words",
     "short_account",
     "title_words",
 ]
@@ -73,6 +74,7 @@ _CONTRADICTIONS: Final = {
 _MONTHS: Final = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 )  # fmt: skip
+_OTHER_LINE: Final = re.compile(r"as much as \S+ moved the other way")
 _RETURN: Final = re.compile(
     r"returned(?P<code> .{1,40})?: (?P<how>brings back|came back with) (?P<id>\S+)"
 )
@@ -175,6 +177,11 @@ def outcome_word(line: Mapping[str, Any], booked: Mapping[str, date] | None = No
             return f"Matched, {reason}"
         case _:
             return OUTCOMES.get(outcome, clean(outcome))
+
+
+def reason_words(reason: str) -> str:
+    """Why a line may belong to something, without the ids of other lines."""
+    return clean(_OTHER_LINE.sub("as much moved the other way before", reason))
 
 
 def _contradiction(reason: str) -> str:
