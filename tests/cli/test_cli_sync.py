@@ -36,6 +36,26 @@ def test_an_option_that_does_not_read_is_refused(
     assert said in done.output
 
 
+def test_bars_are_drawn_in_a_terminal_and_nowhere_else(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.cli.progress import TerminalProgress
+
+    def sync() -> str:
+        with TerminalProgress() as progress:
+            progress.start("ramp_requests", 2)
+            progress.advance("ramp_requests")
+            progress.advance("ramp_requests")
+            progress.finish("ramp_requests")
+        told = capsys.readouterr()
+        assert told.out == ""  # what a program reads has no bars in it
+        return told.err
+
+    assert sync() == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "ramp_requests" in sync()
+
+
 def status(workspace: Workspace) -> str:
     command = ["--workspace", str(workspace.folder), "status"]
     return CliRunner().invoke(treasury, command, catch_exceptions=False).stdout

@@ -22,7 +22,9 @@ import pytest
 from deltalake import DeltaTable
 from lake_samples import (
     BALANCES,
+    CATALOGUE,
     EXACT,
+    KEPT,
     REQUESTS,
     balances,
     content,
@@ -203,6 +205,46 @@ def test_readers_in_other_processes_see_whole_commits_while_one_writes(tmp_path:
     finally:
         for reader in readers:
             reader.kill()
+
+
+PLAIN = """
+import sys, duckdb
+seen = 0
+sys.stdout.write("ready\\n"); sys.stdout.flush()
+while seen < int(sys.argv[2]):
+    with duckdb.connect(sys.argv[1], read_only=True) as plain:
+        row = plain.sql("SELECT max(number), (SELECT count(*) FROM balances),"
+            " (SELECT max(status) FROM requests WHERE id = 'a') FROM commits").fetchone()
+    assert row[1] == row[0] and row[2] == f"S{row[0]}" and row[0] >= seen, (row, seen)
+    seen = row[0]
+sys.stdout.write("done\\n")
+"""
+
+
+def test_a_plain_duckdb_in_another_process_sees_whole_commits_while_one_writes(
+    tmp_path: Path,
+) -> None:
+    lake, last = Lake(tmp_path, CATALOGUE, kept=KEPT), 3 * KEPT
+
+    def commit(number: int) -> None:
+        with lake.writer("sync", day(number)) as writer:
+            writer.upsert(REQUESTS, requests(a=f"S{number}"))
+            writer.append(BALANCES, balances(str(number)))
+
+    commit(1)
+    command = [sys.executable, "-c", PLAIN, str(tmp_path / "treasury.duckdb"), str(last)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as reader:
+        try:
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == "ready\n"
+            for number in range(2, last + 1):
+                commit(number)
+            out, errors = reader.communicate(timeout=100)
+        finally:
+            reader.kill()
+    assert (out, reader.returncode) == ("done\n", 0), errors
 
 
 def test_status_counts_rows_files_and_runs(lake: Lake) -> None:
