@@ -27,6 +27,9 @@ HELD: Final = 48 << 20
 """Rows, or bytes, that are held back until they make a group of rows in the file: small groups are
 slow to read, large ones take memory."""
 
+SAMPLE: Final = 1000
+"""Rows that say which columns repeat their values, so that a dictionary makes them small."""
+
 LARGEST: Final = 256 << 20
 """Bytes after which another file is begun."""
 
@@ -50,10 +53,9 @@ class Files:
         self._partitioned = partitioned
         inner = [f for f in schema if not (partitioned and f.name == OPEN)]
         self._schema = pa.schema(inner)
-        # A dictionary of values that differ, or their least and greatest, would be of no use.
-        apart = {RAW.name, HASH.name}
-        self._repeated = [f.name for f in inner if f.name not in apart and f.name not in unique]
-        self._compared = [f.name for f in inner if f.name not in apart]
+        # The least and the greatest of these would be of no use.
+        self._compared = [f.name for f in inner if f.name not in (RAW.name, HASH.name)]
+        self._repeating = [name for name in self._compared if name not in unique]
         self._open: dict[bool | None, _File] = {}
         self._written: list[Written] = []
 
@@ -101,7 +103,7 @@ class Files:
         folder = self._folder / place
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"part-{uuid4()}.parquet"
-        return _File(path, self._schema, self._repeated, self._compared)
+        return _File(path, self._schema, self._repeating, self._compared)
 
     def _close(self, is_open: bool | None) -> None:
         file = self._open[is_open]
@@ -112,23 +114,19 @@ class Files:
 
 
 class _File:
-    """One file that is being written."""
+    """One file that is being written; columns `repeating` values may have a dictionary."""
 
     def __init__(
-        self, path: Path, schema: pa.Schema, repeated: list[str], compared: list[str]
+        self, path: Path, schema: pa.Schema, repeating: list[str], compared: list[str]
     ) -> None:
         self.path = path
         self.rows = 0
+        self._schema = schema
+        self._repeating = repeating
+        self._compared = compared
         self._held: list[pa.Table] = []
         self._sink = pa.OSFile(str(path), "wb")
-        self._writer = pq.ParquetWriter(
-            self._sink,
-            schema,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=repeated,
-            write_statistics=compared,
-        )
+        self._writer: pq.ParquetWriter | None = None
 
     @property
     def length(self) -> int:
@@ -145,11 +143,34 @@ class _File:
 
     def close(self) -> None:
         """Write out what is held in memory, and the end of the file."""
-        with self._sink, self._writer:
-            self._write()
+        with self._sink:
+            try:
+                self._write()
+            finally:
+                if self._writer is not None:
+                    self._writer.close()
 
     def _write(self) -> None:
         if self._held:
             rows = pa.concat_tables(self._held)
             self._held = []
+            if self._writer is None:
+                self._writer = self._begun(rows.slice(0, SAMPLE))
             self._writer.write_table(rows, row_group_size=rows.num_rows)
+
+    def _begun(self, sample: pa.Table) -> pq.ParquetWriter:
+        return pq.ParquetWriter(
+            self._sink,
+            self._schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[name for name in self._repeating if _repeats(sample[name])],
+            write_statistics=self._compared,
+        )
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Whether values come twice on average."""
+    if pa.types.is_nested(column.type):
+        return True
+    return bool(2 * pc.count_distinct(column, mode="all").as_py() <= len(column))

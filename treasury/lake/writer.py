@@ -103,6 +103,8 @@ class Writer:
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
         """The last committed rows, not what this writer added; `where` is SQL of our own."""
+        if self._base.commit is None or table.name not in self._base.commit.versions:
+            return table.schema.empty_table().select(columns or table.schema.names)
         wanted = "*" if columns is None else ", ".join(map(engine.quoted, columns))
         condition = "" if where is None else f" WHERE {where}"
         return self._base.sql(f"SELECT {wanted} FROM {engine.quoted(table.name)}{condition}")
