@@ -76,7 +76,8 @@ def open_envelope(body: bytes, operation: str) -> Envelope:
     UnexpectedResponse where the body is no JSON object, says `success: false`, or has no `result`.
     """
     try:
-        body.decode("utf-8")  # what no model names is kept unread, so it is checked here
+        if not body.isascii():
+            body.decode("utf-8")  # what no model names is kept unread, so it is checked here
         envelope = msgspec.json.decode(without_secrets(body), type=Envelope)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unexpected(operation, f"the body is not the contract's ({error})") from None

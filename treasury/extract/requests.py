@@ -32,6 +32,9 @@ OVERLAP: Final = timedelta(days=1)
 BATCH: Final = 20_000
 """Listed rows that are handled at once; some 15 MB, several times over while they are stored."""
 
+RELEASE: Final = 5
+"""Batches after which unused memory is given back: asking for it again takes time."""
+
 
 def sync_requests(run: Run, staged: Staged) -> None:
     """List, read in detail, store requests and events."""
@@ -74,6 +77,7 @@ class _Listing:
         self._queues = [QUEUE.empty_table()]
         self._met = [pa.array([], pa.string())]
         self._waiting = 0
+        self._stores = 0
         month = run.writer.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         self._month = month - OVERLAP
 
@@ -136,7 +140,9 @@ class _Listing:
     def _store(self, rows: pa.Table) -> None:
         if rows.num_rows:
             self._run.upsert(RAMP_REQUESTS, rows)
-            pa.default_memory_pool().release_unused()
+            self._stores += 1
+            if self._stores % RELEASE == 0:
+                pa.default_memory_pool().release_unused()
 
     def _all_met(self) -> pa.Array:
         return pa.concat_arrays(self._met)
