@@ -23,6 +23,7 @@ from decimal import Decimal
 from pathlib import Path
 
 ENTRIES = 200_000
+CSV_ROWS = 1_200_000
 ROUNDS = 3
 OURS = "BE68539007547034"
 
@@ -91,6 +92,28 @@ def write_mt940(path: Path, entries: int) -> None:
     total = Decimal(sum(cents)).scaleb(-2)
     lines += [f":62F:C261031EUR{total}".replace(".", ","), "-", ""]
     path.write_text("\n".join(lines), "utf-8")
+
+
+def write_csv(path: Path, rows: int) -> None:
+    """As KBC exports it, its balance column going on from row to row."""
+    balance = 0
+    with path.open("w", encoding="utf-8") as file:
+        file.write(
+            "Rekeningnummer;Rubrieknaam;Naam;Munt;Afschriftnummer;Datum;Omschrijving;Valuta;Bedrag;"
+            "Saldo;credit;debet;rekeningnummer tegenpartij;BIC tegenpartij;Naam tegenpartij;"
+            "Adres tegenpartij;gestructureerde mededeling;Vrije mededeling\n"
+        )
+        for n in range(rows):
+            cents = 100 + n * 7919 % 99_991
+            balance += cents
+            amount = f"{cents // 100},{cents % 100:02d}"
+            day = f"{1 + n * 28 // rows:02d}/10/2026"
+            file.write(
+                f"{OURS};;Practice Trading;EUR;  02026001;{day};OVERSCHRIJVING VAN KLANT {n % 5000}"
+                f" MET REFERTE {n:012d};{day};{amount};{balance // 100},{balance % 100:02d};"
+                f"{amount};;BE{n % 5000:014d};TESTBEBB;Klant {n % 5000};Straat 1, 1000 Brussel;;"
+                f"Factuur {n:08d} van oktober, contract {n % 777}, met dank\n"
+            )
 
 
 def side(name: str, path: Path) -> dict[str, float]:
@@ -201,7 +224,14 @@ def main(entries: int) -> None:
             large = here / "large.xml"
             write_camt(large, round(entries * 300 / size))
             report("  peak memory at 300 MB, MB", side_of("ours", large)["peak_mb"], "< 200")
+            report("  peak memory of adding it, MB", side_of("adding", large)["peak_mb"], "< 400")
             large.unlink()
+            table = here / "large.csv"
+            write_csv(table, CSV_ROWS)
+            size_mb = table.stat().st_size / 2**20
+            peak = side_of("ours", table)["peak_mb"]
+            report(f"  peak memory of reading a CSV of {size_mb:.0f} MB", peak, "< 200")
+            table.unlink()
         several = here / "folder"
         several.mkdir()
         for number in range(4):
