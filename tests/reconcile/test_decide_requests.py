@@ -38,6 +38,19 @@ def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace
         desk.funding.undo(one["reference"], actor=BERT)
 
 
+def test_only_the_remark_that_was_meant_is_undone(desk: Workspace) -> None:
+    one = next(row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY")
+    made = desk.funding.marked_sent(one["reference"], "paid by phone banking", actor=ANNA)
+    desk.funding.undo(one["reference"], seq=made.seq, actor=BERT)
+    desk.funding.will_not_fund(one["reference"], "no longer wanted", actor=BERT)
+    with pytest.raises(ActionRefused, match="will_not_fund by bert: that is not the remark"):
+        desk.funding.undo(one["reference"], seq=made.seq, actor=ANNA)
+    (row,) = desk.funding.list().to_pylist()
+    assert row["mark"] == "will_not_fund"
+    desk.funding.undo(one["reference"], seq=row["seq"], actor=ANNA)
+    assert desk.funding.list().to_pylist() == []
+
+
 def test_a_remark_needs_a_reason_a_request_and_one_that_waits(desk: Workspace) -> None:
     waiting = next(row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY")
     with pytest.raises(InputError, match="with a reason"):

@@ -16,8 +16,8 @@ import sqlglot
 from mangled import draw
 from sqlglot import exp
 
-from treasury import Workspace
-from treasury.reconcile import matching, monthly
+from treasury import Workspace, dictionary
+from treasury.reconcile import lookup, matching, monthly, tracing
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.pipeline import Step, compose, load
 from treasury.reconcile.rules import Rules
@@ -158,6 +158,17 @@ def test_every_file_is_a_step_of_a_model() -> None:
         for name in re.findall(r'"([a-z_]+)"', path.read_text("utf-8"))
     }
     assert {path.stem for path in FILES} <= named
+
+
+def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
+    """A step named like a table of the lake would hide it from the steps after it."""
+    names = [step.name for step in (*monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)]
+    assert len(names) == len(set(names))
+    stored = [table.name for group in dictionary.GROUPS for table in group.tables]
+    tables = {*stored, *(f"{name}_history" for name in stored)}
+    assert tables > {"statements", "ramp_requests"}
+    assert tables.isdisjoint(names)
+    assert tables.isdisjoint(step.name for step in matching.STEPS)
 
 
 @pytest.mark.parametrize(

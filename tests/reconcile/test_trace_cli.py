@@ -29,5 +29,8 @@ def test_the_message_to_the_provider_is_printed_alone(month_end: Workspace) -> N
     assert shown.output.startswith("Subject: PAY-2026-004417")
     refused = call(month_end, "trace", "EUR 25,000.00", "--provider")
     assert isinstance(refused.exception, InputError)
+    mixed = call(month_end, "trace", "PAY-2026-004417", "--provider", "--format", "json")
+    assert mixed.exit_code == 2
+    assert "takes no --format" in mixed.output
     choices = call(month_end, "trace", "EUR 25,000.00")
     assert "treasury trace " in choices.output

@@ -27,7 +27,7 @@ RULES = Rules()
 
 
 @pytest.mark.parametrize("booked", [date(2027, 3, 25), date(2027, 3, 26), date(2027, 3, 28)])
-def test_view_case_31_friday_before_easter_is_not_late_until_tuesday(booked: date) -> None:
+def test_case_31_friday_before_easter_is_not_late_until_tuesday(booked: date) -> None:
     due = reacts_by(booked, RULES, rail=TARGET)
     assert due == date(2027, 3, 30)
     assert stage_of(due, date(2027, 3, 30), RULES, TARGET) == "expected"
@@ -46,7 +46,7 @@ def test_view_case_31_friday_before_easter_is_not_late_until_tuesday(booked: dat
         (date(2027, 3, 28), datetime(2027, 3, 30, 22, tzinfo=UTC)),
     ],
 )
-def test_view_case_31_48_hours_are_clock_hours_also_when_the_clocks_change(
+def test_case_31_48_hours_are_clock_hours_also_when_the_clocks_change(
     booked: date, until: datetime
 ) -> None:
     assert placed_by(booked, RULES, BRUSSELS) == until

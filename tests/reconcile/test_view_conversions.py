@@ -80,7 +80,7 @@ def test_what_the_balances_say_was_converted_is_what_was(seed: int, tmp_path: Pa
             assert row["edge_credits"] == 0
 
 
-def test_view_case_38_without_a_provider_report_nothing_is_proved(
+def test_case_38_without_a_provider_report_nothing_is_proved(
     month_end_unreported: Workspace,
 ) -> None:
     found = month_end_unreported.reconcile("2026-10").conversions.to_pylist()
@@ -228,7 +228,7 @@ def test_a_rate_beyond_the_band_is_never_proved() -> None:
     assert row.state == "proved"
 
 
-def test_view_case_19_a_tolerance_never_hides_a_fee_where_coins_are_one_to_one() -> None:
+def test_case_19_a_tolerance_never_hides_a_fee_where_coins_are_one_to_one() -> None:
     pair = Rules(one_to_one=("EUR/USDC",))
     credits = [credit("c", date(2026, 10, 2), Decimal("1000.00"))]  # noqa: A001
     (row,) = walk([interval(NEXT_WEEK, Decimal("1000.000000"))], credits, rules=pair)

@@ -50,7 +50,7 @@ def true_state(request: dict[str, Any], lines: list[dict[str, Any]]) -> str | No
 
 
 @pytest.mark.parametrize("seed", [7, 8, 9])
-def test_view_case_23_every_difference_of_the_month_is_told_and_no_other(
+def test_case_23_every_difference_of_the_month_is_told_and_no_other(
     seed: int, tmp_path: Path
 ) -> None:
     company = Sandbox(seed)
@@ -86,7 +86,7 @@ def test_a_notebook_shows_the_month_and_its_differences_escaped(month_end: Works
     assert "&lt;b&gt;&#36;1&#36;" in hostile
 
 
-def test_view_case_37_a_payout_that_never_came_is_due_and_then_asked_for(tmp_path: Path) -> None:
+def test_case_37_a_payout_that_never_came_is_due_and_then_asked_for(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = fill(tmp_path, company)
     (missing,) = rows(workspace.reconcile("2026-10").differences, state="NOT AT BANK")
@@ -134,7 +134,7 @@ def test_a_request_that_stays_in_processing_grows_late_and_then_missing(tmp_path
     ]
 
 
-def test_view_case_21_a_wire_to_a_request_that_was_cancelled_is_asked_back(
+def test_case_21_a_wire_to_a_request_that_was_cancelled_is_asked_back(
     month_end: Workspace,
 ) -> None:
     (row,) = rows(month_end.reconcile("2026-10").differences, state="PAID TO CLOSED REQUEST")
@@ -170,7 +170,7 @@ def change_amount(company: Sandbox, request_id: str, amount: str) -> None:
         )
 
 
-def test_view_case_22_an_amount_changed_after_the_wire_is_told(tmp_path: Path) -> None:
+def test_case_22_an_amount_changed_after_the_wire_is_told(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = look(tmp_path, company)
     waiting = requests(workspace, ramp_type="ON_RAMP", status="AWAITING_APPROVAL")
@@ -263,7 +263,7 @@ def add_hash(company: Sandbox, request_id: str, given: str) -> None:
         world.change(world.life.add_hash(request, USERS["maker"], given, world.clock.tick()))
 
 
-def test_view_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) -> None:
+def test_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) -> None:
     company = Sandbox(7)
     workspace = look(tmp_path, company)
     (waiting,) = rows(workspace.awaiting_funds(), state="SEND CRYPTO")

@@ -21,6 +21,14 @@ dry_run_option = click.option(
 )
 
 
+seq_option = click.option(
+    "--seq",
+    type=int,
+    metavar="N",
+    help="Only the one at this place in the journal, as `list` shows.",
+)
+
+
 def reason_option(*, required: bool) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """The option `--reason`."""
     if required:
@@ -125,14 +133,22 @@ def match_assign(context: click.Context, line: str, name: str, reason: str, dry_
 @match.command("undo")
 @click.argument("line")
 @click.argument("expectation", required=False)
+@seq_option
 @reason_option(required=False)
 @dry_run_option
 @click.pass_context
 def match_undo(
-    context: click.Context, line: str, expectation: str | None, reason: str, dry_run: bool
+    context: click.Context,
+    *,
+    line: str,
+    expectation: str | None,
+    seq: int | None,
+    reason: str,
+    dry_run: bool,
 ) -> None:
     """Take back the last decision on LINE, or on the pair: what stood before stands again."""
-    done = workspace_of(context).matches.undo(line, expectation, reason=reason, dry_run=dry_run)
+    verbs = workspace_of(context).matches
+    done = verbs.undo(line, expectation, seq=seq, reason=reason, dry_run=dry_run)
     _say([done.entry_id], "undone", dry_run=dry_run)
 
 
@@ -168,12 +184,15 @@ def will_not_fund(context: click.Context, name: str, reason: str, dry_run: bool)
 
 @request.command("undo")
 @click.argument("name")
+@seq_option
 @reason_option(required=False)
 @dry_run_option
 @click.pass_context
-def request_undo(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+def request_undo(
+    context: click.Context, name: str, seq: int | None, reason: str, dry_run: bool
+) -> None:
     """Take the last remark on NAME back."""
-    done = workspace_of(context).funding.undo(name, reason, dry_run=dry_run)
+    done = workspace_of(context).funding.undo(name, reason, seq=seq, dry_run=dry_run)
     _say([done.request_id], "undone", dry_run=dry_run)
 
 

@@ -260,6 +260,8 @@ def trace(context: click.Context, what: str, as_of: str | None, provider: bool, 
     WHAT is a reference, an IBAN, an amount, a transaction hash, or an id or its beginning.
     """
     found = workspace_of(context, as_of).trace(what)
+    if provider and form != "table":
+        raise click.UsageError("--provider prints a message, and takes no --format")
     if provider and not found.hops:
         raise InputError(f"{found.asked!r} stands for several payments", do="name one by its id")
     if provider:

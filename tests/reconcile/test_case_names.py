@@ -1,0 +1,17 @@
+"""Each of the 38 cases of reconciliation is a test that is named after it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+CASES = range(1, 39)
+
+
+def test_every_case_has_a_test_of_its_name() -> None:
+    named = {
+        int(number)
+        for path in Path(__file__).parent.glob("test_*.py")
+        for number in re.findall(r"(?m)^def test_case_(\d\d)_\w+\(", path.read_text("utf-8"))
+    }
+    assert named == set(CASES)
