@@ -193,7 +193,7 @@ def test_rule_8_tab_goes_through_a_panel_in_the_order_of_reading(shown: Gallery,
 
 
 NAMED = """one => one.dataset.press ?? one.dataset.field ?? one.dataset.copy
-    ?? `${one.type} ${one.value}`"""
+    ?? (one.type === 'radio' ? 'one of the rows' : `row ${one.value}`)"""
 TAB_STOPS = f"""panel => {{
     const named = {NAMED};
     const radios = new Set();
@@ -235,6 +235,9 @@ def test_rule_9_axe_finds_nothing_in_a_step_that_asks(
     finally:
         button(panel, "Go back").click()
         expect(panel.locator(".tp-step")).to_have_count(0)
+        if way == "propose":
+            button(panel, "Close form").click()
+            expect(button(panel, "Trace")).to_be_visible()
 
 
 def test_rule_9_what_is_going_on_has_its_roles(shown: Gallery, name: str) -> None:
@@ -322,7 +325,7 @@ def test_rule_12_the_saved_notebook_holds_nothing_that_a_panel_shows(
     shown.notebook.show()
     screen = "\n".join(shown.panel(name).inner_text() for name in PANELS)
     told = set(TOLD.findall(screen))
-    assert len(told) > 20
+    assert len(told) > 10
     secrets = {secret for _, secret in clean.company.credentials.values()}
     saved = shown.notebook.saved()
     assert "application/vnd.jupyter.widget-state+json" in saved
