@@ -315,7 +315,10 @@ class _Way:
             *(request[name] for name in DELIVERY),
         )
         yield from on_chain(
-            request, rows, of_hash["due"] if of_hash else None, covering and covering["file_name"]
+            request,
+            rows,
+            of_hash["due"] if of_hash else None,
+            covering["file_name"] if covering else None,
         )
 
     def _hash_problem(self, request_id: str) -> Iterator[Hop]:
