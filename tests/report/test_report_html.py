@@ -25,6 +25,7 @@ from treasury.reconcile.monthly import Reconciliation
 from treasury.report.closing import closing_of
 from treasury.report.grids import SHOWN
 from treasury.report.html import render_html
+from treasury.report.sections import sections
 
 OPEN_OUTCOMES = ("suggested", "conflict", "duplicate", "unreferenced", "returned", "ignored")
 VOID = {"meta", "col", "img", "br"}
@@ -139,6 +140,16 @@ def test_every_part_of_the_month_is_told() -> None:
         "october.xml",
     ):
         assert words in text
+
+
+def test_what_a_rule_set_apart_is_no_decision_of_a_person() -> None:
+    ruled = line("ruled", outcome="ignored", line_class="bank_charge", rule_name="charges")
+    by_hand = line("by_hand", outcome="ignored", decided_by="anna", reason="refunded in cash")
+    for rows, grids in (([ruled], 0), ([ruled, by_hand], 1)):
+        told = sections(closing_of(reconciliation(lines=rows), ZONE))
+        (section,) = (one for one in told if one.anchor == "decisions")
+        assert len(section.grids) == grids
+        assert all(len(grid.rows) == 1 for grid in section.grids)
 
 
 def test_runner_up_and_margin_open_only_when_asked_for() -> None:

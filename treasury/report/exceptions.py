@@ -185,7 +185,9 @@ def _references(r: Reconciliation, wanted: Collection[str | None]) -> dict[str, 
 
 def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     """What people decided about lines of the month and about requests: who, what, why."""
-    kept = pc.or_(pc.is_valid(r.lines["decided_by"]), pc.equal(r.lines["outcome"], "ignored"))
+    # What a rule set apart is no decision; the assumptions name it.
+    closed = pc.and_(pc.equal(r.lines["outcome"], "ignored"), pc.is_null(r.lines["rule_name"]))
+    kept = pc.or_(pc.is_valid(r.lines["decided_by"]), closed)
     rows = r.lines.filter(pc.fill_null(kept, fill_value=False)).to_pylist()
     grids = []
     if rows:
