@@ -115,8 +115,11 @@ class Lake:
                 number = 1 if last is None else last.number + 1
                 left = tuple(sorted(writer.refetch))
                 commit = Commit(number, instant, kind, writer.versions, note, left)
-                self.note(commit.versions, {} if last is None else last.versions)
+                self.note(commit.versions, {} if last is None else last.versions, writer.stored)
                 self._add(commit)
+                for name, version in commit.versions.items():
+                    if writer.is_loaded(name):
+                        self._keep_in_mind(name, version, writer.stored(name, version))
             self.refresh(commit)
             if number % self._kept == 0:
                 self._sweep()
@@ -240,25 +243,40 @@ class Lake:
 
     def _open(self, name: str, version: int) -> delta.StoredTable:
         """A committed version never changes, so what its log says is kept in mind for a while."""
-        # A repair may have begun a table anew, with other versions of the same numbers.
-        key = name, version, _identity(self.folder / name)
-        known = self._opened.get(key)
+        known = self._opened.get(self._key(name, version))
         if known is None:
-            known = self._opened[key] = delta.load(self.folder / name, version)
-            while len(self._opened) > OPENED_KEPT:
-                self._opened.pop(next(iter(self._opened)), None)
+            known = delta.load(self.folder / name, version)
+            self._keep_in_mind(name, version, known)
         return known
+
+    def _keep_in_mind(self, name: str, version: int, table: delta.StoredTable) -> None:
+        self._opened[self._key(name, version)] = table
+        while len(self._opened) > OPENED_KEPT:
+            self._opened.pop(next(iter(self._opened)), None)
+
+    def _key(self, name: str, version: int) -> tuple[str, int, int]:
+        # A repair may have begun a table anew, with other versions of the same numbers.
+        return name, version, _identity(self.folder / name)
 
     # What a commit takes
 
-    def note(self, versions: Mapping[str, int], before: Mapping[str, int]) -> None:
-        """Note the hash of each file that these versions have and those before them had not."""
+    def note(
+        self,
+        versions: Mapping[str, int],
+        before: Mapping[str, int],
+        opened: Callable[[str, int], delta.StoredTable] | None = None,
+    ) -> None:
+        """Note the hash of each file that these versions have and those before them had not.
+
+        `opened` is how to come by a version that no commit names yet.
+        """
+        opened = opened or self._open
         for name, version in versions.items():
             was = before.get(name)
             if was == version:
                 continue
             known = set() if was is None else {file.path for file in self._open(name, was).files}
-            files = (file.path for file in self._open(name, version).files)
+            files = (file.path for file in opened(name, version).files)
             self.digests.note(path for path in files if path not in known)
 
     def _add(self, commit: Commit) -> None:

@@ -99,6 +99,17 @@ class Writer:
                 folder = self._folder / name
                 self.versions[name] = upkeep.joined(folder, self._load(name))
 
+    def stored(self, name: str, version: int) -> delta.StoredTable:
+        """A version of a table as its log has it, read once."""
+        key = name, version
+        if key not in self._loaded:
+            self._loaded[key] = delta.load(self._folder / name, version)
+        return self._loaded[key]
+
+    def is_loaded(self, name: str) -> bool:
+        """Whether the version that this writer has come to has been read."""
+        return (name, self.versions[name]) in self._loaded
+
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
@@ -305,10 +316,7 @@ class Writer:
 
     def _load(self, name: str) -> delta.StoredTable:
         """A table in the version that this writer has come to."""
-        key = name, self.versions[name]
-        if key not in self._loaded:
-            self._loaded[key] = delta.load(self._folder / name, key[1])
-        return self._loaded[key]
+        return self.stored(name, self.versions[name])
 
     def _widen(self, name: str, schema: pa.Schema, *, partitioned: bool) -> None:
         """Give a stored table the columns that were declared since: every file has all columns."""
