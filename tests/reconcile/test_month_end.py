@@ -11,7 +11,7 @@ import pytest
 from filled import fill
 
 from treasury import Workspace
-from treasury.errors import InputError, NothingStored
+from treasury.errors import NothingStored
 from treasury.reconcile import Reconciliation
 from treasury.reconcile.matching import OUTCOMES
 from treasury.reconcile.monthly import STEPS
@@ -167,7 +167,7 @@ def test_a_month_of_which_nothing_is_stored_is_an_error_that_says_what_is(
 ) -> None:
     with pytest.raises(NothingStored, match="from 2026-05-05 to 2026-10-30"):
         month_end.reconcile("2026-01")
-    with pytest.raises(InputError, match="has not begun"):
+    with pytest.raises(NothingStored, match="has not begun"):
         month_end.reconcile("2026-12")
     with pytest.raises(InputError, match="not a month"):
         month_end.reconcile("October")

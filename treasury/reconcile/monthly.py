@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.calendar import Month, is_target_day
-from treasury.errors import InputError, NothingStored
+from treasury.errors import NothingStored
 from treasury.identifiers import plain_account
 from treasury.lake import INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
@@ -250,11 +250,11 @@ def reconcile_month(
 ) -> Reconciliation:
     """Reconcile a month from one snapshot of the lake, people's decisions and their remarks.
 
-    Raises InputError for a month that has not begun, NothingStored for one of which neither a bank
-    line nor a completed request is stored.
+    Raises NothingStored for a month that has not begun, or of which neither a bank line nor a
+    completed request is stored.
     """
     if question.month.start(question.zone) > question.as_of:
-        raise InputError(
+        raise NothingStored(
             f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
         )
     with _answered(snapshot, question, decisions) as connection:
