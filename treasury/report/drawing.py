@@ -74,6 +74,7 @@ STYLE: Final[Any] = {
     "font.size": 9,
     "grid.color": INK["grid"],
     "grid.linewidth": 0.8,
+    "hatch.linewidth": 0.9,
     "svg.fonttype": "none",
     "svg.hashsalt": "treasury",
     "text.color": INK["text"],
@@ -189,9 +190,8 @@ def scale(axes: Axes, currency: str) -> None:
 
 def _tick(currency: str) -> Callable[[float, int], str]:
     def words(place: float, _: int) -> str:
-        return (
-            f"{currency} {abs(place):,.0f}" if place == int(place) else f"{currency} {place:,.2f}"
-        )
+        size = abs(place)  # what is below the line is money out, not less than nothing
+        return f"{currency} {size:,.{0 if size == int(size) else 2}f}"
 
     return words
 

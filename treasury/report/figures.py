@@ -70,7 +70,8 @@ _WAITS: Final = (
     (120, "3 to 5 days"),
     (None, "longer"),
 )
-_WAYS: Final = (("on-ramp", INK["first"]), ("off-ramp", INK["second"]))
+_WAYS: Final = (("on-ramp", "■", INK["first"], ""), ("off-ramp", "▨", INK["second"], "////"))
+"""Each way with its key, colour and hatching: in print without colour the stripes tell."""
 
 
 def cash_by_day(lines: Frame, month: Month) -> Figure:
@@ -267,7 +268,7 @@ def _fee_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[s
     days(axes, month)
     base: dict[int, float] = {}
     parts = []
-    for direction, colour in (("on-ramp", INK["first"]), ("off-ramp", INK["second"])):
+    for direction, key, colour, stripes in _WAYS:
         own: dict[int, list[Decimal]] = {}
         for row in rows:
             if row["direction"] == direction and row["fee"] is not None:
@@ -275,13 +276,13 @@ def _fee_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[s
         heights = [float(total(amounts)) for amounts in own.values()]
         floors = [base.get(at, 0.0) for at in own]
         axes.bar(
-            list(own), heights, bottom=floors, width=0.72,
+            list(own), heights, bottom=floors, width=0.72, hatch=stripes,
             color=colour, edgecolor="white", linewidth=0.6, zorder=2,
         )  # fmt: skip
         for at, height in zip(own, heights, strict=True):
             base[at] = base.get(at, 0.0) + height
         everything = total(amount for amounts in own.values() for amount in amounts)
-        parts.append((f"{direction} {amount_text(everything, currency)}", colour))
+        parts.append((f"{key} {direction} {amount_text(everything, currency)}", colour))
     axes.set_title(f"Fees by day of completion, {label(currency)}")
     legend(axes, parts)
     scale(axes, currency)
@@ -362,16 +363,16 @@ def _wait_panel(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     base = [0] * len(_WAITS)
     parts = []
     counts = _counted(rows)
-    for way, colour in _WAYS:
+    for way, key, colour, stripes in _WAYS:
         own = counts.get(way)
         if own is None:
             continue
         axes.bar(
-            range(len(_WAITS)), own, bottom=base, width=0.7,
+            range(len(_WAITS)), own, bottom=base, width=0.7, hatch=stripes,
             color=colour, edgecolor="white", linewidth=0.6, zorder=2,
         )  # fmt: skip
         base = [below + number for below, number in zip(base, own, strict=True)]
-        parts.append((f"{way} {sum(own):,}", colour))
+        parts.append((f"{key} {way} {sum(own):,}", colour))
     axes.set_xticks(range(len(_WAITS)), [words for _, words in _WAITS])
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.set_ylim(bottom=0)
