@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from decimal import Decimal
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -53,6 +54,8 @@ _BEANCOUNT: Final = {
     "opening": "Equity:Opening",
     "suspense": "Equity:Suspense",
 }
+_NAMES: Final = 1_000
+"""Accounts and currencies whose written form is kept: a month has few and names them often."""
 _NOT_A_COMMODITY: Final = re.compile(r"[^A-Z0-9'._-]", re.ASCII)
 
 
@@ -120,7 +123,7 @@ def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = N
                 [
                     neutral(row["entry"]),
                     row["date"].isoformat(),
-                    *(neutral(clean(text)) for text in texts),
+                    *map(_cell, texts),
                     *sides,
                     neutral(row["text"]),
                     neutral(" ".join(row["source_ids"])),
@@ -173,16 +176,23 @@ def _used(books: Accounting) -> Iterator[tuple[str, str]]:
     yield from ((row["role"], row["of"]) for row in table.to_pylist())
 
 
+@lru_cache(_NAMES)
 def _account(role: str, of: str) -> str:
     part = re.sub(r"[^A-Z0-9]", "-", of.upper(), flags=re.ASCII).strip("-")
     return f"{_BEANCOUNT[role]}:{part}" if part else _BEANCOUNT[role]
 
 
+@lru_cache(_NAMES)
 def _commodity(currency: str) -> str:
     """A currency as Beancount writes commodities: capital letters first, 24 characters at most."""
     plain = _NOT_A_COMMODITY.sub("-", currency.upper())
     framed = f"X{plain}X" if not (plain[:1].isalpha() and plain[-1:].isalnum()) else plain
     return framed[:24].rstrip("'._-")
+
+
+@lru_cache(_NAMES)
+def _cell(text: str) -> str:
+    return neutral(clean(text))
 
 
 def _quoted(text: str) -> str:
