@@ -139,11 +139,11 @@ def test_rule_3_a_cancelled_batch_says_after_how_many(
     with one_panel(desk, folder, name, "approvals") as notebook:
         panel = notebook.panel
         button(panel, "Actions (55)").click()
-        expect(panel.locator("tbody tr")).to_have_count(12)
-        for _ in range(4):
+        for first in (1, 13, 25, 37, 49):
+            expect(panel.locator(".tp-pager")).to_contain_text(f"{first} to ")
             _choose_all(panel)
-            button(panel, "Next").click()
-        _choose_all(panel)
+            if first < 49:
+                button(panel, "Next").click()
         button(panel, "Carry out").click()
         button(panel, "Confirm and send").click()
         expect(panel.get_by_role("progressbar")).to_be_visible()

@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from lxml import etree
-from panel_hostile import HOSTILE, hostile
 from panel_lab import Desk, Notebook
 from panel_practice import Practice
 from playwright.sync_api import Locator, expect
 
 from treasury.actions.pain import NAMESPACE
-from treasury.cli.practice import prepare
 
 pytestmark = pytest.mark.browser
 
@@ -109,114 +106,3 @@ def test_the_payment_file_is_saved_by_the_second_step(
     root: Any = etree.parse(tmp_path / "payments.xml").getroot()
     assert root.findtext(f".//{{{NAMESPACE}}}NbOfTxs") == "1"
     expect(panel.get_by_role("status")).to_contain_text("upload it at the bank once")
-
-
-def test_five_clicks_in_one_turn_submit_one_hash(panel: Locator, paying: Practice) -> None:
-    row(panel, "SEND CRYPTO").get_by_role("checkbox").check()
-    panel.get_by_label("Transaction hash").fill(HASH)
-    button(panel, "Submit hash").click()
-    confirm = button(panel, "Confirm and submit")
-    expect(confirm).to_be_visible()
-    asked = panel.locator(".tp-sentence").inner_text()
-    confirm.evaluate("button => { for (let n = 0; n < 5; n++) button.click(); }")
-    expect(panel.get_by_role("status")).to_contain_text("Submitted the hash of")
-    (entry,) = paying.journaled("action.proposed")
-    assert entry.body["text"] == asked
-    assert len(paying.journaled("action.sending")) == 1
-
-
-def test_the_keyboard_reaches_everything_and_dd_deletes_no_cell(
-    open_notebook: Notebook, panel: Locator
-) -> None:
-    cells = open_notebook.cells.count()
-    places = panel.locator("button, input, [tabindex]")
-    assert places.count() > 20
-    for number in range(places.count()):
-        places.nth(number).focus()
-        panel.page.keyboard.press("d")
-        panel.page.keyboard.press("d")
-    expect(open_notebook.cells).to_have_count(cells)
-
-
-def test_the_saved_notebook_holds_no_account_and_no_reference(
-    open_notebook: Notebook, panel: Locator
-) -> None:
-    expect(panel).to_contain_text("LT353250012345678901")
-    saved = open_notebook.saved()
-    assert "application/vnd.jupyter.widget-state+json" in saved
-    told = ("LT353250012345678901", "PAY-2026", "Ramp Operator")
-    assert [text for text in told if text in saved] == []
-
-
-def test_no_request_leaves_the_host(desk: Desk, panel: Locator) -> None:
-    expect(panel).to_be_visible()
-    away = [url for url in desk.requests if not url.startswith((desk.lab.url, "data:", "blob:"))]
-    assert away == []
-
-
-def test_at_400_pixels_nothing_is_cut_off(desk: Desk, panel: Locator) -> None:
-    desk.page.set_viewport_size({"width": 500, "height": 1000})
-    try:
-        desk.narrow()
-        box = panel.bounding_box()
-        assert box is not None
-        assert box["width"] < 400
-        assert panel.evaluate("one => one.scrollWidth <= one.clientWidth") is True
-        cells = panel.locator("tbody td:not(.tp-choice)")
-        for number in range(cells.count()):
-            cell = cells.nth(number).bounding_box()
-            assert cell is None or cell["width"] > 100
-    finally:
-        desk.page.set_viewport_size({"width": 1280, "height": 1000})
-
-
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-@pytest.mark.parametrize("name", ["approvals", "funding"])
-def test_axe_finds_nothing_in_either_theme(
-    desk: Desk, paying: Practice, request: pytest.FixtureRequest, name: str, theme: str
-) -> None:
-    key = re.sub(r"\W", "_", request.node.name)
-    notebook = opened(desk, paying.workspace.folder, key, name)
-    desk.theme(theme)
-    try:
-        panel = notebook.panel
-        assert violations(panel) == []
-        boxes = panel.get_by_role("checkbox", name=re.compile(", PAY$|crypto"))
-        boxes.first.check()
-        if name == "funding":
-            panel.locator("[data-press=export]").click()
-            expect(panel.get_by_role("alert")).to_be_visible()
-            assert violations(panel) == []
-            panel.get_by_label("Pay from").fill("6689")
-            panel.locator("[data-press=export]").click()
-        else:
-            panel.locator("[data-press=approve]").click()
-        expect(button(panel, "Confirm")).to_be_visible()
-        assert violations(panel) == []
-    finally:
-        desk.theme("JupyterLab Light")
-        notebook.close()
-
-
-def violations(panel: Locator) -> list[str]:
-    """What axe-core finds wrong in the panel: its rule and the element."""
-    panel.evaluate("one => one.setAttribute('data-axe', '')")
-    found = Axe().run(panel.page, context=["[data-axe]"]).response["violations"]
-    return [f"{one['id']}: {node['html'][:120]}" for one in found for node in one["nodes"]]
-
-
-def test_hostile_text_in_every_field_is_literal_and_cannot_be_copied_or_paid(
-    desk: Desk, paying: Practice, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    with hostile(paying.served) as served:
-        workspace = prepare(tmp_path / "attacked", paying.company, served)
-        workspace.sync()
-        workspace.close_clients()
-        notebook = opened(desk, workspace.folder, request.node.name)
-        try:
-            panel = notebook.panel
-            expect(panel).to_contain_text(HOSTILE)
-            assert panel.locator("img, script, a, mjx-container").count() == 0
-            assert desk.page.evaluate("() => window.harmed") is None
-        finally:
-            notebook.close()

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import USER, secrets_of_practice
-from panel_month import a_month, asks, confirms, rows_of, words
+from conftest import USER
+from panel_month import asks, confirms, rows_of, words
 from panel_practice import Practice, said
 
 from treasury.errors import InputError
 from treasury.panels.matches import MatchesPanel
 from treasury.panels.text import literal
-
-
-@pytest.fixture
-def month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
-    for name, secret in secrets_of_practice().items():
-        monkeypatch.setenv(name, secret)
-    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
-    monkeypatch.setenv("TREASURY_USER", USER)
-    with a_month(tmp_path / "workspace") as made:
-        yield made
 
 
 @pytest.fixture
