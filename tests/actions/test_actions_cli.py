@@ -131,6 +131,23 @@ def test_the_journal_is_listed_and_verified_and_an_edit_is_found(run: Run, tmp_p
         run("ines", "journal", "verify", "--head", "seven")
 
 
+def test_an_older_copy_of_the_journal_is_adopted_and_what_was_open_lapses(
+    run: Run, tmp_path: Path
+) -> None:
+    run("ines", *TRANSFER, "amount=1.00")
+    older = (tmp_path / "journal.sqlite").read_bytes()
+    run("jonas", "actions", "approve", "A-1", "--yes")
+    (tmp_path / "journal.sqlite").write_bytes(older)
+    with pytest.raises(JournalError, match="the journal went back"):
+        run("jonas", "actions", "approve", "A-1", "--yes")
+    with pytest.raises(InputError, match="nobody is there to confirm"):
+        run("jonas", "journal", "adopt", "--reason", "the disk broke")
+    said = run("jonas", "journal", "adopt", "--reason", "the disk broke", "--yes").output
+    assert "A-1  lapsed" in said
+    assert "1 open actions lapsed" in said
+    assert run("ines", "journal", "verify").exit_code == 0
+
+
 def test_what_is_unknown_is_settled_by_somebody_else(run: Run, tmp_path: Path) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     with pytest.raises(ActionRefused, match="A-1 is proposed, not unknown"):
