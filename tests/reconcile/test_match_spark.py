@@ -23,12 +23,14 @@ from sqlglot import exp
 
 from treasury import Workspace
 from treasury.lake import Snapshot
-from treasury.reconcile import matching, monthly
+from treasury.reconcile import lookup, matching, monthly, tracing
 from treasury.reconcile.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.pipeline import Step, load, run
 from treasury.reconcile.rules import Rules
 
+TRACED = (*monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)
+"""A month's steps, and those by which a payment is looked up."""
 pytestmark = pytest.mark.timeout(900)  # some twenty seconds alone, minutes beside other work
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-spark" / "bin" / "python"
@@ -74,16 +76,24 @@ def models(
     with ExitStack() as stack:
         snapshot, question = month_end.snapshot(), month_end._question("2026-10")
         month = stack.enter_context(monthly._answered(snapshot, question, None))
+        trace_all(month)
         found = {
             "matching": Model(
                 matching.STEPS, stack.enter_context(matched()), tmp_path_factory.mktemp("matching")
             ),
-            "month": Model(monthly.STEPS, month, tmp_path_factory.mktemp("month")),
+            "month": Model(TRACED, month, tmp_path_factory.mktemp("month")),
         }
         for model in found.values():
             plan(model, snapshot if model.connection is month else None)
         run_on_spark([model.folder for model in found.values()])
         yield found
+
+
+def trace_all(connection: duckdb.DuckDBPyConnection) -> None:
+    """Run what looks payments up on a month's connection, and choose from everything there is."""
+    run(connection, tracing.TRACE_STEPS)
+    connection.execute("CREATE TABLE wanted AS SELECT DISTINCT kind, id FROM traceables")
+    run(connection, (lookup.CHOSEN,))
 
 
 def matched() -> duckdb.DuckDBPyConnection:
@@ -181,7 +191,7 @@ def in_order(table: pa.Table, schema: pa.Schema) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     ("name", "step"),
     [("matching", step.name) for step in matching.STEPS]
-    + [("month", step.name) for step in monthly.STEPS],
+    + [("month", step.name) for step in TRACED],
 )
 def test_a_step_gives_the_same_rows(models: dict[str, Model], name: str, step: str) -> None:
     model = models[name]
@@ -194,7 +204,15 @@ def test_the_inputs_say_something(models: dict[str, Model]) -> None:
     """Equal because empty would prove nothing."""
     for name, steps in {
         "matching": ("outcomes", "candidates", "allocations", "damaged", "rejoined", "returns"),
-        "month": ("month_lines", "candidates", "funding", "in_transit", "fee_totals"),
+        "month": (
+            "month_lines",
+            "candidates",
+            "funding",
+            "in_transit",
+            "fee_totals",
+            "choices",
+            "chosen",
+        ),
     }.items():
         for step in steps:
             assert models[name].connection.table(step).shape[0] > 0, (name, step)

@@ -32,4 +32,4 @@ JOIN (
         WHERE length = size
     ) AS equal
 ) AS f ON f.size = c.size AND f.tail = c.tail AND f.rest = c.rest
-WHERE levenshtein(f.form, c.code) = 1
+WHERE bit_length(f.form) = 8 * CAST(length(f.form) AS BIGINT) AND levenshtein(f.form, c.code) = 1
