@@ -27,6 +27,7 @@ __all__ = [
     "mean",
     "net_crypto",
     "parse_amount",
+    "plain_digits",
     "product",
     "quantize",
     "total",
@@ -120,6 +121,12 @@ def format_amount(amount: Decimal, currency: str) -> str:
     if shown != amount:
         shown = amount.normalize(_WIDE)
     return f"{currency} {shown:,f}"
+
+
+def plain_digits(amount: Decimal) -> str:
+    """Every digit of a decimal and none that is idle: the same text for equal amounts."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def fee_of(

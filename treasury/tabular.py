@@ -20,7 +20,7 @@ from treasury.text import safe_html
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CURRENCY_OF", "Tabular", "cell", "exact_pandas", "html_table", "plain_digits", "shown"]
+__all__ = ["CURRENCY_OF", "Tabular", "cell", "exact_pandas", "html_table", "shown"]
 
 PREVIEW: Final = 200
 """Rows of a table that a notebook shows."""
@@ -153,9 +153,3 @@ def shown(value: object) -> str:
     if isinstance(value, list):
         return " | ".join(shown(item) for item in value)
     return str(value)
-
-
-def plain_digits(amount: Decimal) -> str:
-    """Every digit of a decimal and none that is idle: the same text for equal amounts."""
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

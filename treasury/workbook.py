@@ -22,8 +22,7 @@ import pyarrow as pa
 import xlsxwriter
 
 from treasury.errors import InputError, StorageError
-from treasury.money import exponent
-from treasury.tabular import plain_digits
+from treasury.money import exponent, plain_digits
 from treasury.text import clean
 
 __all__ = ["DIGITS", "Column", "Sheet", "SheetWriter", "sheet_of", "workbook", "write_tables"]

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 
 from treasury.journal.chain import Head
 from treasury.journal.periods import Period
+from treasury.money import plain_digits
 from treasury.reconcile.monthly import Reconciliation
 from treasury.settings import BankAccount
-from treasury.tabular import plain_digits
 
 __all__ = [
     "Code",
