@@ -1,12 +1,14 @@
 """Parquet files that grow while rows come, until a version of their table names them.
 
-Rows come in small batches and stay in memory for one row group at most; a file is as long as all of
-them. Until a version names the files nobody reads them, so what is cut short harms nobody.
+Rows come in small batches and stay in memory for two row groups at most: one that fills, and one
+that a thread writes meanwhile. A file is as long as all of them. Until a version names the files
+nobody reads them, so what is cut short harms nobody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -58,6 +60,7 @@ class Files:
         self._repeating = [name for name in self._compared if name not in unique]
         self._open: dict[bool | None, _File] = {}
         self._written: list[Written] = []
+        self._thread = ThreadPoolExecutor(1, "parquet")
 
     def add(self, rows: pa.Table) -> None:
         """Write rows behind those that came before."""
@@ -75,6 +78,7 @@ class Files:
         with disk.writing(self._folder):
             for is_open in list(self._open):
                 self._close(is_open)
+        self._thread.shutdown()
         return self._written
 
     def drop(self) -> None:
@@ -82,6 +86,7 @@ class Files:
         for file in self._open.values():
             with suppress(OSError):  # on a full disk it gets no end
                 file.close()
+        self._thread.shutdown()
         begun = [file.path for file in self._open.values()]
         for path in [*begun, *(self._folder / file.path for file in self._written)]:
             with suppress(OSError):
@@ -103,7 +108,7 @@ class Files:
         folder = self._folder / place
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"part-{uuid4()}.parquet"
-        return _File(path, self._schema, self._repeating, self._compared)
+        return _File(path, self._schema, self._repeating, self._compared, self._thread)
 
     def _close(self, is_open: bool | None) -> None:
         file = self._open[is_open]
@@ -117,21 +122,25 @@ class _File:
     """One file that is being written; columns `repeating` values may have a dictionary."""
 
     def __init__(
-        self, path: Path, schema: pa.Schema, repeating: list[str], compared: list[str]
+        self,
+        path: Path,
+        schema: pa.Schema,
+        repeating: list[str],
+        compared: list[str],
+        thread: ThreadPoolExecutor,
     ) -> None:
         self.path = path
         self.rows = 0
+        self.length = 0
+        """Bytes on the disk when the group before the last was written."""
         self._schema = schema
         self._repeating = repeating
         self._compared = compared
         self._held: list[pa.Table] = []
         self._sink = pa.OSFile(str(path), "wb")
         self._writer: pq.ParquetWriter | None = None
-
-    @property
-    def length(self) -> int:
-        """Bytes on the disk so far."""
-        return int(self._sink.tell())
+        self._thread = thread
+        self._writing: Future[None] | None = None
 
     def add(self, rows: pa.Table) -> None:
         """Hold rows back, or write them with those held."""
@@ -146,17 +155,29 @@ class _File:
         with self._sink:
             try:
                 self._write()
+                self._await()
             finally:
                 if self._writer is not None:
                     self._writer.close()
 
     def _write(self) -> None:
+        """Begin to write what is held, once the group before it is written."""
+        self._await()
         if self._held:
-            rows = pa.concat_tables(self._held)
+            self._writing = self._thread.submit(self._put, pa.concat_tables(self._held))
             self._held = []
-            if self._writer is None:
-                self._writer = self._begun(rows.slice(0, SAMPLE))
-            self._writer.write_table(rows, row_group_size=rows.num_rows)
+
+    def _await(self) -> None:
+        """Wait for the group that is being written; what went wrong with it is raised here."""
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
+            self.length = int(self._sink.tell())
+
+    def _put(self, rows: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = self._begun(rows.slice(0, SAMPLE))
+        self._writer.write_table(rows, row_group_size=rows.num_rows)
 
     def _begun(self, sample: pa.Table) -> pq.ParquetWriter:
         return pq.ParquetWriter(
