@@ -25,7 +25,16 @@ from treasury.errors import InputError, StorageError
 from treasury.money import exponent, plain_digits
 from treasury.text import clean
 
-__all__ = ["DIGITS", "Column", "Sheet", "SheetWriter", "sheet_of", "workbook", "write_tables"]
+__all__ = [
+    "DIGITS",
+    "Book",
+    "Column",
+    "Sheet",
+    "require_rows",
+    "sheet_of",
+    "write_book",
+    "write_tables",
+]
 
 DIGITS: Final = 15
 """Significant digits that Excel keeps of a number."""
@@ -64,25 +73,56 @@ class Sheet(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
 
 
-def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Mapping[str, str]) -> Path:
-    """Write each table as a sheet with all its columns; `units` names the column of a currency.
+class Book(msgspec.Struct, frozen=True, kw_only=True):
+    """A workbook: its sheets in order, and what it says about itself.
 
-    Instants are in UTC. The same tables give the same bytes. InputError for a table that is longer
-    than a sheet, StorageError where the file cannot be written; a former one is left then.
+    `head` is printed above every page, a sheet's own name where it is empty. Instants are shown in
+    the time zone `zone`.
     """
+
+    properties: dict[str, str]
+    sheets: tuple[Sheet, ...]
+    created: datetime = EPOCH
+    zone: str = "UTC"
+    head: str = ""
+
+
+def write_book(book: Book, tables: Mapping[str, pa.Table], path: Path) -> None:
+    """Write `book` to `path`, each sheet from the table of its name; what `path` held is lost.
+
+    The same tables give the same bytes. InputError for a table that is longer than a sheet.
+    """
+    require_rows(tables)
+    with _workbook(path, book) as made:
+        writer = _SheetWriter(made, ZoneInfo(book.zone))
+        for sheet in book.sheets:
+            writer.write(sheet, tables[sheet.name], book.head or sheet.name)
+
+
+def require_rows(tables: Mapping[str, pa.Table]) -> None:
+    """Every row is written or none: InputError for a table that is longer than a sheet."""
     for name, table in tables.items():
         if table.num_rows > ROWS:
             raise InputError(
                 f"{name} has {table.num_rows:,} rows and a sheet takes {ROWS:,}",
                 do="use .to_pandas(), or ask for less",
             )
+
+
+def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Mapping[str, str]) -> Path:
+    """Write each table as a sheet with all its columns; `units` names the column of a currency.
+
+    Instants are in UTC. The same tables give the same bytes. InputError for a table that is longer
+    than a sheet, StorageError where the file cannot be written; a former one is left then.
+    """
+    book = Book(
+        properties={"title": path.stem},
+        sheets=tuple(sheet_of(name, table, units) for name, table in tables.items()),
+    )
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             new = Path(folder) / path.name
-            with workbook(new, {"title": path.stem}, EPOCH) as book:
-                writer = SheetWriter(book, ZoneInfo("UTC"))
-                for name, table in tables.items():
-                    writer.write(sheet_of(name, table, units), table, name)
+            write_book(book, tables, new)
             os.replace(new, path)
     except OSError as error:
         raise StorageError(
@@ -113,21 +153,23 @@ def _kind(kind: pa.DataType) -> tuple[Kind, int]:
 
 
 @contextmanager
-def workbook(path: Path, properties: Mapping[str, str], created: datetime) -> Iterator[Any]:
-    """A new workbook that runs nothing it is given as text, and says it was made at `created`."""
+def _workbook(path: Path, book: Book) -> Iterator[Any]:
+    """A new workbook that runs nothing it is given as text."""
     options = {
         "constant_memory": True,
+        # Rows wait here for their workbook, not in a folder that everybody has.
+        "tmpdir": str(path.parent),
         "strings_to_formulas": False,
         "strings_to_numbers": False,
         "strings_to_urls": False,
     }
-    with xlsxwriter.Workbook(str(path), options) as book:
-        at = created.astimezone(UTC).replace(tzinfo=None)
-        book.set_properties({**properties, "created": at})
-        yield book
+    with xlsxwriter.Workbook(str(path), options) as made:
+        at = book.created.astimezone(UTC).replace(tzinfo=None)
+        made.set_properties({**book.properties, "created": at})
+        yield made
 
 
-class SheetWriter:
+class _SheetWriter:
     """The workbook being written, and the formats it has so far."""
 
     def __init__(self, book: Any, zone: ZoneInfo) -> None:

@@ -15,9 +15,9 @@ from report_samples import SCHEMAS, ZONE, fee, line, reconciliation, waiting
 from treasury import workbook
 from treasury.errors import InputError, StorageError
 from treasury.report import pack, write_close
-from treasury.report.closing import closing_of
+from treasury.report.closing import Closing, closing_of
 from treasury.report.evidence import table_hash
-from treasury.report.excel import SHEETS, write_workbook
+from treasury.report.excel import SHEETS, workbook_beside
 from treasury.workbook import DIGITS
 from treasury.workspace import Workspace
 
@@ -27,6 +27,11 @@ def read(path: Path, sheet: str) -> list[dict[str, Any]]:
     head, *rows = book[sheet].iter_rows(values_only=True)
     book.close()
     return [dict(zip(map(str, head), row, strict=True)) for row in rows]
+
+
+def write_workbook(closing: Closing, path: Path) -> None:
+    with workbook_beside(closing, path):
+        pass
 
 
 def written(tmp_path: Path, sheet: str = "Lines", **tables: Any) -> list[dict[str, Any]]:
@@ -168,7 +173,7 @@ def test_a_failure_leaves_the_former_pack(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pack, "write_workbook", full)
+    monkeypatch.setattr(pack, "workbook_beside", full)
     with pytest.raises(StorageError, match="No space left"):
         month_end.close("2026-10", folder)
     assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before

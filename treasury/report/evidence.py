@@ -58,7 +58,14 @@ _LIBRARIES: Final = ("duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xl
 """Those whose version shows in the bytes of a file."""
 _SOURCES: Final = (".py", ".sql", ".html", ".css")
 _ROOMS: Final = ("journal", "lake", "reconcile", "report", "extract", "statements")
-_FILES: Final = ("calendar.py", "money.py", "text.py", "identifiers.py", "workbook.py")
+_FILES: Final = (
+    "calendar.py",
+    "money.py",
+    "text.py",
+    "identifiers.py",
+    "workbook.py",
+    "workbook_process.py",
+)
 """The rooms and modules that an answer and its files are made by."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +16,10 @@ from treasury.report.closing import Closing
 from treasury.report.ledger import LEDGER
 from treasury.report.words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
 from treasury.text import clean
-from treasury.workbook import Column, Sheet, SheetWriter, sheet_of, workbook
+from treasury.workbook import Book, Column, Sheet, sheet_of
+from treasury.workbook_process import written_beside
 
-__all__ = ["SHEETS", "write_workbook"]
+__all__ = ["SHEETS", "workbook_beside"]
 
 LINES: Final = Sheet(
     "Lines",
@@ -174,8 +176,11 @@ _WORDED: Final = [
 """What the words of a line are made from."""
 
 
-def write_workbook(closing: Closing, path: Path) -> None:
-    """Write the workbook to `path`; the same month gives the same bytes."""
+def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None]:
+    """Write the workbook to `path` beside the block; the same month gives the same bytes.
+
+    Errors as `written_beside` raises them.
+    """
     r, zone = closing.r, closing.zone
     tables = {
         "Ledger": LEDGER.empty_table() if closing.ledger is None else closing.ledger.lines,
@@ -193,10 +198,14 @@ def write_workbook(closing: Closing, path: Path) -> None:
         "Statements": r.statements,
     }
     title = title_words(r, zone)
-    with workbook(path, {"title": title, "company": clean(r.company)}, r.known_at) as book:
-        writer = SheetWriter(book, zone)
-        for sheet in SHEETS:
-            writer.write(sheet, tables[sheet.name], title)
+    book = Book(
+        properties={"title": title, "company": clean(r.company)},
+        sheets=SHEETS,
+        created=r.known_at,
+        zone=zone.key,
+        head=title,
+    )
+    return written_beside(book, tables, path)
 
 
 def _lines(table: pa.Table) -> pa.Table:

@@ -34,7 +34,7 @@ from treasury.report.evidence import (
     encode,
     table_marks,
 )
-from treasury.report.excel import write_workbook
+from treasury.report.excel import workbook_beside
 from treasury.report.html import render_html
 from treasury.report.inputs import write_inputs, write_table
 from treasury.report.pictures import Drawn, month_figures
@@ -57,9 +57,14 @@ _APART: Final = (".png", ".pdf", ".ipynb")
 
 def write_files(closing: Closing, folder: Path) -> Evidence:
     """Write everything but the evidence into `folder`, which is empty; returns the evidence."""
+    with workbook_beside(closing, folder / "close.xlsx"):
+        return _write_others(closing, folder)
+
+
+def _write_others(closing: Closing, folder: Path) -> Evidence:
+    """Write all but the workbook."""
     drawn = month_figures(closing)
     (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
-    write_workbook(closing, folder / "close.xlsx")
     books = accounting(closing.r, closing.zone)
     write_csv(books, folder / "journal.csv")
     write_beancount(books, folder / "month.beancount")
