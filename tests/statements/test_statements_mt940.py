@@ -58,7 +58,7 @@ def test_subfields_with_keywords_say_who_and_what_for(tmp_path: Path) -> None:
     movement = (
         ":61:2610151015C12,50NTRFKREF+//B1\r\n"
         ":86:166?00GUTSCHRIFT?109075?20EREF+E2E-1?21KREF+BATCH 7?22MREF+M1?23SVWZ+Invoice 20?\r\n"
-        "24 26-004417?30TESTDEFF?31DE1234?32Muster?33mann GmbH?34000?60 more"
+        "24 26-004417?30TESTDEFF?31DE1234?32Mustermann Handelsgesellsch?33aft mbH?34000?60 more"
     )
     file = read(tmp_path, statement(movement, closing="C261031EUR112,50"))
     wanted = {
@@ -66,7 +66,7 @@ def test_subfields_with_keywords_say_who_and_what_for(tmp_path: Path) -> None:
         "payment_information_id": "BATCH 7",
         "mandate_id": "M1",
         "remittance": ["Invoice 20 26-004417 more"],
-        "counterparty_name": "Mustermann GmbH",
+        "counterparty_name": "Mustermann Handelsgesellschaft mbH",
         "debtor_account": "DE1234",
         "debtor_agent": "TESTDEFF",
         "additional_information": "GUTSCHRIFT",
@@ -75,6 +75,39 @@ def test_subfields_with_keywords_say_who_and_what_for(tmp_path: Path) -> None:
     }
     (row,) = file.entries.select(list(wanted)).to_pylist()
     assert row == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("166?00X?20Y?32Jan?33Kowalski", "Jan Kowalski"),
+        ("166?00X?20Y?32Jan ?33Kowalski", "Jan Kowalski"),
+        ("166?00X?20Y?32Jan?33 Kowalski", "Jan Kowalski"),
+        ("166?00X?20Y?32?33Kowalski", "Kowalski"),
+        ("166?00X?20Y?32Jan?33", "Jan"),
+        (
+            "166?00X?20Y?32Finanzamt Muenchen Abteilun?33g Erhebung",
+            "Finanzamt Muenchen Abteilung Erhebung",
+        ),
+        ("166?00X?20Y?32Empfaenger Josef Jaeger UK?33 01", "Empfaenger Josef Jaeger UK 01"),
+        ("166?00X?20Y?32Empfaenger Josef Jaeger UK?3301", "Empfaenger Josef Jaeger UK 01"),
+    ],
+)
+def test_the_second_part_of_a_name_goes_on_only_with_a_full_first_one(
+    tmp_path: Path, text: str, name: str
+) -> None:
+    """`?32` has 27 characters: one that is shorter ends with a word, its space being lost."""
+    file = read(tmp_path, statement(f":61:2610151015C10,NTRFNONREF\r\n:86:{text}", closing=MOVED))
+    assert file.entries["counterparty_name"].to_pylist() == [name]
+
+
+def test_how_the_parts_of_a_name_are_set_is_not_part_of_the_id(tmp_path: Path) -> None:
+    ids = set()
+    for parts in ("?32Jan?33Kowalski", "?32JanKowalski"):
+        movement = f":61:2610151015C10,NTRFNONREF\r\n:86:166?00X?20Y{parts}"
+        file = read(tmp_path, statement(movement, closing=MOVED))
+        ids |= set(file.entries["entry_id"].to_pylist())
+    assert len(ids) == 1
 
 
 def test_keywords_between_slashes_are_read(tmp_path: Path) -> None:

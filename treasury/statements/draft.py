@@ -114,16 +114,24 @@ class Draft:
         row.entry_id = entry_id(row, own_reference, self._ordinals)
 
     def take_all(
-        self, columns: dict[str, list[Any]], positions: list[str], raws: Sequence[str]
+        self,
+        columns: dict[str, list[Any]],
+        positions: list[str],
+        raws: Sequence[str],
+        names: list[str | None] | None = None,
     ) -> None:
-        """Complete rows that are columns, all in the statement's currency, and add what moved."""
+        """Complete rows that are columns, all in the statement's currency, and add what moved.
+
+        `names` are the other parties' for the ids, where how they are set is not part of those.
+        """
         count, before = len(positions), self.rows
         self.rows += count
         columns["statement_id"] = [self.statement_id] * count
         columns["ordinal"] = list(range(before + 1, self.rows + 1))
         columns["position"] = positions
         columns["raw"] = list(raws)
-        columns["entry_id"] = entry_ids(columns, self._ordinals)
+        stated = columns if names is None else {**columns, "counterparty_name": names}
+        columns["entry_id"] = entry_ids(stated, self._ordinals)
         amounts, ways = columns["amount"], columns["direction"]
         is_booked = [status == "BOOK" for status in columns["entry_status"]]
         for way in ("CRDT", "DBIT"):

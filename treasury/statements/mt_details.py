@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import repeat
 from operator import contains
 from typing import Any, Final, TypeVar
@@ -25,8 +25,9 @@ __all__ = ["WORKING", "Columns", "details_of"]
 Columns = dict[str, list[Any]]
 """Name -> a value for each text: columns of `statement_entries`, and those in `WORKING`."""
 
-WORKING: Final = ("code", "instructed", "charges", "rate")
-"""What a rule of `mt_rows` has to look at: the booking code, and amounts as text."""
+WORKING: Final = ("code", "instructed", "charges", "rate", "name_in_id")
+"""What a rule of `mt_rows` has to look at: the booking code, amounts as text, and the other's name
+as its parts stand, which is what an id is made of."""
 
 _Row = Sequence[str]
 _Key = TypeVar("_Key", bound=Hashable)
@@ -203,8 +204,12 @@ class _Parts:
 
     def joined(self, *numbers: str) -> Sequence[str] | None:
         """The texts of some numbers put together."""
-        columns = [column for number in numbers for column in self._parts.get(number, ())]
+        columns = self.all(*numbers)
         return _put_together(columns) if columns else None
+
+    def all(self, *numbers: str) -> list[_Row]:
+        """The columns with these numbers."""
+        return [column for number in numbers for column in self._parts.get(number, ())]
 
 
 def _put_together(columns: Sequence[_Row]) -> Sequence[str]:
@@ -219,14 +224,11 @@ def _numbered(
     """What numbered parts say; `where` has the numbers of name, text, account, bank."""
     names, booking, account, agent = where
     found: Columns = {}
-    for name, numbers in (
-        ("additional_information", (booking,)),
-        ("counterparty_name", names),
-        ("counterparty_agent", (agent,)),
-    ):
-        texts = parts.joined(*numbers)
+    for name, number in (("additional_information", booking), ("counterparty_agent", agent)):
+        texts = parts.joined(number)
         if texts is not None:
             found[name] = _stripped(texts)
+    found.update(_named_in(parts.all(*names)))
     stated = parts.joined(account)
     if stated is not None:
         found["counterparty_account"] = _accounts(stated)
@@ -234,6 +236,28 @@ def _numbered(
         texts = _put_together(pieces)
         found.update(_remittance(texts, pieces))
     return found
+
+
+def _named_in(parts: Sequence[_Row]) -> Columns:
+    """The other's name in parts of 27 characters: one that is shorter ends with a word."""
+    if not parts:
+        return {}
+    plain = _stripped(_put_together(parts))
+    if len(parts) == 1:
+        return {"counterparty_name": plain}
+    words = _stripped([reduce(_continued, row, ("", ""))[1] for row in zip(*parts, strict=True)])
+    return {"counterparty_name": words, "name_in_id": plain}
+
+
+def _continued(before: tuple[str, str], part: str) -> tuple[str, str]:
+    """The last part and the whole name, with one more part."""
+    last, name = before
+    is_word = 0 < len(last) < _NAME_PART and not last[-1].isspace() and not part[:1].isspace()
+    return part, f"{name} {part}" if is_word else name + part
+
+
+_NAME_PART: Final = 27
+"""Characters of `?32` and of `?33`, and of lines 15 and 16 of a field NS."""
 
 
 def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:

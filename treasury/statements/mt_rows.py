@@ -37,8 +37,8 @@ def movement_columns(draft: Draft, found: Movements) -> Columns:
         if not found.first:
             return {}
         lines = lines_of(found.first)
-    columns = _columns(draft.head, lines, found)
-    draft.take_all(columns, [f"line {line}" for line in found.lines], found.raws)
+    columns, names = _columns(draft.head, lines, found)
+    draft.take_all(columns, [f"line {line}" for line in found.lines], found.raws, names)
     return columns
 
 
@@ -62,7 +62,8 @@ def _only(found: Movements, kept: Sequence[int]) -> Movements:
     )
 
 
-def _columns(head: Head, lines: Lines, found: Movements) -> Columns:
+def _columns(head: Head, lines: Lines, found: Movements) -> tuple[Columns, list[str | None] | None]:
+    """The columns, and the names that ids are made of where they are written otherwise."""
     count = len(lines.marks)
     columns = details_of(found.texts, found.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
@@ -83,7 +84,15 @@ def _columns(head: Head, lines: Lines, found: Movements) -> Columns:
     _add_own_references(columns, lines)
     _add_parties(columns, lines)
     _add_amounts(columns, lines, working)
-    return columns
+    return columns, _names_in_ids(columns, working)
+
+
+def _names_in_ids(columns: Columns, working: Columns) -> list[str | None] | None:
+    names = working.get("name_in_id")
+    if names is None:
+        return None
+    shown = columns["counterparty_name"]
+    return [one if one is not None else other for one, other in zip(names, shown, strict=True)]
 
 
 _DIRECTIONS: Final = {
