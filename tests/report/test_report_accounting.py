@@ -125,6 +125,22 @@ def test_what_is_owed_is_the_same_in_the_books_and_beside_the_ledger(month_end: 
     assert any(not one.is_owed for one in owed_payouts(r))
 
 
+def test_a_completed_request_that_was_paid_a_cent_less_leaves_nothing_in_transit(
+    month_end: Workspace,
+) -> None:
+    rows = month_end.accounting("2026-10").postings.to_pylist()
+    (short,) = [row for row in rows if row["role"] == "payment differences"]
+    assert short["amount"] == Decimal("-0.01")
+    reference = short["text"].removesuffix(" completed")
+    moved = [
+        row["amount"]
+        for row in rows
+        if row["role"] == "on-ramp in transit" and reference in row["text"]
+    ]
+    assert len(moved) == 2
+    assert total(moved) == 0
+
+
 def test_a_request_without_amounts_is_named_and_not_posted() -> None:
     made = books(fee_requests=[fee(crypto=None)], statements=[account(complete=False)])
     assert made.postings.num_rows == 0

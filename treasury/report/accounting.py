@@ -8,7 +8,7 @@ legs stand against `conversion`, so that no rate is invented. What nobody has ex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,7 +22,7 @@ from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
 from treasury.money import difference, total
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import load_steps, run
-from treasury.report.transit import begun_before
+from treasury.report.transit import begun_before, paid_for
 from treasury.report.words import count
 from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
@@ -38,6 +38,7 @@ ROLES: Final = {
     "collections": "credits to virtual accounts, what customers paid",
     "conversion": "one currency given for another, both legs",
     "ramp fees": "fees of completed ramp requests",
+    "payment differences": "what completed on-ramp requests were paid less than their gross amount",
     "bank charges": "what banks charged",
     "own transfers": "money on its way between own accounts",
     "transfers out": "coins sent to others",
@@ -149,14 +150,14 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return head + html_table(self.balances())
 
 
-class _Leg(msgspec.Struct, frozen=True):
+class _Leg(msgspec.Struct, frozen=True, gc=False):
     role: str
     currency: str
     amount: Decimal
     of: str = ""
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class _Entry(msgspec.Struct, frozen=True, gc=False):
     entry: str
     on: date
     text: str
@@ -172,17 +173,17 @@ def accounting(r: Reconciliation, zone: ZoneInfo) -> Accounting:
         *_openings(opening),
         *_begun(r, zone),
         *(_line(row) for row in r.lines.to_pylist()),
-        *_requests(r.fee_requests.to_pylist(), notes),
+        *_requests(r.fee_requests.to_pylist(), paid_for(r), notes),
         *_conversions(r, zone),
         *_transfers(r, zone, notes),
     ]
     entries.sort(key=lambda entry: (entry.on, entry.entry))
-    rows = [row for entry in entries for row in _rows(entry)]
-    what = f"{count(len(rows), 'posting')} of {len(entries):,} entries"
+    postings = _postings(entries)
+    what = f"{count(postings.num_rows, 'posting')} of {len(entries):,} entries"
     return Accounting(
         title=f"Accounting of {r.month.title}: {what}",
         first=r.month.first,
-        postings=pa.Table.from_pylist(rows, schema=POSTINGS),
+        postings=postings,
         opening=opening,
         closing=closing,
         notes=tuple(notes),
@@ -190,24 +191,42 @@ def accounting(r: Reconciliation, zone: ZoneInfo) -> Accounting:
     )
 
 
-def _rows(entry: _Entry) -> Iterator[dict[str, Any]]:
-    legs = [leg for leg in entry.legs if leg.amount]
-    for currency in {leg.currency for leg in legs}:
-        # A month of money that does not balance must never leave this function.
-        if total(leg.amount for leg in legs if leg.currency == currency):
+def _postings(entries: Sequence[_Entry]) -> pa.Table:
+    """A row a leg, column by column; what its entry says is made once and repeated."""
+    legs = [tuple(leg for leg in entry.legs if leg.amount) for entry in entries]
+    for entry, own in zip(entries, legs, strict=True):
+        _require_balance(entry, own)
+    of_entry = pa.array([at for at, own in enumerate(legs) for _ in own], pa.int64())
+    told = {
+        "entry": [entry.entry for entry in entries],
+        "date": [entry.on for entry in entries],
+        "text": [entry.text for entry in entries],
+        "source_ids": [entry.sources for entry in entries],
+    }
+    moved = {
+        "posting": [n for own in legs for n in range(1, len(own) + 1)],
+        "role": [leg.role for own in legs for leg in own],
+        "of": [leg.of for own in legs for leg in own],
+        "currency": [leg.currency for own in legs for leg in own],
+        "amount": [leg.amount for own in legs for leg in own],
+    }
+    columns = [
+        pa.array(moved[field.name], field.type)
+        if field.name in moved
+        else pa.array(told[field.name], field.type).take(of_entry)
+        for field in POSTINGS
+    ]
+    return pa.Table.from_arrays(columns, schema=POSTINGS)
+
+
+def _require_balance(entry: _Entry, legs: Iterable[_Leg]) -> None:
+    """A month of money that does not balance must never leave here."""
+    sums: dict[str, Decimal] = {}
+    for leg in legs:
+        sums[leg.currency] = total((sums.get(leg.currency, NOTHING), leg.amount))
+    for currency, left in sums.items():
+        if left:
             raise AssertionError(f"{entry.entry} does not balance in {currency}")
-    for at, leg in enumerate(legs, start=1):
-        yield {
-            "entry": entry.entry,
-            "posting": at,
-            "date": entry.on,
-            "role": leg.role,
-            "of": leg.of,
-            "currency": leg.currency,
-            "amount": leg.amount,
-            "text": entry.text,
-            "source_ids": list(entry.sources),
-        }
 
 
 def _statement_balances(
@@ -300,7 +319,9 @@ def _explained(row: Mapping[str, Any], amount: Decimal) -> Decimal:
     return matched if amount > 0 else matched.copy_negate()
 
 
-def _requests(rows: Iterable[Mapping[str, Any]], notes: list[str]) -> Iterator[_Entry]:
+def _requests(
+    rows: Iterable[Mapping[str, Any]], paid: Mapping[str, Decimal], notes: list[str]
+) -> Iterator[_Entry]:
     for row in rows:
         name = row["reference"] or row["request_id"]
         if row["fiat_gross"] is None or row["crypto"] is None:
@@ -310,16 +331,24 @@ def _requests(rows: Iterable[Mapping[str, Any]], notes: list[str]) -> Iterator[_
             f"request:{row['request_id']}",
             row["completed_on"],
             clean(f"{name} completed"),
-            (_on_ramp if row["ramp_type"] == "ON_RAMP" else _off_ramp)(row),
+            _on_ramp(row, paid.get(row["request_id"]))
+            if row["ramp_type"] == "ON_RAMP"
+            else _off_ramp(row),
             (row["request_id"],),
         )
 
 
-def _on_ramp(row: Mapping[str, Any]) -> tuple[_Leg, ...]:
+def _on_ramp(row: Mapping[str, Any], paid: Decimal | None) -> tuple[_Leg, ...]:
+    """Once it completed nothing of it is in transit: a cent that was never paid is a difference.
+
+    Where no line is known to have paid it the whole is taken, against the line in suspense.
+    """
     fiat, asset, gross = row["fiat_currency"], row["crypto_currency"] or "?", row["fiat_gross"]
     fee = row["fee"] or NOTHING
+    sent = min(paid, gross) if paid else gross
     return (
-        _Leg("on-ramp in transit", fiat, gross.copy_negate()),
+        _Leg("on-ramp in transit", fiat, sent.copy_negate()),
+        _Leg("payment differences", fiat, difference(sent, gross)),
         _Leg("ramp fees", fiat, fee),
         _Leg("conversion", fiat, difference(gross, fee)),
         _Leg("conversion", asset, row["crypto"].copy_negate()),

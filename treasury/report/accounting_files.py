@@ -11,13 +11,13 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from decimal import Decimal
 from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.errors import InputError
 from treasury.reconcile.rows import shown
@@ -47,6 +47,7 @@ _BEANCOUNT: Final = {
     "collections": "Income:Collections",
     "conversion": "Equity:Conversion",
     "ramp fees": "Expenses:RampFees",
+    "payment differences": "Income:PaymentDifferences",
     "bank charges": "Expenses:BankCharges",
     "transfers out": "Equity:TransfersOut",
     "transfers in": "Equity:TransfersIn",
@@ -56,6 +57,8 @@ _BEANCOUNT: Final = {
 }
 _NAMES: Final = 1_000
 """Accounts and currencies whose written form is kept: a month has few and names them often."""
+_BATCH: Final = 20_000
+"""Postings that are held as Python's own values together."""
 _NOT_A_COMMODITY: Final = re.compile(r"[^A-Z0-9'._-]", re.ASCII)
 
 
@@ -115,21 +118,38 @@ def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = N
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(JOURNAL)
-        for row in books.postings.to_pylist():
-            amount: Decimal = row["amount"]
-            sides = (shown(amount), "") if amount > 0 else ("", shown(amount.copy_negate()))
-            texts = (accounts.of(row["role"], row["of"]), row["role"], row["of"], row["currency"])
-            writer.writerow(
-                [
-                    neutral(row["entry"]),
-                    row["date"].isoformat(),
-                    *map(_cell, texts),
-                    *sides,
-                    neutral(row["text"]),
-                    neutral(" ".join(row["source_ids"])),
-                ]
-            )
+        writer.writerows(_journal(books, accounts))
     return path
+
+
+def _journal(books: Accounting, accounts: LedgerAccounts) -> Iterator[tuple[str, ...]]:
+    @lru_cache(_NAMES)
+    def cells(role: str, of: str, currency: str) -> tuple[str, ...]:
+        return tuple(neutral(clean(text)) for text in (accounts.of(role, of), role, of, currency))
+
+    for entry, day, role, of, currency, amount, text, sources in _rows(
+        books, "entry", "date", "role", "of", "currency", "amount", "text", "source_ids"
+    ):
+        written = shown(amount)
+        sides = ("", written[1:]) if written.startswith("-") else (written, "")
+        yield (
+            neutral(entry),
+            str(day),
+            *cells(role, of, currency),
+            *sides,
+            neutral(text),
+            neutral(sources),
+        )
+
+
+def _rows(books: Accounting, *names: str) -> Iterator[tuple[Any, ...]]:
+    """These columns of the postings, row by row; the ids of sources with a space between them."""
+    for batch in books.postings.select(names).to_batches(max_chunksize=_BATCH):
+        columns = (
+            pc.binary_join(column, " ") if pa.types.is_list(column.type) else column
+            for column in batch.columns
+        )
+        yield from zip(*(column.to_pylist() for column in columns), strict=True)
 
 
 def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
@@ -138,8 +158,9 @@ def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | No
     Account names are ours, by role; where `accounts` maps one, its ledger account stands in the
     metadata `ledger`.
     """
-    text = "\n".join(_beancount(books, accounts or LedgerAccounts()))
-    path.write_text(text + "\n", "utf-8", newline="\n")
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for line in _beancount(books, accounts or LedgerAccounts()):
+            file.write(f"{line}\n")
     return path
 
 
@@ -151,24 +172,19 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         yield f"{before} open {_account(role, of)}"
         if (ledger := accounts.of(role, of)) != f"{role} {of}".strip():
             yield f'  ledger: "{_quoted(ledger)}"'
-    rows = books.postings.to_pylist()
-    for _, legs in groupby(rows, key=lambda row: row["entry"]):
-        yield ""
-        yield from _transaction(list(legs))
+    former = None
+    for entry, day, text, role, of, amount, currency in _rows(
+        books, "entry", "date", "text", "role", "of", "amount", "currency"
+    ):
+        if entry != former:
+            yield f'\n{day} * "{_quoted(text)}"\n  entry: "{_quoted(entry)}"'
+            former = entry
+        yield f"  {_account(role, of)}  {shown(amount)} {_commodity(currency)}"
     yield ""
     for known in (*books.opening, *books.closing):
         # Every decimal is written: Beancount lets a cent pass where it sees two.
         amount = f"{known.amount:f} {_commodity(known.currency)}"
         yield f"{known.on + _DAY} balance {_account(known.role, known.of)} {amount}"
-
-
-def _transaction(legs: list[dict[str, Any]]) -> Iterator[str]:
-    first = legs[0]
-    yield f'{first["date"]} * "{_quoted(first["text"])}"'
-    yield f'  entry: "{_quoted(first["entry"])}"'
-    for leg in legs:
-        amount = f"{shown(leg['amount'])} {_commodity(leg['currency'])}"
-        yield f"  {_account(leg['role'], leg['of'])}  {amount}"
 
 
 def _used(books: Accounting) -> Iterator[tuple[str, str]]:
@@ -188,11 +204,6 @@ def _commodity(currency: str) -> str:
     plain = _NOT_A_COMMODITY.sub("-", currency.upper())
     framed = f"X{plain}X" if not (plain[:1].isalpha() and plain[-1:].isalnum()) else plain
     return framed[:24].rstrip("'._-")
-
-
-@lru_cache(_NAMES)
-def _cell(text: str) -> str:
-    return neutral(clean(text))
 
 
 def _quoted(text: str) -> str:

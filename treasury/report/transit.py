@@ -19,13 +19,19 @@ from treasury.money import difference
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.verdict import in_transit
 
-__all__ = ["Owed", "begun_before", "owed_payouts"]
+__all__ = ["Owed", "begun_before", "owed_payouts", "paid_for"]
 
 _PAYOUTS: Final = """
     SELECT id, payment_reference AS reference, company_bank_account_iban AS account,
         fiat_currency AS currency, fiat_net_amount AS amount, completed_at
     FROM ramp_requests WHERE ramp_type = 'OFF_RAMP' AND id IN (SELECT unnest($ids))
     ORDER BY payment_reference, id
+"""
+_PAID: Final = """
+    SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount
+    FROM allocations AS a JOIN statement_entries AS e ON e.entry_id = a.entry_id
+    WHERE e.booking_date <= $last
+    GROUP BY a.expectation_id
 """
 _BEGUN: Final = """
     WITH allocated AS (
@@ -94,6 +100,16 @@ def owed_payouts(r: Reconciliation) -> list[Owed]:
         )
         for row in found.to_pylist()
     ]
+
+
+def paid_for(r: Reconciliation) -> dict[str, Decimal]:
+    """What the lines up to the month's end brought for each expectation they are matched to."""
+    if r.basis is None:
+        return {}
+    with r.basis.snapshot.connection() as connection:
+        connection.register("allocations", r.matches.allocations)
+        rows = connection.execute(_PAID, {"last": r.month.last}).fetchall()
+    return dict(rows)
 
 
 def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[Begun]:
