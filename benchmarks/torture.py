@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 from benchmarks.torture_child import LIMITS, settings_of
 from treasury.actions import KINDS, Action, Actions
 from treasury.api import Client
+from treasury.api.bodies import NewAccount, NewParty, NewRampRequest
 from treasury.errors import TreasuryError
 from treasury.journal import Actor, Journal
 from treasury.sandbox import Sandbox, Served
@@ -253,7 +254,7 @@ class Bench:
 
     def _fields(self, kind: str) -> dict[str, Any]:
         n = self._number
-        made = {
+        made: dict[str, Callable[[], dict[str, Any]]] = {
             "ramp_request.create": lambda: self._new_request(n),
             "ramp_request.submit_hash": lambda: {
                 "request_id": self._awaiting_funds(n), "transaction_hash": f"0x{n:064x}",
@@ -286,6 +287,32 @@ class Bench:
             },
             "wallet.create": lambda: {"account_id": SENDER, "chain": "BASE"},
             "account.reactivate": lambda: {"account_id": self._suspended()},
+            "party.create": lambda: {
+                "party_type": "ORGANISATION", "name": f"Run {n} BV", "external_id": f"run-{n}",
+            },
+            "party.change": lambda: {"party_id": self._party(n), "name": f"Changed {n} BV"},
+            "party.delete": lambda: {"party_id": self._party(n)},
+            "account.create": lambda: {
+                "party_id": self._party(n), "external_id": f"account-{n}", "chain": "BASE",
+            },
+            "account.change": lambda: {
+                "account_id": self._account(n), "external_id": f"other-{n}",
+            },
+            "account.delete": lambda: {"account_id": self._account(n)},
+            "party_role.create": lambda: {
+                "account_id": self._account(n), "party_id": self._party(-n),
+                "role_type": "ACCOUNT_HOLDER",
+            },
+            "company_bank_account.rename": lambda: {
+                "company_bank_account_id": PAYOUT, "name": f"Payout {n}",
+            },
+            "company_wallet.describe": lambda: {
+                "company_wallet_id": WALLET, "description": f"Wallet {n}",
+            },
+            "company_user.invite": lambda: {
+                "email": f"run{n}@harbourlane.test", "role": "COMPANY_VIEWER",
+                "first_name": "Run", "last_name": f"{n}",
+            },
             "company_bank_account.create": lambda: _bank(n),
             "company_wallet.create": lambda: {
                 "address": f"0x{n:040x}", "chain": "BASE", "description": f"run {n}",
@@ -310,8 +337,6 @@ class Bench:
         return made
 
     def _create(self, **fields: Any) -> str:
-        from treasury.api.bodies import NewRampRequest
-
         client = self._clients["maker"]
         [euro] = [
             f.value.id for f in client.ramp.fiat_currencies.known() if f.value.currency == "EUR"
@@ -321,6 +346,14 @@ class Bench:
         ]
         body = NewRampRequest(fiat_currency_id=euro, crypto_currency_id=coin, **fields)
         return client.ramp.requests.create(body, check=False).value.id
+
+    def _party(self, n: int) -> str:
+        body = NewParty(party_type="ORGANISATION", name=f"Party {n} BV", external_id=f"party-{n}")
+        return self._clients["maker"].finance.parties.create(body).value.id
+
+    def _account(self, n: int) -> str:
+        body = NewAccount(external_id=f"own-{n}", chain="BASE", party_id=self._party(n))
+        return self._clients["maker"].finance.accounts.create(body).value.id
 
     def _suspended(self) -> str:
         account: str = self._sandbox._world.cast.accounts[2].id  # noqa: SLF001 - whose nobody uses

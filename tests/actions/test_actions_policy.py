@@ -28,7 +28,9 @@ def test_by_default_what_moves_money_needs_a_second_person() -> None:
     assert needs == {
         "crypto_transfer.create", "fiat_transfer.create", "account_transfer.create",
         "payment_request.create", "company_bank_account.create", "company_wallet.create",
-        "account.reactivate",
+        "account.reactivate", "party.change", "party.delete", "account.change", "account.delete",
+        "party_role.create", "company_bank_account.rename", "company_wallet.describe",
+        "company_user.invite",
     }  # fmt: skip
     # A ramp request moves nothing until somebody else than its maker approves it.
     assert KINDS["ramp_request.approve"].decides_on_maker

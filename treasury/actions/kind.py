@@ -92,6 +92,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     safety: Safety
     fields: type[Any]
     model: type[Any]
+    """What the service answers with; Raw where what it says of a deletion is not shown."""
     read: Callable[[Any, Records], Found]
     ids: Callable[[Any], tuple[str, ...]]
     body: Callable[[Any, Found, str], Body | None]

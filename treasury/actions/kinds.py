@@ -11,6 +11,7 @@ from typing import Final
 from treasury.actions.accounts import ACCOUNT_KINDS
 from treasury.actions.company import COMPANY_KINDS
 from treasury.actions.kind import Found, Kind
+from treasury.actions.onboarding import ONBOARDING_KINDS
 from treasury.actions.ramp import RAMP_KINDS
 from treasury.actions.transfers import TRANSFER_KINDS
 from treasury.errors import InputError
@@ -19,7 +20,8 @@ from treasury.text import clean
 __all__ = ["KINDS", "kind_of", "sentence"]
 
 KINDS: Final = {
-    kind.name: kind for kind in (*RAMP_KINDS, *TRANSFER_KINDS, *ACCOUNT_KINDS, *COMPANY_KINDS)
+    kind.name: kind
+    for kind in (*RAMP_KINDS, *TRANSFER_KINDS, *ACCOUNT_KINDS, *ONBOARDING_KINDS, *COMPANY_KINDS)
 }
 """Every write that may be approved here, by name."""
 

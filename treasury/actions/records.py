@@ -20,6 +20,7 @@ from treasury.api.models import (
     Balance,
     Company,
     CompanyBankAccount,
+    CompanyUser,
     CompanyWallet,
     CryptoCurrency,
     FiatCurrency,
@@ -60,6 +61,21 @@ class Records:
     def account_named(self, external_id: str, field: str) -> Account:
         """The account with our own id."""
         found: Account = self._known("account_named", external_id, field)
+        return found
+
+    def holds_name(self, external_id: str) -> Account | None:
+        """The account that has this id of ours already; None where none has."""
+        found: Account | None = self._ask("account_named", external_id)
+        return found
+
+    def party(self, party_id: str, field: str) -> Party:
+        """A party of the finance service."""
+        found: Party = self._known("party", party_id, field)
+        return found
+
+    def company_users(self) -> Sequence[CompanyUser]:
+        """Who may use the ramp service for the company."""
+        found: Sequence[CompanyUser] = self._ask("company_users", "") or ()
         return found
 
     def holders(self, account_id: str) -> Sequence[Party]:
@@ -209,10 +225,12 @@ _STORED: Final[dict[str, tuple[Any, str, str, bool]]] = {
     # what is asked: its model, its table, the column that names it, whether there are several
     "account": (Account, "accounts", "id", False),
     "account_named": (Account, "accounts", "external_id", False),
+    "party": (Party, "parties", "id", False),
     "holders": (_RoleHeld, "party_roles", "account_id", True),
     "wallets": (Wallet, "wallets", "account_id", True),
     "ramp_request": (RampRequest, "ramp_requests", "id", False),
     "company": (Company, "company", "", False),
+    "company_users": (CompanyUser, "company_users", "", True),
     "company_wallet": (CompanyWallet, "company_wallets", "id", False),
     "company_wallets": (CompanyWallet, "company_wallets", "", True),
     "company_bank_account": (CompanyBankAccount, "company_bank_accounts", "id", False),
@@ -295,7 +313,7 @@ def _holds(balance: Balance, asset: str) -> bool:
 
 _ALWAYS_ASKED: Final = frozenset({"ramp_request"})
 """Whose version is sent along: asked for every time."""
-_MAY_BE_CLOSED: Final = frozenset({"holders", "wallets", "company"})
+_MAY_BE_CLOSED: Final = frozenset({"holders", "wallets", "company", "company_users"})
 """What some credentials and generations of the service do not give: the service then decides."""
 
 _LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
@@ -304,12 +322,14 @@ _LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
         (r.value for r in c.finance.accounts.iterate(external_id=i) if r.value.external_id == i),
         None,
     ),
+    "party": lambda c, i: c.finance.parties.get(i).value,
     "holders": lambda c, i: [
         role.value.party for role in c.finance.party_roles.all(i) if role.value.party is not None
     ],
     "wallets": lambda c, i: [wallet.value for wallet in c.finance.wallets.iterate(i)],
     "ramp_request": lambda c, i: c.ramp.requests.get(i).value,
     "company": lambda c, _: c.ramp.company.get().value,
+    "company_users": lambda c, _: [r.value for r in c.ramp.users.all()],
     "company_wallet": lambda c, i: c.ramp.wallets.get(i).value,
     "company_wallets": lambda c, _: [r.value for r in c.ramp.wallets.iterate()],
     "company_bank_account": lambda c, i: c.ramp.bank_accounts.get(i).value,

@@ -1,0 +1,213 @@
+"""Parties, accounts, their holders and the company's users: changed once, by two people."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from action_practice import OPERATIONS, PAYOUT, TREASURY, WALLET, Practice, refused
+
+from treasury.actions import KINDS
+from treasury.api.bodies import NewAccount, NewParty
+from treasury.errors import ActionRefused, InputError, NotFound, OutcomeUnknown, TreasuryError
+from treasury.sandbox import finance, ramp
+
+PARTY = {"party_type": "ORGANISATION", "name": "Quay Freight BV", "external_id": "quay"}
+INVITED = {
+    "email": "new@harbourlane.test", "role": "COMPANY_VIEWER", "first_name": "Noa",
+    "last_name": "Peeters",
+}  # fmt: skip
+ONE_PERSON = {"party.create", "account.create"}
+"""Neither decides where money goes."""
+
+
+def party_of(practice: Practice, name: str = "Quay Freight BV") -> str:
+    body = NewParty(party_type="ORGANISATION", name=name, external_id=name.lower())
+    return practice.client("maker").finance.parties.create(body).value.id
+
+
+def account_of(practice: Practice, external_id: str = "quay-1") -> str:
+    body = NewAccount(external_id=external_id, chain="BASE", party_id=party_of(practice))
+    return practice.client("maker").finance.accounts.create(body).value.id
+
+
+def fields_of(practice: Practice, kind: str) -> dict[str, Any]:
+    """Something to do of each kind, on records of its own."""
+    match kind:
+        case "party.create":
+            return PARTY
+        case "party.change":
+            return {"party_id": party_of(practice), "name": "Quay Lines BV", "city": "Antwerp",
+                    "address_line1": "Kaai 1", "postal_code": "2000", "country": "BE"}  # fmt: skip
+        case "party.delete":
+            return {"party_id": party_of(practice)}
+        case "account.create":
+            return {"party_id": party_of(practice), "external_id": "quay-2", "chain": "BASE"}
+        case "account.change":
+            return {"account_id": account_of(practice), "external_id": "quay-9"}
+        case "account.delete":
+            return {"account_id": account_of(practice)}
+        case "party_role.create":
+            return {"account_id": OPERATIONS, "party_id": party_of(practice),
+                    "role_type": "ACCOUNT_HOLDER"}  # fmt: skip
+        case "company_bank_account.rename":
+            return {"company_bank_account_id": PAYOUT, "name": "Payroll"}
+        case "company_wallet.describe":
+            return {"company_wallet_id": WALLET, "description": "Cold store"}
+    return INVITED
+
+
+EACH = (
+    "party.create", "party.change", "party.delete", "account.create", "account.change",
+    "account.delete", "party_role.create", "company_bank_account.rename",
+    "company_wallet.describe", "company_user.invite",
+)  # fmt: skip
+
+
+def test_every_write_of_both_services_is_a_kind_but_one_twin_and_one_question() -> None:
+    writes = {
+        f"{route.method} {route.path}"
+        for route in (*finance.routes("a"), *ramp.ROUTES)
+        if route.method != "GET"
+    }
+    twin, question = "POST /transfers", "POST /fees/calculate"
+    assert writes - {kind.operation for kind in KINDS.values()} == {twin, question}
+
+
+@pytest.mark.parametrize("kind", EACH)
+def test_it_is_sent_once_after_two_people_and_its_answer_is_kept(
+    practice: Practice, kind: str
+) -> None:
+    fields = fields_of(practice, kind)
+    before = len(practice.posts())
+    proposed = practice.ines.propose(kind, **fields)
+    assert proposed.needed == (1 if kind in ONE_PERSON else 2)
+    if proposed.needed == 2:
+        assert "waits for 1 more" in refused(lambda: practice.ines.execute(proposed.id))
+        practice.jonas.approve(proposed.id)
+    done = practice.ines.execute(proposed.id)
+    assert done.state == "done"
+    assert len(practice.posts()) == before + 1
+    assert practice.effects()[-1].startswith(KINDS[kind].method)
+    [entry] = practice.journal.entries("action.done")
+    assert "invitationUrl" not in entry.body["response"]
+    json.loads(entry.body["response"])
+
+
+@pytest.mark.parametrize("kind", EACH)
+def test_an_answer_that_does_not_come_is_read_back_and_nothing_is_sent_again(
+    practice: Practice, kind: str
+) -> None:
+    ready = practice.approved(kind, **fields_of(practice, kind))
+    before = len(practice.effects())
+    prefix = "/" + KINDS[kind].service
+    practice.sandbox.faults.add(prefix, method=KINDS[kind].method, name="dropped_after_effect")
+    with pytest.raises(OutcomeUnknown, match="recover"):
+        practice.ines.execute(ready.id)
+    practice.sandbox.faults.clear()
+    practice.wall.pass_(seconds=121)
+    [settled] = practice.ines.recover(ready.id)
+    assert (settled.state, len(practice.effects())) == ("done", before + 1)
+    assert settled.outcome is not None
+    assert settled.outcome.how == "adopted"
+
+
+@pytest.mark.parametrize("kind", EACH)
+def test_what_may_have_left_and_shows_no_effect_is_unknown_and_blocks_its_twin(
+    practice: Practice, kind: str
+) -> None:
+    fields = fields_of(practice, kind)
+    ready = practice.approved(kind, **fields)
+    before = len(practice.effects())
+    prefix = "/" + KINDS[kind].service
+    practice.sandbox.faults.add(prefix, method=KINDS[kind].method, name="dropped_before_effect")
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(ready.id)
+    practice.sandbox.faults.clear()
+    practice.wall.pass_(seconds=121)
+    [open_] = practice.ines.recover(ready.id)
+    assert (open_.state, len(practice.effects())) == ("unknown", before)
+    assert f"{ready.id} is the same" in refused(lambda: practice.ines.propose(kind, **fields))
+
+
+def test_what_is_deleted_is_gone_and_what_is_named_anew_is_found_by_its_new_id(
+    practice: Practice,
+) -> None:
+    fields = fields_of(practice, "account.delete")
+    practice.ines.execute(practice.approved("account.delete", **fields).id)
+    accounts = practice.client("viewer").finance.accounts
+    with pytest.raises(NotFound):
+        accounts.get(fields["account_id"])
+    named = practice.approved("account.change", account_id=OPERATIONS, external_id="ops-new")
+    assert "from ops-usd to ops-new" in named.text
+    practice.ines.execute(named.id)
+    assert [one.value.id for one in accounts.iterate(external_id="ops-new")] == [OPERATIONS]
+
+
+def test_a_part_of_an_address_leaves_the_rest_as_it_was(practice: Practice) -> None:
+    party = party_of(practice)
+    whole = {"address_line1": "Kaai 1", "postal_code": "2000", "country": "BE", "city": "Antwerp"}
+    for change in (whole, {"city": "Ghent"}):
+        practice.ines.execute(practice.approved("party.change", party_id=party, **change).id)
+    address = practice.client("viewer").finance.parties.get(party).value.address
+    assert address is not None
+    assert (address.address_line1, address.city) == ("Kaai 1", "Ghent")
+
+
+def test_an_approval_lapses_when_the_name_that_was_shown_has_moved(practice: Practice) -> None:
+    ready = practice.approved("account.change", account_id=OPERATIONS, external_id="ops-new")
+    other = practice.approved("account.change", account_id=OPERATIONS, external_id="ops-other")
+    practice.ines.execute(other.id)
+    said = refused(lambda: practice.ines.execute(ready.id))
+    assert "our id so far was ops-usd, is ops-other" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "said"),
+    [
+        ("party.create", {"party_type": "PERSON", "name": "X"}, "party_type is 'PERSON'"),
+        ("party.create", {"party_type": "INDIVIDUAL", "first_name": "Ada"}, "last_name is missing"),
+        ("party.create", PARTY | {"name": "Quay\nBV"}, "name: holds a line break"),
+        ("party.change", {"party_id": "none-such", "name": "X"}, "party_id: there is no party"),
+        ("account.create", {"party_id": "none-such", "external_id": "x", "chain": "BASE"},
+         "party_id: there is no party"),
+        ("account.create", {"party_id": "x", "external_id": "x", "chain": "SUI"}, "chain: 'SUI'"),
+        ("account.change", {"account_id": TREASURY, "external_id": "ops-usd"},
+         "external_id: account .* has that id already"),
+        ("account.delete", {"account_id": TREASURY}, "account_id: .* still holds"),
+        ("party_role.create", {"account_id": TREASURY, "party_id": "x", "role_type": "OWNER"},
+         "role_type: 'OWNER' is no role"),
+        ("company_bank_account.rename", {"company_bank_account_id": "none", "name": "X"},
+         "company_bank_account_id: there is no"),
+        ("company_user.invite", INVITED | {"role": "OWNER"}, "role: 'OWNER' is no role"),
+        ("company_user.invite", INVITED | {"email": "nobody"}, "email: 'nobody' is no address"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_beside_its_field_and_nothing_is_sent(
+    practice: Practice, kind: str, fields: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TreasuryError, match=said):
+        practice.ines.propose(kind, **fields)
+    assert practice.posts() == practice.kinds() == []
+
+
+def test_what_is_so_already_is_not_proposed(practice: Practice) -> None:
+    viewer = practice.client("viewer")
+    party = party_of(practice)
+    role = {"account_id": TREASURY, "role_type": "ACCOUNT_HOLDER"}
+    [held] = viewer.finance.party_roles.all(TREASURY)
+    taken = viewer.ramp.users.all()[0].value.email
+    named = viewer.ramp.bank_accounts.get(PAYOUT).value.name
+    same: list[tuple[str, dict[str, Any], str]] = [
+        ("party.change", {"party_id": party, "name": "Quay Freight BV"}, "is so already"),
+        ("party_role.create", role | {"party_id": held.value.party_id}, "it holds the account"),
+        ("company_bank_account.rename", {"company_bank_account_id": PAYOUT, "name": named},
+         "name: it is that already"),
+        ("company_user.invite", INVITED | {"email": taken}, "is a user already"),
+    ]  # fmt: skip
+    for kind, fields, said in same:
+        with pytest.raises(ActionRefused, match=said):
+            practice.ines.propose(kind, **fields)
+    with pytest.raises(InputError, match="nothing is to change"):
+        practice.ines.propose("party.change", party_id=party)
