@@ -165,9 +165,12 @@ def balances(connect: Connect, _: HandClock) -> None:
 @row("VBA types (115)")
 def rails(connect: Connect, _: HandClock) -> None:
     rail = {"railType": "WIRE", "paymentReference": "WIRE-77"}
-    account = read(VirtualBankAccount, id="v", referenceCode="VFY-1", depositRails=[rail])
-    assert account.references == ("VFY-1", "WIRE-77")
-    assert read(VirtualBankAccount, id="v", bankAccountType="USD_FEDNOW").references == ()
+    own = {"railType": "ACH", "paymentReference": "VFY-1"}
+    account = read(
+        VirtualBankAccount, id="v", referenceCode="VFY-1", depositRails=[rail, own, rail]
+    )
+    assert (account.reference_code, account.rail_references) == ("VFY-1", ("WIRE-77",))
+    assert read(VirtualBankAccount, id="v", bankAccountType="USD_FEDNOW").rail_references == ()
 
 
 @row("Session response (119)")

@@ -14,7 +14,7 @@ from typing import Final
 from treasury.api.models import FiatOrigin, Transfer
 from treasury.extract.rows import Field, Found, form, forms
 from treasury.extract.sources import PerAccount, whole
-from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
+from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS
 
 __all__ = [
     "ACCOUNTS",
@@ -177,6 +177,13 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     Field("bank_name", TEXT, "bank_name", "its bank"),
     Field("beneficiary_name", TEXT, "beneficiary_name", "whom the payer pays"),
     Field("reference_code", TEXT, "reference_code", "what a wire must carry"),
+    Field(
+        "rail_references",
+        TEXTS,
+        lambda found: found.value.rail_references,
+        "what a wire may carry instead, by its deposit rails; empty for accounts without any",
+        "depositRails[].paymentReference",
+    ),
     _CREATED,
     _UPDATED,
     title="Virtual bank accounts and their reference codes",

@@ -457,9 +457,9 @@ class _Way:
             "SELECT v.*, a.name AS account_name FROM virtual_bank_accounts AS v"
             " LEFT JOIN accounts AS a ON a.id = v.account_id"
             " WHERE v.id = ? OR upper(replace(v.iban, ' ', '')) = ? ORDER BY v.id = ? DESC LIMIT 1",
-            line["expectation_id"],
+            account := (line["expectation_id"] or "").partition("/")[0],
             line["account"],
-            line["expectation_id"],
+            account,
         )
 
     def _collection(self, line: Row, account: Row) -> Iterator[Hop]:

@@ -196,10 +196,10 @@ class VirtualBankAccount(Model, frozen=True):
     updated_at: datetime | None = None
 
     @property
-    def references(self) -> tuple[str, ...]:
-        """Every reference that a wire to this account may carry, the account's own first."""
+    def rail_references(self) -> tuple[str, ...]:
+        """The references, other than the account's own, of the rails that it can be paid on."""
         rails = (rail.payment_reference for rail in self.deposit_rails or ())
-        return tuple(dict.fromkeys(r for r in (self.reference_code, *rails) if r))
+        return tuple(dict.fromkeys(r for r in rails if r and r != self.reference_code))
 
 
 class DepositRail(Model, frozen=True):

@@ -6,7 +6,7 @@ WHERE (
         EXISTS (SELECT 1 FROM wanted AS w WHERE w.kind = c.kind AND w.id = c.id)
         OR EXISTS (
             SELECT 1 FROM wanted AS w JOIN virtual_bank_accounts AS v ON v.id = w.id
-            WHERE w.kind = 'virtual account' AND l.expectation_id = v.id
+            WHERE w.kind = 'virtual account' AND split_part(l.expectation_id, '/', 1) = v.id
         )
         OR EXISTS (
             SELECT 1 FROM wanted AS w JOIN virtual_bank_accounts AS v ON v.id = w.id

@@ -4,7 +4,7 @@ SELECT
     v.account_id, v.target_cryptocurrency AS asset, v.currency, v.reference_code AS reference,
     l.entry_id, l.booking_date, l.amount, l.outcome, l.is_instant
 FROM every_line AS l
-JOIN virtual_bank_accounts AS v ON v.id = l.expectation_id
+JOIN virtual_bank_accounts AS v ON v.id = split_part(l.expectation_id, '/', 1)
 WHERE l.direction = 'CRDT' AND l.source = 'provider_report' AND l.outcome = 'matched'
 UNION ALL
 SELECT

@@ -1,11 +1,19 @@
--- What a bank line may belong to: each virtual account's code, and each ramp request whose amounts are
--- known. An on-ramp expects the debit of its gross amount, an off-ramp the credit of its net amount.
+-- What a bank line may belong to: each virtual account's code, each further code of its deposit rails (its id, a
+-- slash and the code), and each ramp request whose amounts are known. An on-ramp expects the debit of its gross
+-- amount, an off-ramp the credit of its net amount.
 SELECT
     id AS expectation_id, 'virtual_bank_account' AS kind, reference_code AS code,
     upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
     CAST(NULL AS DECIMAL(38, 18)) AS amount, currency, 'CRDT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
 FROM virtual_bank_accounts
+UNION ALL
+SELECT
+    concat(id, '/', code) AS expectation_id, 'virtual_bank_account' AS kind, code,
+    upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
+    CAST(NULL AS DECIMAL(38, 18)) AS amount, currency, 'CRDT' AS direction,
+    created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
+FROM (SELECT id, iban, currency, created_at, status, unnest(rail_references) AS code FROM virtual_bank_accounts) AS rails
 UNION ALL
 SELECT
     id AS expectation_id, 'on_ramp' AS kind, payment_reference AS code,

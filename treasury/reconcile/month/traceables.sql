@@ -18,6 +18,9 @@ UNION ALL
 SELECT 'virtual account' AS kind, id, 'reference' AS found_by, regexp_replace(upper(reference_code), '[^0-9A-Z]', '', 'g') AS name
 FROM virtual_bank_accounts WHERE reference_code IS NOT NULL
 UNION ALL
+SELECT 'virtual account' AS kind, id, 'reference' AS found_by, regexp_replace(upper(code), '[^0-9A-Z]', '', 'g') AS name
+FROM (SELECT id, unnest(rail_references) AS code FROM virtual_bank_accounts) AS rails
+UNION ALL
 SELECT 'line' AS kind, entry_id AS id, 'id' AS found_by, regexp_replace(upper(entry_id), '[^0-9A-Z]', '', 'g') AS name FROM bank_lines
 UNION ALL
 SELECT 'line' AS kind, entry_id AS id, 'reference' AS found_by, regexp_replace(upper(end_to_end_id), '[^0-9A-Z]', '', 'g') AS name

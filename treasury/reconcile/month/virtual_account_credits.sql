@@ -19,6 +19,6 @@ CROSS JOIN (
     SELECT count(*) AS reports, coalesce(bool_and(complete), FALSE) AS complete
     FROM statement_proofs WHERE source = 'provider_report'
 ) AS p
-LEFT JOIN month_lines AS l ON l.expectation_id = v.id AND l.outcome = 'matched'
+LEFT JOIN month_lines AS l ON split_part(l.expectation_id, '/', 1) = v.id AND l.outcome = 'matched'
 GROUP BY v.id, v.name, v.iban, v.reference_code, v.currency, v.target_cryptocurrency, v.status, p.complete, p.reports
 ORDER BY v.iban
