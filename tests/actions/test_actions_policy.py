@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from action_practice import TREASURY, Practice, refused, request_fields, transfer_fields
@@ -48,7 +49,11 @@ def test_a_small_amount_needs_one_person_and_a_large_one_two(practice: Practice)
     write(practice.folder, '[[rules]]\nkinds = ["*"]\ntwo_people_from = {USDC = "100.00"}\n')
     assert practice.ines.get(propose(practice, "99.99")).state == "ready"
     assert practice.ines.get(propose(practice, "100.00")).state == "proposed"
-    euros = {"sender_account_id": TREASURY, "receiver_external_id": "ops-usd", "currency": "EUR"}
+    euros: dict[str, Any] = {
+        "sender_account_id": TREASURY,
+        "receiver_external_id": "ops-usd",
+        "currency": "EUR",
+    }
     action = practice.ines.propose("fiat_transfer.create", amount="0.01", **euros)
     assert (action.state, action.needed) == ("proposed", 2)  # the rule does not name EUR
 

@@ -19,7 +19,7 @@ from action_practice import (
     transfer_fields,
 )
 
-from treasury.actions import answers
+from treasury.actions import answers, wire
 from treasury.errors import (
     ActionRefused,
     InputError,
@@ -36,7 +36,7 @@ def test_a_late_refusal_of_a_first_sending_says_nothing_of_a_second(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
-    real = answers.post
+    real = wire.post
 
     def post(*given: Any) -> Any:  # while the first has not left, a colleague recovers it
         monkeypatch.setattr(answers, "post", real)
@@ -60,7 +60,7 @@ def test_a_batch_that_stops_makes_nothing_ready_that_somebody_else_sent(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (practice.transfer(amount).id for amount in ("10.00", "11.00"))
-    real = answers.post
+    real = wire.post
 
     def post(*given: Any) -> Any:
         monkeypatch.setattr(answers, "post", real)

@@ -370,10 +370,10 @@ def test_what_is_wrong_with_one_stops_no_other(practice: Practice) -> None:
 def test_what_was_not_tried_when_the_service_goes_stays_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions import answers
+    from treasury.actions import answers, wire
 
     ids = several(practice, 3)
-    real, calls = answers.post, list[int]()
+    real, calls = wire.post, list[int]()
 
     def post(*given: Any) -> Any:
         calls.append(1)
@@ -393,10 +393,10 @@ def test_what_was_not_tried_when_the_service_goes_stays_ready(
 def test_one_that_is_cut_off_in_a_batch_may_have_been_carried_out_and_is_not_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions import answers
+    from treasury.actions import answers, wire
 
     ids = several(practice, 4)
-    real, calls = answers.post, list[int]()
+    real, calls = wire.post, list[int]()
 
     def post(*given: Any) -> Any:
         calls.append(1)

@@ -300,7 +300,11 @@ def _read_role(fields: HoldAccount, records: Records) -> Found:
     there = any(one.id == party.id for one in holders)
     names = ", ".join(sorted(_called(one) for one in holders)) or "nobody shown"
     said = fact(
-        "holders so far", names, field="party_id", problem="it holds the account" if there else ""
+        "holders so far",
+        names,
+        material=False,  # a list may lag; that the party is no holder yet is what matters
+        field="party_id",
+        problem="it holds the account" if there else "",
     )
     return Found(
         facts=(active(account, "account", "account_id"), *_party_facts(party), said),
