@@ -50,7 +50,7 @@ __all__ = ["Basis", "Question", "Reconciliation", "awaiting_funds", "reconcile_m
 
 MONTH_PACKAGE = "treasury.reconcile.month"
 STEPS: tuple[Step, ...] = (
-    *load_steps(MONTH_PACKAGE, ("bank_lines", "expectations", "texts")),
+    *load_steps(MONTH_PACKAGE, ("bank_lines", "fee_requests", "expectations", "texts")),
     *load_steps(PACKAGE, REFERENCE_STEPS),
     *load_steps(MONTH_PACKAGE, ("line_classes", "lines")),
     *load_steps(PACKAGE, OUTCOME_STEPS),
@@ -92,12 +92,13 @@ STEPS: tuple[Step, ...] = (
             "funding_lines",
             "funding",
             "in_transit",
-            "fee_requests",
             "fee_accruals",
             "fee_totals",
         ),
     ),
 )
+_STORED = 2
+"""How many of the steps tell whether anything is stored for the month."""
 DECIDED = (
     Field("entry_id", TEXT),
     Field("verdict", TEXT),
@@ -257,9 +258,10 @@ def reconcile_month(
         raise NothingStored(
             f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
         )
-    with _answered(snapshot, question, decisions) as connection:
+    with _answered(snapshot, question, decisions, STEPS[:_STORED]) as connection:
+        _require_month(connection, question.month)
+        run(connection, STEPS[_STORED:])
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
-        _require_month(connection, answers, question.month)
         view = view_of(connection, question)
         return Reconciliation(
             month=question.month,
@@ -326,10 +328,13 @@ def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
     return last["known_at"][0].as_py()
 
 
-def _require_month(
-    connection: duckdb.DuckDBPyConnection, answers: dict[str, pa.Table], month: Month
-) -> None:
-    if answers["month_lines"].num_rows or answers["fee_requests"].num_rows:
+def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
+    booked = connection.execute(
+        "SELECT 1 FROM bank_lines WHERE coalesce(entry_status, 'BOOK') = 'BOOK'"
+        " AND booking_date BETWEEN ? AND ? LIMIT 1",
+        [month.first, month.last],
+    ).fetchone()
+    if booked or connection.execute("SELECT 1 FROM fee_requests LIMIT 1").fetchone():
         return
     found = connection.execute(
         "SELECT CAST(min(booking_date) AS VARCHAR), CAST(max(booking_date) AS VARCHAR)"
