@@ -11,16 +11,17 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import InputError
 from treasury.reconcile.matching import OUTCOME_STEPS, Matches, read_matches
-from treasury.reconcile.monthly import STEPS, Basis, _answered
+from treasury.reconcile.monthly import STEPS, Basis, Reconciliation, _answered, reconciled
 from treasury.reconcile.rules import Rules
 from treasury.text import clean
 
-__all__ = ["Known", "known"]
+__all__ = ["Known", "answer_and_known", "known"]
 
 SHORTEST = 6
 """An id may be written by its first so many characters, where no other begins alike."""
@@ -126,11 +127,20 @@ class _ById(Mapping[str, dict[str, Any]]):
 def known(basis: Basis) -> Known:
     """Run matching over everything in the snapshot; the month of the question does not matter."""
     with _answered(basis.snapshot, basis.question, basis.decisions, _MATCHING) as connection:
-        tables = {
-            name: connection.table(name).order(order).to_arrow_table()
-            for name, order in _KEPT.items()
-        }
-        return Known(basis, tables, read_matches(connection, _MATCHING, basis.question.rules))
+        matches = read_matches(connection, _MATCHING, basis.question.rules)
+        return Known(basis, _tables(connection), matches)
+
+
+def answer_and_known(basis: Basis) -> tuple[Reconciliation, Known]:
+    """The month's answer, and all that the one run of matching behind it knew."""
+    with reconciled(basis) as (answer, connection):
+        return answer, Known(basis, _tables(connection), answer.matches)
+
+
+def _tables(connection: duckdb.DuckDBPyConnection) -> dict[str, pa.Table]:
+    return {
+        name: connection.table(name).order(order).to_arrow_table() for name, order in _KEPT.items()
+    }
 
 
 _MATCHING = STEPS[: 1 + max(n for n, step in enumerate(STEPS) if step.name in OUTCOME_STEPS)]

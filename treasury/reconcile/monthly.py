@@ -46,7 +46,15 @@ from treasury.text import safe_html
 if TYPE_CHECKING:
     from treasury.reconcile.inputs import TableLike
 
-__all__ = ["Basis", "Question", "Reconciliation", "awaiting_funds", "reconcile_month", "step_sql"]
+__all__ = [
+    "Basis",
+    "Question",
+    "Reconciliation",
+    "awaiting_funds",
+    "reconcile_month",
+    "reconciled",
+    "step_sql",
+]
 
 MONTH_PACKAGE = "treasury.reconcile.month"
 STEPS: tuple[Step, ...] = (
@@ -205,8 +213,10 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     def counts(self) -> dict[str, int]:
         """Lines of the month by outcome; other business, which matching leaves out, apart."""
         found = dict.fromkeys((*OUTCOMES, "other_business"), 0)
-        for row in self.lines.select(["outcome", "line_class"]).to_pylist():
-            found["other_business" if row["line_class"] else row["outcome"]] += 1
+        counted = self.lines.group_by(["outcome", "line_class"]).aggregate([([], "count_all")])
+        for row in counted.to_pylist():
+            name = "other_business" if row["line_class"] else row["outcome"]
+            found[name] += row["count_all"]
         return found
 
     @property
@@ -254,16 +264,26 @@ def reconcile_month(
     Raises NothingStored for a month that has not begun, or of which neither a bank line nor a
     completed request is stored.
     """
+    with reconciled(Basis(snapshot, question, decisions, marks)) as (answer, _):
+        return answer
+
+
+@contextmanager
+def reconciled(basis: Basis) -> Iterator[tuple[Reconciliation, duckdb.DuckDBPyConnection]]:
+    """The answer, and the connection on which every step has run; errors as `reconcile_month`."""
+    question = basis.question
     if question.month.start(question.zone) > question.as_of:
         raise NothingStored(
             f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
         )
-    with _answered(snapshot, question, decisions, STEPS[:_STORED]) as connection:
+    steps = STEPS[:_STORED]
+    with _answered(basis.snapshot, question, basis.decisions, steps) as connection:
         _require_month(connection, question.month)
         run(connection, STEPS[_STORED:])
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
         view = view_of(connection, question)
-        return Reconciliation(
+        funds = funding_table(connection, question.rules, question.today, basis.marks)
+        answer = Reconciliation(
             month=question.month,
             company=question.company,
             environment=question.environment,
@@ -271,7 +291,7 @@ def reconcile_month(
             known_at=_known_at(connection) or question.as_of,
             lines=answers["month_lines"],
             earlier_lines=answers["earlier_lines"],
-            awaiting_funds=funding_table(connection, question.rules, question.today, marks),
+            awaiting_funds=funds,
             virtual_accounts=answers["virtual_account_credits"],
             in_transit=view.in_transit,
             statements=answers["statement_proofs"],
@@ -283,8 +303,9 @@ def reconcile_month(
             differences=view.differences,
             internal_transfers=view.internal_transfers,
             rules=question.rules,
-            basis=Basis(snapshot, question, decisions, marks),
+            basis=basis,
         )
+        yield answer, connection
 
 
 def awaiting_funds(

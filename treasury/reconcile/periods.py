@@ -28,7 +28,7 @@ from treasury.journal.turns import Decided, append_next, read_decided
 from treasury.lake import Lake, Snapshot
 from treasury.money import format_amount
 from treasury.reconcile.decided import standing_table
-from treasury.reconcile.known import Known, known
+from treasury.reconcile.known import Known, answer_and_known, known
 from treasury.reconcile.monthly import Basis, Question, Reconciliation, reconcile_month
 from treasury.reconcile.rollforward import MonthEnd, RollForward, month_end, roll_forward
 from treasury.reconcile.rows import shown
@@ -157,10 +157,10 @@ def plan_close(
 
 def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Examined:
     """Everything that a month's close rests on, from its basis and what was decided until then."""
-    seen = known(basis)
+    answer, seen = answer_and_known(basis)
     stand = standing_table(standing(decided.entries), seen)
     return Examined(
-        answer=reconcile(basis),
+        answer=answer,
         seen=seen,
         roll_forward=_moves(journal, lake, basis, seen, decided),
         moved=_moved(stand, basis.question.month),
@@ -290,8 +290,8 @@ def reconcile(basis: Basis) -> Reconciliation:
 
 def outcomes_hash(answer: Reconciliation) -> str:
     """SHA-256 over what became of each line of the month."""
-    rows = answer.lines.select(OUTCOME).to_pylist()
-    text = msgspec.json.encode([[shown(value) for value in row.values()] for row in rows])
+    columns = (map(shown, column.to_pylist()) for column in answer.lines.select(OUTCOME).columns)
+    text = msgspec.json.encode(list(zip(*columns, strict=True)))
     return hashlib.sha256(text).hexdigest()
 
 

@@ -110,8 +110,8 @@ class RollForward(msgspec.Struct, frozen=True, eq=False):
     @property
     def items_hash(self) -> str:
         """SHA-256 of the items' canonical text."""
-        rows = [[shown(value) for value in row.values()] for row in self.items.to_pylist()]
-        return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()
+        rows = zip(*(map(shown, column.to_pylist()) for column in self.items.columns), strict=True)
+        return hashlib.sha256(msgspec.json.encode(list(rows))).hexdigest()
 
 
 def month_end(known: Known, month: Month, decisions: TableLike | None = None) -> MonthEnd:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -163,16 +164,7 @@ SHEETS: Final = (
 )
 
 
-_WORDED: Final = [
-    "entry_id",
-    "booking_date",
-    "outcome",
-    "line_class",
-    "direction",
-    "reason",
-    "account",
-    "statement_account",
-]
+_WORDED: Final = ("outcome", "line_class", "reason", "account", "statement_account")
 """What the words of a line are made from."""
 
 
@@ -210,12 +202,19 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
 
 def _lines(table: pa.Table) -> pa.Table:
     """Lines in the words of the desk."""
-    rows = table.select(_WORDED).to_pylist()
-    booked = {row["entry_id"]: row["booking_date"] for row in rows}
+    read = {name: table[name].to_pylist() for name in (*_WORDED, "direction")}
+    booked = dict(
+        zip(table["entry_id"].to_pylist(), table["booking_date"].to_pylist(), strict=True)
+    )
+
+    @cache
+    def became(*facts: str | None) -> str:
+        return outcome_word(dict(zip(_WORDED, facts, strict=True)), booked)
+
     words = {
-        "outcome": [outcome_word(row, booked) for row in rows],
-        "line_class": [LINE_CLASSES.get(row["line_class"], row["line_class"]) for row in rows],
-        "direction": [DIRECTIONS.get(row["direction"], row["direction"]) for row in rows],
+        "outcome": list(map(became, *(read[name] for name in _WORDED))),
+        "line_class": [LINE_CLASSES.get(one, one) for one in read["line_class"]],
+        "direction": [DIRECTIONS.get(one, one) for one in read["direction"]],
     }
     for name, values in words.items():
         at = table.schema.get_field_index(name)
