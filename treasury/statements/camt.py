@@ -18,7 +18,7 @@ import pyarrow as pa
 from treasury.errors import InputError, StatementError
 from treasury.statements import camt_paths
 from treasury.statements.camt_statement import CamtStatement
-from treasury.statements.draft import MOST_PROBLEMS
+from treasury.statements.draft import MOST_PROBLEMS, check_number
 from treasury.statements.identity import Ordinals
 from treasury.statements.rows import EntryRow, Problem, StatementRow, entry_batch
 from treasury.statements.shape import Reader
@@ -37,7 +37,6 @@ _MESSAGE: Final = "BkToCstmr"
 
 _BATCH: Final = 1024
 _MOST_DETAILS: Final = 100_000
-_MOST_STATEMENTS: Final = 50_000
 
 
 class CamtFile:
@@ -122,11 +121,7 @@ class CamtFile:
     def _end(self, statement: CamtStatement, name: str) -> None:
         self._done.append(statement.finish())
         self.problems += statement.problems[: MOST_PROBLEMS - len(self.problems)]
-        if len(self._done) > _MOST_STATEMENTS:
-            raise StatementError(
-                f"{self.file_name}: more than {_MOST_STATEMENTS} statements in one file",
-                do="ask the bank for smaller files; nothing of it was stored",
-            )
+        check_number(len(self._done), self.file_name)
         self.format = self.format or _FORMATS[name]
 
     def _finish(self, cut: Cut) -> None:

@@ -12,14 +12,16 @@ from typing import Any
 
 import msgspec
 
+from treasury.errors import StatementError
 from treasury.money import format_amount, total
 from treasury.statements.identity import Ordinals, content_id, entry_id, entry_ids
 from treasury.statements.proof import Balance, Tally, closing_balance, opening_balance
 from treasury.statements.rows import EntryRow, Problem, StatementRow
 
-__all__ = ["MOST_PROBLEMS", "Draft", "Head"]
+__all__ = ["MOST_PROBLEMS", "Draft", "Head", "check_number"]
 
 MOST_PROBLEMS = 1000
+_MOST_STATEMENTS = 50_000
 _EXACT = Context(prec=80)
 
 
@@ -45,6 +47,15 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """What else tells it from another statement, as the bank wrote it."""
     is_page: bool = False
     """The bank says that another page follows: an interim balance ends this one."""
+
+
+def check_number(statements: int, file_name: str) -> None:
+    """StatementError for more statements in a file than fit in memory, or than a bank writes."""
+    if statements > _MOST_STATEMENTS:
+        raise StatementError(
+            f"{file_name}: more than {_MOST_STATEMENTS} statements in one file",
+            do="ask the bank for smaller files; nothing of it was stored",
+        )
 
 
 class Draft:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.identifiers import is_iban
-from treasury.statements.draft import MOST_PROBLEMS, Draft, Head
+from treasury.statements.draft import MOST_PROBLEMS, Draft, Head, check_number
 from treasury.statements.identity import Ordinals
 from treasury.statements.mt_details import Columns
 from treasury.statements.mt_rows import movement_columns
@@ -202,6 +202,7 @@ class MtFile:
         draft = self._draft(block)
         _check_counts(block, draft)
         self._done.append(draft.finish("\n".join(block.texts)))
+        check_number(len(self._done), self.file_name)
         self.problems += draft.problems[: MOST_PROBLEMS - len(self.problems)]
 
     def _read_envelope(self, text: str) -> None:

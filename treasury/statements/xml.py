@@ -232,7 +232,9 @@ class Cut:
         return True
 
     def _check_size(self, rest: str) -> None:
-        if len(rest) + len(self._held) <= _MOST_BETWEEN:
+        if len(self._held) > _MOST_BETWEEN:  # a comment, CDATA or instruction without an end
+            raise self._too_much()
+        if len(rest) <= _MOST_BETWEEN:
             return
         details = rest.count(f"{self._detail}>")
         if len(rest) > min(_MOST_BETWEEN + details * _MOST_IN_DETAIL, _MOST_IN_ENTRY):

@@ -1,0 +1,88 @@
+"""Files without end: refused while a few megabytes of them are read, whatever they repeat."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from camt_samples import OURS, balance, detail, document, entry, statement, write
+
+from treasury.errors import StatementError
+from treasury.statements import draft, read_file, read_statements
+from treasury.statements.files import open_file
+
+BEFORE, _ = document(statement(entry("1.00", "CRDT", detail("hello")))).split("hello")
+MT = f":20:X\r\n:25:{OURS}\r\n:28C:1/1\r\n:60F:C261001EUR1,00\r\n"
+MOVED = f"{MT}:61:261015C1,00NTRF//B\r\n"
+CSV = "Rekeningnummer;Afschriftnummer;Munt;Datum;Omschrijving;Valuta;Bedrag;Saldo\n"
+MOST = 16 << 20
+
+
+class Endless:
+    """Bytes that begin like a bank file and then repeat themselves; `given` says how many."""
+
+    def __init__(self, before: str, again: str) -> None:
+        self._ahead = before.encode()
+        self._again = again.encode() * (1 + (1 << 16) // len(again))
+        self.given = 0
+
+    def read(self, size: int, /) -> bytes:
+        assert self.given <= MOST, "it is still being read"
+        while len(self._ahead) < size:
+            self._ahead += self._again
+        found, self._ahead = self._ahead[:size], self._ahead[size:]
+        self.given += size
+        return found
+
+
+ENDLESS = {
+    "text": (BEFORE, "x"),
+    "elements one in another": ("<Document>", "<a>"),
+    "elements of one text": (BEFORE, "</Ustrd><Ustrd>"),
+    "a tag's name": (f"{BEFORE}<", "x"),
+    "attributes": (BEFORE.removesuffix(">"), " a='x'"),
+    "a comment": (f"{BEFORE}<!--", "x"),
+    "CDATA": (f"{BEFORE}<![CDATA[", "x"),
+    "an instruction": (f"{BEFORE}<?x ", "x"),
+    "a comment before all else": ("<!--", "x"),
+    "balances": (BEFORE.partition("<Ntry>")[0], balance("OPBD", "1.00")),
+    "statements": (BEFORE.partition("<Stmt>")[0], "<Stmt/>"),
+    "MT940, a text": (f"{MOVED}:86:", "xxxxxxxxx\r\n"),
+    "MT940, a line": (f"{MOVED}:86:", "x"),
+    "MT940, a field of nothing": (f"{MT}:86:", "\r\n"),
+}
+
+
+@pytest.mark.parametrize(("before", "again"), ENDLESS.values(), ids=ENDLESS)
+def test_a_file_without_end_is_refused_soon(before: str, again: str) -> None:
+    source = Endless(before, again)
+    with pytest.raises(StatementError, match=r"^endless") as caught:
+        for _ in open_file(source, "endless").batches():
+            pass
+    assert caught.value.do
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        document(*[statement()] * 4),
+        "".join(f"{MT}:62F:C261031EUR1,00\r\n-\r\n".replace("1/1", f"{n}/1") for n in range(4)),
+    ],
+    ids=["camt.053", "MT940"],
+)
+def test_a_file_has_no_more_statements_than_fit_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    path = write(tmp_path, text)
+    assert read_file(path).statements.num_rows == 4
+    monkeypatch.setattr(draft, "_MOST_STATEMENTS", 3)
+    with pytest.raises(StatementError, match="more than 3 statements in one file"):
+        read_file(path)
+
+
+@pytest.mark.parametrize("again", ["x", "<a>", "\n", ";"])
+def test_an_archive_that_holds_a_file_without_end_is_refused(tmp_path: Path, again: str) -> None:
+    """A gigabyte packs into one megabyte, and costs little to make a member at a time."""
+    member = gzip.compress(again.encode() * (64 << 20), 1)
+    path = write(tmp_path, gzip.compress(BEFORE.encode()) + member * 16, "bomb.gz")
+    with pytest.raises(StatementError):
+        read_statements([path])
