@@ -1,0 +1,150 @@
+"""Oddities of banks: other balances, empty parts, encodings, how a table is laid out."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from camt_samples import OURS, balance, detail, document, entry, read, rows, statement, write
+
+from treasury.errors import StatementError
+from treasury.statements import read_file
+
+ABROAD = '<AmtDtls><InstdAmt><Amt Ccy="USD">11.00</Amt></InstdAmt></AmtDtls>'
+
+BALANCES = {
+    "the previous closing opens": ({"PRCD": "100.00", "CLBD": "110.00"}, "closing EUR 110.00"),
+    "available balances prove nothing": (
+        {"OPAV": "100.00", "CLAV": "110.00"}, "no balances",
+    ),
+    "an available balance does not open": (
+        {"OPAV": "100.00", "CLBD": "110.00"}, "no opening balance",
+    ),
+    "an available balance does not close": (
+        {"OPBD": "100.00", "CLAV": "110.00"}, "no closing balance",
+    ),
+    "available beside booked": (
+        {"OPAV": "7.00", "PRCD": "100.00", "CLAV": "9.00", "CLBD": "110.00", "FWAV": "8.00"},
+        "closing EUR 110.00",
+    ),
+    "the opening before the previous closing": (
+        {"PRCD": "90.00", "OPBD": "100.00", "CLBD": "110.00"}, "closing EUR 110.00",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("stated", "said"), BALANCES.values(), ids=BALANCES)
+def test_only_booked_balances_open_and_close_a_statement(
+    tmp_path: Path, stated: dict[str, str], said: str
+) -> None:
+    balances = "".join(balance(code, amount) for code, amount in stated.items())
+    file = read(tmp_path, entry("10.00"), balances=balances)
+    ((proved, proof),) = rows(file.statements, "proved", "proof")
+    assert str(proof).endswith(said)
+    assert proved == said.startswith("closing")
+
+
+@pytest.mark.parametrize("empty", ["<Stmt/>", "<Stmt></Stmt>", "<Stmt><Id>S1</Id></Stmt>"])
+def test_an_empty_statement_is_one_that_is_not_proved_and_harms_no_other(
+    tmp_path: Path, empty: str
+) -> None:
+    file = read_file(write(tmp_path, document(empty, statement(entry("1.00"), closing="101.00"))))
+    assert rows(file.statements, "account", "entry_count", "proved") == [
+        (None, 0, False), (OURS, 1, True),
+    ]  # fmt: skip
+    assert [problem.position for problem in file.problems] == ["Stmt[1]"]
+
+
+def test_a_batch_that_only_says_how_many_it_has_is_one_row_with_its_ids(tmp_path: Path) -> None:
+    batch = "<MsgId>M7</MsgId><PmtInfId>P7</PmtInfId><NbOfTxs>3</NbOfTxs>"
+    more = f"<NtryDtls><Btch>{batch}</Btch></NtryDtls>"
+    file = read(tmp_path, entry("10.00", more=more), closing="110.00")
+    assert rows(file.entries, "amount", "message_id", "payment_information_id") == [
+        (Decimal(10), "M7", "P7")
+    ]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+@pytest.mark.parametrize(
+    "written", [entry("10.00", "CRDT", detail(more=ABROAD)), entry("10.00", more=ABROAD)],
+    ids=["of a detail", "of the entry"],
+)  # fmt: skip
+def test_an_amount_instructed_in_another_currency_moves_nothing(
+    tmp_path: Path, written: str
+) -> None:
+    file = read(tmp_path, written, closing="110.00")
+    names = ("amount", "currency", "instructed_amount", "instructed_currency")
+    assert rows(file.entries, *names) == [(Decimal(10), "EUR", Decimal(11), "USD")]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+CAMT = document(statement(entry("10.00", "CRDT", detail("Zürich"))))
+UNSAID = CAMT.partition("\n")[2]
+MT = (
+    f":20:X\r\n:25:{OURS}\r\n:28C:1/1\r\n:60F:C261001EUR1,00\r\n:61:261015C1,00NTRF//B\r\n"
+    ":86:Zürich\r\n:62F:C261031EUR2,00\r\n-\r\n"
+)
+TABLE = (
+    "Rekeningnummer;Afschriftnummer;Munt;Datum;Omschrijving;Valuta;Bedrag;Saldo\n"
+    f"{OURS};10;EUR;16/10/2026;Zürich;16/10/2026;-1.234,50;8.765,50\n"
+    f"{OURS};10;EUR;15/10/2026;Zürich;15/10/2026;5.000,00;10.000,00\n"
+)
+ENCODED = {
+    "camt, UTF-8 with its mark": CAMT.encode("utf-8-sig"),
+    "camt, UTF-16 that says UTF-8": CAMT.encode("utf-16"),
+    "camt, UTF-16 without a mark": CAMT.replace("UTF-8", "UTF-16").encode("utf-16-be"),
+    "camt, UTF-16 the other way round": CAMT.replace("UTF-8", "UTF-16LE").encode("utf-16-le"),
+    "camt, Latin-1": CAMT.replace("UTF-8", "ISO-8859-1").encode("latin-1"),
+    "camt, nothing declared": UNSAID.encode(),
+    "MT940, UTF-8": MT.encode(),
+    "MT940, UTF-8 with its mark": MT.encode("utf-8-sig"),
+    "MT940, Latin-1": MT.encode("latin-1"),
+    "CSV, UTF-8 with its mark": TABLE.encode("utf-8-sig"),
+    "CSV, UTF-16": TABLE.encode("utf-16"),
+    "CSV, UTF-16 without a mark": TABLE.encode("utf-16-be"),
+    "CSV, Windows-1252": TABLE.encode("cp1252"),
+}
+
+
+@pytest.mark.parametrize("content", ENCODED.values(), ids=ENCODED)
+def test_letters_are_those_that_the_bank_wrote(tmp_path: Path, content: bytes) -> None:
+    file = read_file(write(tmp_path, content))
+    assert {text for (text,) in file.entries["remittance"].to_pylist()} == {"Zürich"}
+    assert file.statements["account"].to_pylist() == [OURS]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [CAMT.encode("latin-1"), UNSAID.encode("latin-1"), CAMT.encode("utf-32"), MT.encode("utf-16")],
+    ids=["Latin-1 that says UTF-8", "Latin-1 that says nothing", "UTF-32", "MT940 in UTF-16"],
+)
+def test_what_is_in_another_encoding_than_it_may_be_is_refused(
+    tmp_path: Path, content: bytes
+) -> None:
+    with pytest.raises(StatementError, match=r"^file\.xml: ") as caught:
+        read_file(write(tmp_path, content))
+    assert caught.value.do
+
+
+TABLES = {
+    "tabs": TABLE.replace(";", "\t"),
+    "commas and quotes": '"' + TABLE.strip().replace(";", '","').replace("\n", '"\n"') + '"\n',
+    "a minus behind the amount": TABLE.replace("-1.234,50", "1.234,50-"),
+    "a typographic minus": TABLE.replace("-1.234,50", "\u22121.234,50"),
+    "narrow spaces between thousands": TABLE.replace("1.234,50", "1\u202f234,50"),
+    "the separator first": f"sep=;\n{TABLE}",
+    "the separator first, a tab": "sep=\t\n" + TABLE.replace(";", "\t"),
+    "the separator first, quoted, after a mark": f'\ufeff"sep=;"\r\n{TABLE}',
+    "lines before the header": f"Export of 1 November\nClient;X\n\n{TABLE}",
+    "empty rows between": TABLE.replace("\n", "\n;;;;;;;\n\n"),
+}
+
+
+@pytest.mark.parametrize("text", TABLES.values(), ids=TABLES)
+def test_a_table_is_the_same_however_it_is_laid_out(tmp_path: Path, text: str) -> None:
+    file = read_file(write(tmp_path, text))
+    assert rows(file.entries, "direction", "amount", "account") == [
+        ("DBIT", Decimal("1234.5"), OURS), ("CRDT", Decimal(5000), OURS),
+    ]  # fmt: skip
+    assert rows(file.statements, "proved", "opening_balance", "closing_balance") == [
+        (True, Decimal(5000), Decimal("8765.5"))
+    ]
