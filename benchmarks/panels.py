@@ -2,10 +2,11 @@
 
     python -m benchmarks.panels [ROWS]
 
-A practice workspace is given so many ramp requests that await approval, and as many that await
-funds. In a warm Lab (one whose browser has shown a panel before) it is timed from the cell's run to
-the first page on screen, then a page turn and a search of the last row; and it is counted what
-moves over the Lab's sockets for each.
+A practice workspace is given so many ramp requests that await approval, as many that await funds,
+and as many transfers. In a warm Lab (one whose browser has shown a panel before) it is timed from
+the cell's run to the first page on screen, then a page turn and a search of the last row; and it is
+counted what moves over the Lab's sockets for each. Of the exceptions, which are few in such a
+company, only the first page is timed, and so of the matches and of the sync.
 """
 
 from __future__ import annotations
@@ -51,6 +52,17 @@ SELECT printf('%08x-0000-4000-8000-%012x', n, n) AS id,
 FROM range($first, $last) AS t(n)
 """
 
+TRANSFERS = """
+SELECT printf('%08x-0000-4000-9000-%012x', n, n) AS id,
+    'crypto' AS kind, 'COMPLETED' AS status, false AS is_open, 'USDC' AS asset, 'BASE' AS chain,
+    (1 + n * 0.01::DECIMAL(3, 2))::DECIMAL(38, 18) AS amount,
+    $account AS sender_account_id, printf('Transfer %08d', n) AS description,
+    TIMESTAMPTZ '2026-11-01 00:00:00+00' + INTERVAL (n) MILLISECOND AS created_at,
+    '{}' AS raw
+FROM range($last) AS t(n)
+"""
+ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
+
 
 class Moved:
     """Bytes that the Lab's sockets sent to the page since the last look."""
@@ -72,21 +84,25 @@ class Moved:
 
 
 def fill(folder: Path, rows: int) -> None:
-    """Store so many open requests as one commit each of both statuses."""
+    """Store so many open requests of both statuses and so many transfers, a commit of each."""
     lake = Lake(folder, TABLES)
-    table = next(one for one in TABLES if one.name == "ramp_requests")
     parts = (("AWAITING_APPROVAL", 0, rows), ("AWAITING_FUNDS", rows, 2 * rows))
     for status, first, last in parts:
         made = duckdb.sql(MADE, params={"status": status, "first": first, "last": last})
-        given = made.to_arrow_table()
-        columns = [
-            given[f.name].cast(f.type)
-            if f.name in given.column_names
-            else pa.nulls(len(given), f.type)
-            for f in table.row_schema
-        ]
-        with lake.writer("sync", AT) as writer:
-            writer.upsert(table, pa.Table.from_arrays(columns, schema=table.row_schema))
+        store(lake, "ramp_requests", made)
+    store(lake, "transfers", duckdb.sql(TRANSFERS, params={"account": ACCOUNT, "last": rows}))
+
+
+def store(lake: Lake, name: str, made: duckdb.DuckDBPyRelation) -> None:
+    """Store rows in one commit; what they do not state is not stated."""
+    table = next(one for one in TABLES if one.name == name)
+    given = made.to_arrow_table()
+    columns = [
+        given[f.name].cast(f.type) if f.name in given.column_names else pa.nulls(len(given), f.type)
+        for f in table.row_schema
+    ]
+    with lake.writer("sync", AT) as writer:
+        writer.upsert(table, pa.Table.from_arrays(columns, schema=table.row_schema))
 
 
 def timed(what: str, moved: Moved, run: Callable[[], None]) -> None:
@@ -101,13 +117,16 @@ def timed(what: str, moved: Moved, run: Callable[[], None]) -> None:
     )
 
 
-def measure(desk: Desk, moved: Moved, folder: Path, name: str, last: str) -> None:
+def measure(desk: Desk, moved: Moved, folder: Path, name: str, last: str = "") -> None:
     print(name, flush=True)
     start = f"import treasury\nt = treasury.open({str(folder)!r})\nt.snapshot().commit"
     opened = desk.open(f"bench-{name}", start, f"t.panels.{name}()")
     desk.page.evaluate(RUN_ONE)  # what is imported and opened once a day is not the panel's
     timed("first page", moved, lambda: shown(opened))
     panel = opened.panel
+    if not last:
+        opened.close()
+        return
     timed("next page", moved, lambda: turn(panel))
     timed("search of the last", moved, lambda: search(panel, last))
     opened.close()
@@ -120,7 +139,8 @@ def appear(opened: Notebook) -> None:
 
 def shown(opened: Notebook) -> None:
     opened.page.evaluate(RUN_ONE)
-    opened.panel.get_by_role("table").wait_for()
+    opened.panel.get_by_role("heading").first.wait_for()
+    opened.panel.locator("table, .tp-empty").first.wait_for()
 
 
 def turn(panel: Locator) -> None:
@@ -156,9 +176,12 @@ def main(rows: int) -> None:
             )
             appear(warm)
             warm.close()
-            print(f"{rows:,} open requests in each panel")
+            print(f"{rows:,} items in each panel")
             measure(desk, moved, folder, "approvals", f"PAY-2027-{rows - 1:08}")
             measure(desk, moved, folder, "funding", f"PAY-2027-{2 * rows - 1:08}")
+            measure(desk, moved, folder, "transfers", f"Transfer {rows - 1:08}")
+            for name in ("matches", "exceptions", "sync"):
+                measure(desk, moved, folder, name)
 
 
 if __name__ == "__main__":

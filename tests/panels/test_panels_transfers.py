@@ -48,7 +48,9 @@ def test_every_transfer_of_every_kind_is_listed_open_ones_first(
 
 def test_both_legs_between_our_accounts_are_listed(month_end: Workspace) -> None:
     panel = month_end.panels.transfers(size=50)
+    assert "Between our accounts" in [view.label for view in panel.frame().views]
     panel.press("legs")
+    assert panel.wait()
     told = month_end.reconcile("2026-10").internal_transfers.to_pylist()
     assert len(rows_of(panel)) == len(told)
     shown = "\n".join(words(row) for row in rows_of(panel))

@@ -1,8 +1,9 @@
 """Transfers: what moved between accounts, both legs where there are two, and a new one to propose.
 
 The first list holds every transfer that the service knows, of all three kinds; the second those
-between our own accounts with their two legs, as the reconciliation sees them. A new transfer is
-proposed here and sent nowhere: who approves it and carries it out does so under Approvals.
+between our own accounts with their two legs, as the reconciliation sees them: worked out aside when
+it is first asked for, for that reads the whole month. A new transfer is proposed here and sent
+nowhere: who approves it and carries it out does so under Approvals.
 """
 
 from __future__ import annotations
@@ -100,17 +101,13 @@ class TransfersPanel(LookingPanel):
         return f"<transfers panel: {self._tables['transfers'].num_rows} transfers>"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """Every transfer, the two legs of our own, and the accounts with what they hold."""
+        """Every transfer, the accounts with what they hold, and the legs where they were wanted."""
         self._waiting = self._count_waiting()
-        try:
-            legs = answer_now(self._desk).internal_transfers
-        except NothingStored:
-            legs = INTERNAL_TRANSFERS.empty_table()
-        numbers = [str(number) for number in range(legs.num_rows)]
+        legs = {"legs": _legs(self._desk)} if "legs" in self._tables else {}
         return {
             "transfers": snapshot.sql(_TRANSFERS),
-            "legs": legs.append_column("number", pa.array(numbers, pa.string())),
             "accounts": snapshot.sql(_ACCOUNTS),
+            **legs,
         }
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
@@ -140,9 +137,10 @@ class TransfersPanel(LookingPanel):
 
     def views(self, *, idle: bool) -> tuple[Button, ...]:
         """The lists; the accounts while a form is open."""
+        legs = self._tables.get("legs")
         labels = {
             "transfers": f"Transfers ({self._tables['transfers'].num_rows:,})",
-            "legs": f"Between our accounts ({self._tables['legs'].num_rows:,})",
+            "legs": "Between our accounts" + ("" if legs is None else f" ({legs.num_rows:,})"),
             "accounts": "Accounts",
         }
         return tuple(
@@ -210,18 +208,38 @@ class TransfersPanel(LookingPanel):
 
     def presses(self) -> dict[str, Callable[[Press], None]]:
         """The lists, the forms, and the two steps."""
-        lists: tuple[Shown, ...] = ("transfers", "legs", "accounts")
+        lists: tuple[Shown, ...] = ("transfers", "accounts")
         return (
             super().presses()
             | {name: partial(self._show_list, name) for name in lists}
             | {name: partial(self._open, name) for name in KINDS}
             | {
+                "legs": self._find_legs,
                 "leave": self._leave,
                 "check": self._check,
                 "confirm": self._confirm,
                 "back": self._back,
             }
         )
+
+    def _find_legs(self, press: Press) -> None:
+        if "legs" in self._tables:
+            self._show_list("legs", press)
+        if "legs" in self._tables or self.step() is not None or not self.is_idle:
+            return
+        self.tell(None)
+
+        def task(_: Work) -> None:
+            legs = _legs(self._desk)
+            with self.turn:
+                self._tables = {**self._tables, "legs": legs}
+                self.refresh()
+                self._show_list("legs", press)
+
+        def failed(error: TreasuryError) -> Message:
+            return alert("The two legs are not known", error, Line("Nothing was changed."))
+
+        self.start("Looking for both legs", task, failed, "What is shown is as it was.")
 
     def _show_list(self, shown: Shown, _: Press) -> None:
         if self.step() is not None:
@@ -307,6 +325,16 @@ class TransfersPanel(LookingPanel):
         self._asked = None
         self.tell(None)
         self.point_to("check")
+
+
+def _legs(desk: Desk) -> pa.Table:
+    """The two legs, numbered; none before there is anything to reconcile."""
+    try:
+        legs = answer_now(desk).internal_transfers
+    except NothingStored:
+        legs = INTERNAL_TRANSFERS.empty_table()
+    numbers = [str(number) for number in range(legs.num_rows)]
+    return legs.append_column("number", pa.array(numbers, pa.string()))
 
 
 _HINTS: Final = {
