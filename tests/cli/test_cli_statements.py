@@ -51,6 +51,16 @@ def test_check_proves_and_exits_1_where_anything_fails(tmp_path: Path) -> None:
     assert "wrong.xml" in done.stdout.replace("\n", "")
 
 
+@pytest.mark.parametrize("content", [CAMT.read_bytes()[:-20], b"not a statement", b""])
+def test_check_exits_1_and_says_why_where_a_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    refused = tmp_path / "refused.xml"
+    refused.write_bytes(content)
+    done = run("-w", str(tmp_path), "statements", "check", str(CAMT), str(refused))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("treasury: refused.xml: ")
+    assert " - " in done.stderr
+
+
 def test_profile_proposes_how_to_read_an_unknown_csv_and_shows_what_it_would_read(
     tmp_path: Path,
 ) -> None:

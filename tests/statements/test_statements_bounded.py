@@ -84,5 +84,5 @@ def test_an_archive_that_holds_a_file_without_end_is_refused(tmp_path: Path, aga
     """A gigabyte packs into one megabyte, and costs little to make a member at a time."""
     member = gzip.compress(again.encode() * (64 << 20), 1)
     path = write(tmp_path, gzip.compress(BEFORE.encode()) + member * 16, "bomb.gz")
-    with pytest.raises(StatementError):
+    with pytest.raises(StatementError, match=r"^bomb"):
         read_statements([path])

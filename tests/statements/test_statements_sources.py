@@ -65,9 +65,9 @@ def test_standard_input_may_be_any_of_them(content: bytes, monkeypatch: pytest.M
 
 def test_an_archive_that_swells_beyond_reason_is_refused(tmp_path: Path) -> None:
     bomb = CAMT.encode().replace(b"</Stmt>", b" " * (80 << 20) + b"</Stmt>")
-    for content in (gzip.compress(bomb), packed(a__xml=bomb)):
-        with pytest.raises(StatementError):
-            read_statements([write(tmp_path, content, "bomb")])
+    for content, name in ((gzip.compress(bomb), "bomb.gz"), (packed(a__xml=bomb), "bomb.zip")):
+        with pytest.raises(StatementError, match=rf"^{name}"):
+            read_statements([write(tmp_path, content, name)])
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def _gunzipped(document: Document) -> Document:
         with document.open() as packed:
             counted = _Counted(packed)
             with gzip.GzipFile(fileobj=io.BufferedReader(counted)) as plain:
-                yield _Bounded(plain, name, lambda: counted.count)
+                yield _Bounded(plain, document.name, lambda: counted.count)
 
     return Document(name, opened, document.is_asked_for)
 
