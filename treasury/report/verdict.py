@@ -278,7 +278,8 @@ def _not_provable(r: Reconciliation) -> tuple[tuple[str, int], ...]:
 def _needs(r: Reconciliation, zone: ZoneInfo) -> tuple[Need, ...]:
     month_end = r.month.end(zone)
     groups: dict[tuple[str, str], list[tuple[Decimal | None, date | None, bool]]] = {}
-    for row in r.awaiting_funds.to_pylist():
+    told = ["state", "silent", "overdue", "approved", "currency", "send", "due"]
+    for row in r.awaiting_funds.select(told).to_pylist():
         kind = funding_kind(row)
         if kind is not None:
             later = row["approved"] is not None and row["approved"] >= month_end
