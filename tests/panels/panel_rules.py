@@ -21,6 +21,7 @@ from panel_practice import ON_RAMP, Practice
 from playwright.sync_api import Locator, expect
 
 from treasury.money import format_amount
+from treasury.panels.paging import SIZE
 
 PANELS = ("approvals", "funding", "matches", "exceptions", "transfers", "sync")
 SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
@@ -72,9 +73,11 @@ class Gallery:
 
 
 @contextmanager
-def one_panel(desk: Desk, folder: Path, name: str, call: str) -> Iterator[Notebook]:
-    """A notebook with one panel on screen."""
-    notebook = desk.open(name, start_of(folder), f"t.panels.{call}()")
+def one_panel(
+    desk: Desk, folder: Path, name: str, call: str, *, size: int = SIZE
+) -> Iterator[Notebook]:
+    """A notebook with one panel on screen, `size` rows a page."""
+    notebook = desk.open(name, start_of(folder), f"t.panels.{call}(size={size})")
     try:
         notebook.run()
         expect(button(notebook.panel, "Sync").first).to_be_visible()
