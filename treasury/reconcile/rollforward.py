@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.errors import TreasuryError
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.money import format_amount, total
+from treasury.money import difference, format_amount, total
 from treasury.reconcile.facts import contradicts
 from treasury.reconcile.known import Known
 from treasury.reconcile.matching import Matches, match_references
@@ -82,7 +82,7 @@ class _Position(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unpaid(self) -> Decimal:
         """What its lines leave of its amount, cancelled or not."""
-        return less(self.amount, total(self.shares.values()))
+        return difference(self.amount, total(self.shares.values()))
 
 
 class MonthEnd(msgspec.Struct, frozen=True, eq=False):
@@ -131,7 +131,7 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
     }
     back = _came_back(booked, matches)
     positions = {}
-    for row in made.to_pylist():
+    for row in made.select(_READ).to_pylist():
         if row["amount"] is None:
             continue
         cancelled = contradicts(row["status"], known.rules)
@@ -178,6 +178,7 @@ def _came_back(booked: pa.Table, matches: Matches) -> dict[tuple[str | None, str
 
 
 _RETURNED: Final = ("entry_id", "expectation_id")
+_READ: Final = ("expectation_id", "code", "kind", "currency", "amount", "direction", "status")
 _OTHER: Final = {"CRDT": "DBIT", "DBIT": "CRDT"}
 
 
@@ -196,8 +197,8 @@ def _item(name: str, opening: MonthEnd, closing: MonthEnd) -> dict[str, Any]:
         "new": ZERO if before else is_now,
         "matched": matched,
         "reopened": reopened,
-        "cancelled": less(_cancelled(after), _cancelled(before)),
-        "adjusted": total((lost, less(is_now, was) if before else ZERO)),
+        "cancelled": difference(_cancelled(after), _cancelled(before)),
+        "adjusted": total((lost, difference(is_now, was) if before else ZERO)),
         "closing": after.open if after else ZERO,
     }
 
@@ -211,18 +212,13 @@ def _shares_moved(
     """
     first, last = (one.shares if one else {} for one in (before, after))
     came = total(share for line, share in last.items() if line not in first)
-    gone = total(less(share, last.get(line, ZERO)) for line, share in first.items())
+    gone = total(difference(share, last.get(line, ZERO)) for line, share in first.items())
     if after is None:
         return came, ZERO, gone
-    back = max(less(after.back, before.back if before else ZERO), ZERO)
+    back = max(difference(after.back, before.back if before else ZERO), ZERO)
     reopened = max(min(gone, back), ZERO)
-    both_ways = max(min(less(back, reopened), less(after.amount, came)), ZERO)
-    return total((came, both_ways)), total((reopened, both_ways)), less(gone, reopened)
-
-
-def less(amount: Decimal, other: Decimal) -> Decimal:
-    """The exact difference."""
-    return total((amount, other.copy_negate()))
+    both_ways = max(min(difference(back, reopened), difference(after.amount, came)), ZERO)
+    return total((came, both_ways)), total((reopened, both_ways)), difference(gone, reopened)
 
 
 def _cancelled(one: _Position | None) -> Decimal:
