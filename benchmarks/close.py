@@ -238,7 +238,7 @@ def _wrapped(timed: Callable[..., Any], name: str, function: Callable[..., Any])
 
 
 class Memory:
-    """The most that this process and those it started held together, looked at five times a second."""
+    """The most that this process and those it started held together, five looks a second."""
 
     def __init__(self) -> None:
         self._most = 0

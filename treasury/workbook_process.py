@@ -117,7 +117,8 @@ def _place(folder: Path, at: int) -> Path:
 def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The process that writes what is ordered in `folder`; after the block it has ended."""
     root = str(Path(__file__).parents[1])
-    paths = [*filter(None, sys.path), *([] if root in sys.path else [root])]
+    # "" is wherever we were when we began: it gives way to where this package was found.
+    paths = [*([] if root in sys.path else [root]), *filter(None, sys.path)]
     kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     with (folder / _TOLD).open("wb") as told:
         # No shell and no folder to import from but our own; its input closes when we end.
