@@ -25,9 +25,9 @@ from treasury.lake.declare import HASH, OPEN, RAW
 __all__ = ["Files", "Written"]
 
 GROUP: Final = 60_000
-HELD: Final = 48 << 20
+HELD: Final = 24 << 20
 """Rows, or bytes, that are held back until they make a group of rows in the file: small groups are
-slow to read, large ones take memory."""
+slow to read, large ones take memory, twice over while the one before is being written."""
 
 SAMPLE: Final = 1000
 """Rows that say which columns repeat their values, so that a dictionary makes them small."""
