@@ -146,7 +146,7 @@ def work_finance(practice: Practice) -> None:
         account.id,
         bodies.NewVirtualBankAccount(name="EUR", in_currency="EUR", target_cryptocurrency="USDC"),
     ).value
-    assert finance.virtual_bank_accounts.get(account.id, virtual.id).value.references
+    assert finance.virtual_bank_accounts.get(account.id, virtual.id).value.reference_code
     assert len(finance.virtual_bank_accounts.list(account.id)) == 1
     session = bodies.NewPaymentSession(
         in_amount="10.00",

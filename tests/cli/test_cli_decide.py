@@ -102,7 +102,8 @@ def test_a_month_is_closed_verified_and_reopened(desk: Workspace) -> None:
     with pytest.raises(ActionRefused, match="close with a reason"):
         run(desk, *close)
     told = run(desk, *close, "--reason", "see the list").stdout
-    assert "2026-10 is closed on commit 2, journal entry 1" in told
+    (latest,) = desk.sql("SELECT max(number) AS number FROM commits").to_pylist()
+    assert f"2026-10 is closed on commit {latest['number']}, journal entry 1" in told
     assert "comes out as it was closed" in run(desk, "periods", "verify", "2026-10").stdout
     assert [row["state"] for row in rows(desk, "periods", "list")] == ["closed"]
     assert rows(desk, "periods", "late") == []

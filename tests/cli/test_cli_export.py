@@ -31,7 +31,7 @@ def test_a_month_is_written_as_journal_and_beancount(month_end: Workspace, tmp_p
     done = run(month_end, "--out", str(out))
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "Accounting of October 2026: 956 postings of 446 entries",
+        "Accounting of October 2026: 957 postings of 446 entries",
         str(out / "journal.csv"),
         str(out / "month.beancount"),
     ]

@@ -140,7 +140,7 @@ def test_rule_5_markup_is_literal_in_a_step_and_in_what_came_of_it(
 ) -> None:
     attacked.notebook.show()
     panel = attacked.panel("approvals")
-    panel.locator(".tp-choice input").first.check()
+    panel.locator(".tp-choice input").nth(1).check()  # the first is asked about below
     button(panel, "Approve").click()
     expect(button(panel, "Confirm approval")).to_be_visible()
     expect(panel.locator(".tp-step")).to_contain_text(HOSTILE)
