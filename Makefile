@@ -2,7 +2,7 @@
 
 WORKSPACE ?= data/workspace
 TREASURY = .venv/bin/treasury --workspace $(WORKSPACE)
-BENCH ?= reconcile lake statements sandbox sync actions
+BENCH ?= reconcile lake statements sandbox sync actions close
 ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .PHONY: help install demo test check notebook bench torture lock docs
