@@ -1,6 +1,7 @@
 """A statement beside the others: the one before it, and the currency that its account is in."""
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def day(number: int, opening: str, closing: str, *, sequence: int | None = None) -> str:
-    moved = float(closing) - float(opening)
+    moved = Decimal(closing) - Decimal(opening)
     one = entry(f"{moved:.2f}") if moved else ""
     shown = f"2026-10-{number:02d}"
     text = statement(
@@ -100,7 +101,7 @@ def test_a_counter_that_begins_anew_with_the_year_misses_the_numbers_before(desk
 
 
 def span(first: int, last: int, opening: str, closing: str, sequence: int) -> str:
-    moved = entry(f"{float(closing) - float(opening):.2f}")
+    moved = entry(f"{Decimal(closing) - Decimal(opening):.2f}")
     days = (f"2026-10-{first:02d}", f"2026-10-{last:02d}")
     return statement(
         moved, opening=opening, closing=closing, days=days, name=f"{first}-{last}",
