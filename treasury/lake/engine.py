@@ -8,8 +8,12 @@ network and no extension, and its settings are locked.
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,11 +73,23 @@ def connect() -> duckdb.DuckDBPyConnection:
             "allow_community_extensions": "false",
             "allow_persistent_secrets": "false",
             "python_enable_replacements": "false",
+            "temp_directory": _spill_folder(),
         }
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")  # ours are drawn by who asked
     return connection
+
+
+@cache
+def _spill_folder() -> str:
+    """Where what does not fit in memory waits: a folder of this process that only its user reads.
+
+    DuckDB's own choice is the folder one happens to stand in.
+    """
+    folder = tempfile.mkdtemp(prefix="treasury-spill-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def lock_down(connection: duckdb.DuckDBPyConnection, readable: Iterable[str]) -> None:
