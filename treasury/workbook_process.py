@@ -1,13 +1,11 @@
 """A large workbook written by a process of its own, while its caller makes something else.
 
-The workbook is half of what a large close computes. Its process is a fresh interpreter rather than
-a fork: it works the same in a notebook, in a script and on every platform. It is given Arrow files
-in a folder that only the same user can read, and ends with the one who asked for it.
+The workbook is half of what a large close computes. Its process is given Arrow files in a folder
+that only the same user can read, and ends with the one who asked for it.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -22,6 +20,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StorageError
+from treasury.interpreter import started
 from treasury.text import clean
 from treasury.workbook import Book, Sheet, require_rows, write_book
 
@@ -32,12 +31,6 @@ CELLS: Final = 200_000
 _ORDER: Final = "order.json"
 _MADE: Final = "made.xlsx"
 _TOLD: Final = "told.txt"
-_START: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from treasury.workbook_process import work; sys.exit(work(sys.argv[2]))"
-)
-_INHERITED: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
-"""What an interpreter needs of the environment to start; credentials stand there as well."""
 
 
 class _Refused(msgspec.Struct, frozen=True):
@@ -116,19 +109,9 @@ def _place(folder: Path, at: int) -> Path:
 @contextmanager
 def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The process that writes what is ordered in `folder`; after the block it has ended."""
-    root = str(Path(__file__).parents[1])
-    # "" is wherever we were when we began: it gives way to where this package was found.
-    paths = [*([] if root in sys.path else [root]), *filter(None, sys.path)]
-    kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     with (folder / _TOLD).open("wb") as told:
-        # No shell and no folder to import from but our own; its input closes when we end.
-        process = subprocess.Popen(  # noqa: S603 - our own arguments
-            [sys.executable, "-I", "-c", _START, json.dumps(paths), str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=told,
-            env=kept,
-        )
+        # Its input closes when we end.
+        process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=told)
     with process:
         try:
             yield process

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -55,10 +56,33 @@ def test_check_proves_and_exits_1_where_anything_fails(tmp_path: Path) -> None:
 def test_check_exits_1_and_says_why_where_a_file_is_refused(tmp_path: Path, content: bytes) -> None:
     refused = tmp_path / "refused.xml"
     refused.write_bytes(content)
-    done = run("-w", str(tmp_path), "statements", "check", str(CAMT), str(refused))
-    assert (done.exit_code, done.stdout) == (1, "")
+    arguments = ("check", str(refused), str(CAMT), "--format", "json")
+    done = run("-w", str(tmp_path), "statements", *arguments)
+    assert done.exit_code == 1
+    assert [(row["file_name"], row["proved"]) for row in json.loads(done.stdout)] == [
+        (CAMT.name, True)
+    ]
     assert done.stderr.startswith("treasury: refused.xml: ")
     assert " - " in done.stderr
+
+
+def test_check_goes_on_with_the_others_and_names_each_file_that_is_refused(tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "good.xml").write_bytes(CAMT.read_bytes())
+    (inbox / "cut.xml").write_bytes(CAMT.read_bytes()[:-20])
+    with zipfile.ZipFile(inbox / "some.zip", "w") as archive:
+        archive.writestr("inside.xml", CAMT.read_bytes()[:-9])
+        archive.writestr("photo.jpg", b"not a statement")
+    (inbox / "torn.zip").write_bytes((inbox / "some.zip").read_bytes()[:-30])
+    files = (str(tmp_path / "missing.xml"), str(inbox), str(tmp_path / "*.sta"), str(CAMT))
+    done = run("-w", str(tmp_path), "statements", "check", *files, "--format", "json")
+    assert done.exit_code == 1
+    assert [row["file_name"] for row in json.loads(done.stdout)] == ["good.xml", CAMT.name]
+    said = [line for line in done.stderr.splitlines() if line.startswith("treasury: ")]
+    named = ("missing.xml", "cut.xml", "some.zip/inside.xml", "torn.zip", "*.sta")
+    assert [name for name, line in zip(named, said, strict=True) if name not in line] == []
+    assert "some.zip/photo.jpg: left out" in done.stderr
 
 
 def test_profile_proposes_how_to_read_an_unknown_csv_and_shows_what_it_would_read(

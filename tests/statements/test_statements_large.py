@@ -17,8 +17,9 @@ CENTS = (12_345, -6_789, 1, -99_999, 250_000)
 """What the entries of a block move; a block is written again and again."""
 BLOCK = 2_000
 
+# Of the memory of this process alone: ru_maxrss begins at that of the process which started it.
 READER = """
-import json, resource, sys
+import json, sys
 from decimal import Decimal
 from pathlib import Path
 import pyarrow.compute as pc
@@ -33,7 +34,8 @@ with Path(sys.argv[1]).open("rb") as source:
         moved += pc.sum(batch["amount"].filter(into)).as_py() or 0
         moved -= pc.sum(batch["amount"].filter(pc.invert(into))).as_py() or 0
 (head,) = file.statements
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+status = Path("/proc/self/status").read_text()
+peak = int(status.partition("VmHWM:")[2].split()[0]) // 1024
 print(json.dumps([rows, str(moved), head.proved, peak]))
 """
 

@@ -2,9 +2,11 @@
 
 import gzip
 import io
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from camt_samples import document, entry, statement, write
@@ -99,6 +101,46 @@ def test_large_files_are_shared_out_and_read_the_same(
     assert together.statements == alone.statements
     with pytest.raises(StatementError, match=r"bad\.xml: not well-formed"):
         read_statements([*paths, write(tmp_path, CAMT[:-5], "bad.xml")], workers=2)
+
+
+def test_a_process_that_reads_is_given_no_secret_and_takes_no_code_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.statements import parallel
+
+    given: list[object] = []
+    start = subprocess.Popen
+
+    def seen(command: list[str], **named: Any) -> subprocess.Popen[bytes]:
+        given.append((command, named))
+        return start(command, **named)
+
+    monkeypatch.setattr(parallel, "_LARGE", 1)
+    monkeypatch.setattr(subprocess, "Popen", seen)
+    monkeypatch.setenv("TREASURY_CLIENT_SECRET", "s3cret")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "raise SystemExit('taken from the current folder')", "msgspec.py")
+    (file,) = read_statements([write(tmp_path, CAMT)], workers=2).files
+    assert file.entries.num_rows == 1
+    assert len(given) == 1
+    assert "s3cret" not in str(given)
+
+
+@pytest.mark.parametrize("large", [1, 1 << 20])
+def test_what_is_no_statement_in_a_folder_is_left_out_whatever_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    from treasury.statements import parallel
+
+    monkeypatch.setattr(parallel, "_LARGE", large)
+    write(tmp_path, CAMT, "good.xml")
+    photo = write(tmp_path, "no statement", "photo.jpg")
+    reading = read_statements([tmp_path], workers=2)
+    assert [file.name for file in reading.files] == ["good.xml"]
+    assert [(p.file_name, p.what[:8]) for p in reading.skipped] == [("photo.jpg", "left out")]
+    with pytest.raises(StatementError, match=r"photo\.jpg: not a bank statement"):
+        read_statements([photo], workers=2)
 
 
 def test_batches_come_without_the_whole_file(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import click
 import pyarrow as pa
 
 from treasury.cli.output import format_option, print_rows
-from treasury.errors import StatementError
 from treasury.settings import FILE_NAME
 from treasury.text import clean
 from treasury.workspace import Workspace, find_workspace
@@ -112,22 +111,21 @@ def check_files(
     profile: str | None,
     form: str,
 ) -> None:
-    """Prove FILES; exit with 1 if anything fails or is refused. Nothing is stored."""
+    """Prove FILES, each of them; exit with 1 if anything fails or is refused. Nothing is stored."""
     from treasury.statements import check_statements, read_statements
 
     workspace = _workspace(context)
     accounts = workspace.settings.accounts if workspace else ()
     declared = _declared(workspace) if workspace else None
-    try:
-        reading = read_statements(files, profiles=_profiles(context, profile), account=account)
-    except StatementError as error:  # a refused file is an answer to what was asked
-        click.echo(f"treasury: {clean(str(error))}", err=True)
-        context.exit(1)
+    profiles = _profiles(context, profile)
+    reading = read_statements(files, profiles=profiles, account=account, go_on=True)
     currencies = {account.account: account.currency for account in accounts}
     checks = check_statements(reading, declared, currencies)
     print_rows(checks, form, title="Statements", empty="none in these files")
     _tell(reading.problems)
-    if not checks.num_rows or not all(checks["proved"].to_pylist()):
+    for error in reading.refused:  # a refused file is an answer to what was asked
+        click.echo(f"treasury: {clean(str(error))}", err=True)
+    if reading.refused or not checks.num_rows or not all(checks["proved"].to_pylist()):
         context.exit(1)
 
 

@@ -1,15 +1,13 @@
 """Large bank files shared out to processes, one each; small ones are read where we are.
 
 A process of its own is started for a large file and hands its rows over as an Arrow file, which is
-mapped into memory, so nothing is copied. It is a fresh interpreter rather than a fork: it works the
-same in a notebook, in a script and on every platform.
+mapped into memory, so nothing is copied.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 from collections import deque
@@ -22,6 +20,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
+from treasury.interpreter import started
 from treasury.statements.files import StatementFile, mapped, open_file, read_document
 from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, statement_table
@@ -34,6 +33,10 @@ __all__ = ["Job", "Outcome", "read_in_processes", "work"]
 _LARGE: Final = 8 << 20
 """Bytes from which a file is worth a process of its own, which takes half a second to start."""
 _AHEAD: Final = 4
+_WORKER: Final = "treasury.statements.worker"
+
+
+Read = StatementFile | Problem | StatementError
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -54,6 +57,8 @@ class Outcome(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     error: str = ""
     do: str | None = None
+    is_unknown: bool = False
+    """Whether it was refused because it is no bank statement at all."""
 
 
 def read_in_processes(
@@ -62,10 +67,12 @@ def read_in_processes(
     profiles: Sequence[Profile],
     account: str | None,
     workers: int | None,
+    refused: list[StatementError] | None = None,
 ) -> Iterator[StatementFile | Problem]:
     """The files as read, in order, twins not marked; a Problem for what is no bank statement.
 
-    Such a file is one in a folder: one that a person named is refused.
+    Such a file is one in a folder: one that a person named is refused. StatementError for a file
+    that is refused; where there is a list for them they go there, and the others are read.
     """
     count = max(1, workers if workers is not None else os.cpu_count() or 1)
     with (
@@ -73,37 +80,48 @@ def read_in_processes(
         _Workers() as processes,
         ThreadPoolExecutor(count) as pool,
     ):
-        waiting: deque[Future[StatementFile] | StatementFile | Problem] = deque()
+        waiting: deque[Future[Read] | Read] = deque()
         for number, document in enumerate(found):
             out = str(Path(folder) / f"{number}.arrow")
             if count > 1 and document.path is not None and document.size >= _LARGE:
                 job = Job(str(document.path.absolute()), out, tuple(profiles), account)
-                waiting.append(pool.submit(processes.read, job))
+                waiting.append(pool.submit(processes.read, job, document))
             else:
                 waiting.append(_here(document, profiles, account, out))
             while waiting and (_is_done(waiting[0]) or len(waiting) > count * _AHEAD):
-                yield _result(waiting.popleft())
+                yield from _result(waiting.popleft(), refused)
         while waiting:
-            yield _result(waiting.popleft())
+            yield from _result(waiting.popleft(), refused)
 
 
-def _is_done(one: Future[StatementFile] | StatementFile | Problem) -> bool:
+def _is_done(one: Future[Read] | Read) -> bool:
     return not isinstance(one, Future) or one.done()
 
 
-def _result(one: Future[StatementFile] | StatementFile | Problem) -> StatementFile | Problem:
-    return one.result() if isinstance(one, Future) else one
+def _result(
+    one: Future[Read] | Read, refused: list[StatementError] | None
+) -> Iterator[StatementFile | Problem]:
+    done = one.result() if isinstance(one, Future) else one
+    if not isinstance(done, StatementError):
+        yield done
+    elif refused is None:
+        raise done
+    else:
+        refused.append(done)
 
 
-def _here(
-    document: Document, profiles: Sequence[Profile], account: str | None, rows: str
-) -> StatementFile | Problem:
+def _here(document: Document, profiles: Sequence[Profile], account: str | None, rows: str) -> Read:
     try:
         return read_document(document, profiles=profiles, account=account, rows=rows)
-    except UnknownFormat as error:
-        if document.is_asked_for:
-            raise
+    except StatementError as error:
+        return _refused(error, document)
+
+
+def _refused(error: StatementError, document: Document) -> Problem | StatementError:
+    """The error, or only a note where nobody asked for that file and it is no statement."""
+    if isinstance(error, UnknownFormat) and not document.is_asked_for:
         return Problem(document.name, "", f"left out: {error.what.partition(': ')[2]}")
+    return error
 
 
 class _Workers:
@@ -122,8 +140,8 @@ class _Workers:
                 if process.stdin:
                     process.stdin.close()
 
-    def read(self, job: Job) -> StatementFile:
-        """The file of a job, read in the process of this thread."""
+    def read(self, job: Job, document: Document) -> Read:
+        """What becomes of a job's file, read in the process of this thread."""
         process = getattr(self._mine, "process", None) or self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -134,18 +152,18 @@ class _Workers:
         except OSError:
             answer = b""
         if not answer:
-            raise StatementError(
+            return StatementError(
                 f"{Path(job.path).name}: the process that read it ended",
                 do="run this again; if it happens again, read the file with workers=1",
             )
-        return _mapped(msgspec.json.decode(answer, type=Outcome), job)
+        outcome = msgspec.json.decode(answer, type=Outcome)
+        if outcome.error:
+            kind = UnknownFormat if outcome.is_unknown else StatementError
+            return _refused(kind(outcome.error, do=outcome.do), document)
+        return _mapped(outcome, job)
 
     def _started(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "treasury.statements.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        process = started(_WORKER, "serve", stdout=subprocess.PIPE)
         self._mine.process = process
         self._all.append(process)
         return process
@@ -153,8 +171,6 @@ class _Workers:
 
 def _mapped(outcome: Outcome, job: Job) -> StatementFile:
     """The file that a process read, its rows mapped from where it left them."""
-    if outcome.error:
-        raise StatementError(outcome.error, do=outcome.do)
     return StatementFile(
         outcome.name,
         outcome.sha256,
@@ -177,7 +193,8 @@ def work(job: Job) -> Outcome:
                 for batch in file.batches():
                     writer.write_batch(batch)
     except StatementError as error:
-        return Outcome(error=error.what, do=error.do)
+        is_unknown = isinstance(error, UnknownFormat)
+        return Outcome(error=error.what, do=error.do, is_unknown=is_unknown)
     except OSError as error:
         return Outcome(error=f"{path}: {error.strerror}", do="check the path of the file")
     statements = statement_table(file.statements)

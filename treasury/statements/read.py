@@ -23,10 +23,14 @@ __all__ = ["Reading", "read_batches", "read_file", "read_statements"]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Files read together; `skipped` are those in a folder or archive that are no statements."""
+    """Files read together; `skipped` are those in a folder or archive that are no statements.
+
+    `refused` says of each file that was refused why, where reading went on with the others.
+    """
 
     files: tuple[StatementFile, ...]
     skipped: tuple[Problem, ...] = ()
+    refused: tuple[StatementError, ...] = ()
 
     @property
     def statements(self) -> pa.Table:
@@ -52,22 +56,30 @@ def read_statements(
     profiles: Sequence[Profile] = (),
     account: str | None = None,
     workers: int | None = None,
+    go_on: bool = False,
 ) -> Reading:
     """Read bank files of any format from files, folders, globs, archives and `-`.
 
     `profiles` are for CSV, before the built-in ones; `account` is that of files that name none.
     `workers` processes share large files; as many as there are cores if not given. StatementError
-    if a file is refused.
+    if a file is refused; with `go_on` the others are read all the same.
     """
     files: list[StatementFile] = []
     skipped: list[Problem] = []
+    refused: list[StatementError] = []
     found = documents(paths)
-    for done in read_in_processes(found, profiles=profiles, account=account, workers=workers):
+    for done in read_in_processes(
+        found,
+        profiles=profiles,
+        account=account,
+        workers=workers,
+        refused=refused if go_on else None,
+    ):
         if isinstance(done, Problem):
             skipped.append(done)
         else:
             files.append(with_twins(done))
-    return Reading(tuple(files), tuple(skipped))
+    return Reading(tuple(files), tuple(skipped), tuple(refused))
 
 
 def read_batches(

@@ -16,9 +16,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from glob import glob, has_magic
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NoReturn
 
 import msgspec
 
@@ -71,17 +72,30 @@ class Document(msgspec.Struct, frozen=True):
 def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
     """The files that paths, folders, globs and `-` stand for, folders in the order of names.
 
-    StatementError where there is nothing at a path.
+    Where there is nothing at a path, or nothing comes out of an archive, there is a document that
+    says so when it is opened: what is wrong with one is no reason to pass over the next.
     """
     for path in paths:
         if str(path) == STDIN:
-            yield from _from_standard_input()
+            yield from _or_why(_from_standard_input(), "standard input")
         elif Path(path).is_dir():
             yield from _in_folder(Path(path))
         elif not Path(path).exists() and has_magic(str(path)):
-            yield from _matching(str(path))
+            yield from _or_why(_matching(str(path)), str(path))
         else:
             yield from _unpacked(_plain(Path(path)))
+
+
+def _or_why(found: Iterator[Document], name: str) -> Iterator[Document]:
+    """What is found, then a document that raises what ended it."""
+    try:
+        yield from found
+    except StatementError as error:
+        yield Document(name, partial(_raise, error))
+
+
+def _raise(error: StatementError) -> NoReturn:
+    raise error
 
 
 def _in_folder(folder: Path, *, pattern: str = "*") -> Iterator[Document]:
@@ -139,6 +153,10 @@ def _copy(name: str, source: Source, kept: tempfile.SpooledTemporaryFile[bytes])
 
 def _unpacked(document: Document, depth: int = 0) -> Iterator[Document]:
     """The document itself, or those packed in it."""
+    yield from _or_why(_out_of(document, depth), document.name)
+
+
+def _out_of(document: Document, depth: int) -> Iterator[Document]:
     with document.open() as source:
         head = source.read(4)
     if head.startswith(_GZIP):

@@ -11,8 +11,13 @@ import msgspec
 
 from treasury.statements.parallel import Job, work
 
-if __name__ == "__main__":
+__all__ = ["serve"]
+
+
+def serve() -> int:
+    """Read what is asked for until nothing more is; the exit code."""
     for line in sys.stdin.buffer:
         outcome = work(msgspec.json.decode(line, type=Job))
         sys.stdout.buffer.write(msgspec.json.encode(outcome) + b"\n")
         sys.stdout.buffer.flush()
+    return 0
