@@ -35,10 +35,15 @@ from treasury.errors import (
 from treasury.journal import Draft
 from treasury.text import clean
 
-__all__ = ["Answers", "End"]
+__all__ = ["JUDGED", "Answers", "End"]
 
 _NEVER_LEFT: Final = (ServiceUnreachable, RateLimited, Unauthorized, BadCredentials)
 """What says nothing about the action itself: it may be tried again as it is approved."""
+JUDGED: Final = frozenset({400, 402, 410, 413, 414, 415, 422})
+"""The statuses of a service that has looked at the call, and does not do it."""
+_NO: Final = JUDGED | {401, 403, 404, 405, 409, 429}
+"""The statuses that say that nothing was done. A redirect does not, for one may follow the effect;
+neither does a status that some proxy made up, such as that it would not wait any longer."""
 
 
 class End(msgspec.Struct, frozen=True):
@@ -74,7 +79,7 @@ class Answers:
         """What an error means for the action."""
         if not isinstance(error, ServiceError):  # no secret, no leave to write: it never left
             return self.refused(action, error, again=True)
-        if error.may_have_executed:
+        if error.may_have_executed or error.status not in {None, *_NO}:
             return self._read_back(action, kind, client, error)
         if isinstance(error, VersionConflict) and kind.safety == "versioned":
             return self._conflict(action, kind, client, error)

@@ -8,16 +8,19 @@ again, or refused, on what they say. So of two processes that execute one action
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from treasury.actions.states import OPEN, UNSETTLED, Action, after
+from treasury.actions.twins import Twin
 from treasury.errors import InputError, JournalError, TreasuryError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 __all__ = ["MAKES", "Book"]
 
 _ATTEMPTS: Final = 50
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
 """Kinds whose person is a maker of the request: never the one to approve it."""
@@ -38,6 +41,8 @@ class Book:
         self._alike: dict[str, list[str]] = {}
         self._proposals = 0
         self._policies: set[str] = set()
+        self.last_left = _LONG_AGO
+        """The latest instant at which anything left, by the clocks of the machines it left from."""
 
     def refresh(self) -> None:
         """Read what was written since."""
@@ -134,6 +139,21 @@ class Book:
             if action.kind in MAKES and request_id in _made_by(action)
         ]
 
+    def strangers(self, records: Iterable[Any]) -> list[Twin]:
+        """Those of the service's records that no action here has made or is making, newest first.
+
+        A key tells its action only once that has left from here: a key that was used and, by this
+        journal, never left is that of a journal that went back.
+        """
+        found = [
+            Twin(one.id, one.created_at, getattr(one, "idempotency_key", None)) for one in records
+        ]
+        if not found:
+            return []
+        made = self.records()
+        left = {action.key for action in self.all() if action.key and action.attempts}
+        return [one for one in found if one.id not in made and one.key not in left]
+
     def records(self) -> set[str]:
         """The ids of every record that an action is known to have made."""
         return {a.outcome.record for a in self.all() if a.outcome is not None and a.outcome.record}
@@ -154,6 +174,8 @@ class Book:
         if action is None:
             return
         self._actions[action.id] = action
+        if action.sending is not None:
+            self.last_left = max(self.last_left, action.sending.left_at)
         if known is None:
             self._alike.setdefault(action.fingerprint, []).append(action.id)
             self._of_entry[entry.seq] = action.id

@@ -21,6 +21,7 @@ from treasury.actions.kinds import kind_of, sentence
 from treasury.actions.policy import Policy, same_person
 from treasury.actions.records import Live, Records, Stored
 from treasury.actions.seen import RampSeen
+from treasury.actions.twins import fingerprint_of, twin_fact, twins_since
 from treasury.api.bodies import Body, new_key
 from treasury.errors import ActionRefused, InputError, ServiceError
 from treasury.journal import Actor, Draft
@@ -31,7 +32,6 @@ __all__ = [
     "body_of",
     "decided_today",
     "draft",
-    "fingerprint_of",
     "hold_day",
     "proposal",
     "refuse_maker",
@@ -92,12 +92,13 @@ def draft(
     if kind.decides_on_maker:
         refuse_maker(context, policy, fields, actor)
     key = new_key() if kind.safety == "keyed" else ""
-    body_of(kind, fields, found, key)
+    body = body_of(kind, fields, found, key)
     content = {name: value for name, value in _plain(fields).items() if value is not None}
-    fingerprint = fingerprint_of(kind, content)
+    fingerprint = fingerprint_of(kind.name, content, found.facts)
     _refuse_blocked(context, fingerprint)
     needed = policy.people(kind, found.money)
-    notes = _notes(context, policy, fingerprint)
+    alike = _alike(context, kind, credential, (fields, body), live=live)
+    notes = _notes(context, policy, fingerprint, alike)
 
     def say(*, masked: bool) -> str:
         return sentence(
@@ -117,7 +118,7 @@ def draft(
         operation=kind.operation,
         safety=kind.safety,
         fields=content,
-        facts=found.facts,
+        facts=found.facts if alike is None else (*found.facts, alike),
         text=say(masked=False),
         masked=say(masked=True),
         notes=notes,
@@ -197,11 +198,6 @@ def body_of(kind: Kind, fields: Any, found: Found, key: str) -> Body | None:
         raise InputError(f"{kind.name}: {what}", do=error.do) from None
 
 
-def fingerprint_of(kind: Kind, content: Mapping[str, Any]) -> str:
-    """What two actions have in common when they would do the same."""
-    return hashlib.sha256(canonical([kind.name, content]).encode()).hexdigest()
-
-
 def refuse_maker(context: Context, policy: Policy, fields: Any, actor: Actor) -> None:
     """ActionRefused where this person made what is to be approved."""
     made = context.book.makers(fields.request_id)
@@ -233,6 +229,25 @@ def _look(context: Context, kind: Kind, fields: Any, credential: str, *, live: b
     return found
 
 
+def _alike(
+    context: Context, kind: Kind, credential: str, call: tuple[Any, Body | None], *, live: bool
+) -> Fact | None:
+    """What the service has that does the same and that nobody here has made.
+
+    A service out of reach says nothing: before anything is sent it is asked in any case.
+    """
+    fields, body = call
+    if kind.twins is None or body is None:
+        return None
+    service = Live(lambda: context.connect(credential))
+    stored = [Stored(context.snapshot())] if context.snapshot is not None and not live else []
+    try:
+        twins = [*kind.twins(Records(*stored, service), fields, body)]
+    except ServiceError:
+        return None
+    return twin_fact(twins_since(context.book.strangers(twins), context.now()))
+
+
 def _refuse_blocked(context: Context, fingerprint: str) -> None:
     context.book.refresh()
     twin = context.book.blocking(fingerprint)
@@ -244,9 +259,13 @@ def _refuse_blocked(context: Context, fingerprint: str) -> None:
         )
 
 
-def _notes(context: Context, policy: Policy, fingerprint: str) -> tuple[str, ...]:
+def _notes(
+    context: Context, policy: Policy, fingerprint: str, alike: Fact | None
+) -> tuple[str, ...]:
     same = context.book.look_alikes(fingerprint)
     notes = [f"LOOK: the same as {twin.id}, which is {twin.state}" for twin in same[-1:]]
+    if alike is not None:
+        notes.append(f"LOOK: {alike.name} there is {alike.value}, which nobody made from here")
     if policy.one_person:
         notes.append("This workspace has one person: nobody else approves it")
     return tuple(notes)

@@ -105,6 +105,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     several might. A kind without it cannot be looked up: the service does not list it."""
     alike: Callable[[Client, Any, Body], Iterable[Any]] | None = None
     """Records that are like what is to be created, before it is: they are none of ours."""
+    twins: Callable[[Records, Any, Body], Iterable[Any]] | None = None
+    """Records of the last days that do the same, to be seen before it is done once more."""
     second_person: bool = True
     """Whether, where no policy says otherwise, somebody else has to approve it."""
     decides_on_maker: bool = False

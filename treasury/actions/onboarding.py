@@ -376,6 +376,7 @@ ONBOARDING_KINDS: Final = (
         body=_party_body,
         look_up=_find_party,
         alike=_parties_there,
+        twins=lambda records, _, body: filter(body.is_like, records.lately("parties")),
         second_person=False,
     ),
     _kind(

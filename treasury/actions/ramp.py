@@ -27,6 +27,7 @@ from treasury.text import clean
 
 __all__ = ["RAMP_KINDS", "ChangeAmount", "NewRequest", "OnRequest", "SubmitHash"]
 
+_CLOSED: Final = frozenset({"REJECTED", "CANCELLED", "DENIED", "FAILED"})
 _DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
 
 
@@ -353,6 +354,15 @@ def _alike(client: Client, fields: Any, body: Body) -> Iterable[RampRequest]:
     return (record.value for record in listed if body.is_like(record.value))
 
 
+def _same_requests(records: Records, _: NewRequest, body: Body) -> Iterable[RampRequest]:
+    """Those like it; a list item tells little, so its detail is read."""
+    for one in records.lately("ramp_requests"):
+        if one.status not in _CLOSED and body.is_like(one):
+            whole = records.ramp_request(one.id, "request_id")
+            if body.is_like(whole):
+                yield whole
+
+
 def _on_request(name: str, verb: str, consequence: str, **more: Any) -> Kind:
     told: dict[str, Any] = {
         "fields": OnRequest,
@@ -388,6 +398,7 @@ RAMP_KINDS: Final = (
         body=_new_body,
         look_up=_find_new,
         alike=_alike,
+        twins=_same_requests,
         second_person=False,  # the service has it approved by another user
     ),
     _on_request(

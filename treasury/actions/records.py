@@ -8,13 +8,14 @@ one way; within a batch of executions an answer serves for a few seconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from treasury.api import Client
+from treasury.api import Client, Record
 from treasury.api.models import (
     Account,
     Balance,
@@ -27,6 +28,7 @@ from treasury.api.models import (
     Holding,
     Party,
     RampRequest,
+    Transfer,
     Wallet,
 )
 from treasury.errors import Forbidden, InputError, NotFound, NotOffered
@@ -126,6 +128,14 @@ class Records:
         found: Sequence[CompanyBankAccount] = self._ask("company_bank_accounts", "") or ()
         return found
 
+    def lately(self, what: str, record_id: str = "") -> Sequence[Any]:
+        """The newest transfers or account_transfers out of an account, ramp_requests or parties.
+
+        Newest first, those of three days and more; empty where nobody shows them.
+        """
+        found: Sequence[Any] = self._ask(f"latest_{what}", record_id) or ()
+        return found
+
     def fiat_currency(self, code: str, field: str) -> FiatCurrency:
         """A fiat currency of the ramp service by its code."""
         every: Sequence[FiatCurrency] = self._ask("fiat_currencies", "") or ()
@@ -177,6 +187,8 @@ class Stored:
         """The record as it was last synced."""
         if self._snapshot.commit is None:
             return None
+        if what in _LATEST:
+            return self._latest(*_LATEST[what], record_id) or None
         model, table, column, several = _STORED[what]
         query = f"SELECT raw FROM {table} WHERE vanished_at IS NULL"  # noqa: S608 - names of our own
         params = {}
@@ -193,6 +205,16 @@ class Stored:
             return records or None
         whole = records[:1] if what != "ramp_request" else [r for r in records if r.version]
         return whole[0] if whole else None
+
+    def _latest(self, model: Any, table: str, column: str, record_id: str) -> list[Any]:
+        wanted = f"vanished_at IS NULL AND {column or '$wanted'} = $wanted"
+        query = (
+            f"SELECT raw FROM {table} WHERE {wanted} AND created_at >= "  # noqa: S608 - our own names
+            f"(SELECT max(created_at) FROM {table} WHERE {wanted}) - INTERVAL {DAYS} DAY"
+            " ORDER BY created_at DESC, id"
+        )
+        rows = self._snapshot.sql(query, {"wanted": record_id}).column("raw").to_pylist()
+        return [msgspec.json.decode(raw, type=model) for raw in rows]
 
     def _with_balances(self, wallets: list[Wallet]) -> list[Wallet] | None:
         query = (
@@ -240,6 +262,16 @@ _STORED: Final[dict[str, tuple[Any, str, str, bool]]] = {
 }
 
 
+_LATEST: Final[dict[str, tuple[Any, str, str]]] = {
+    # what is asked: its model, its table, the column that names whose they are
+    "latest_transfers": (Transfer, "transfers", "sender_account_id"),
+    "latest_account_transfers": (Transfer, "transfers", "sender_account_id"),
+    "latest_ramp_requests": (RampRequest, "ramp_requests", ""),
+    "latest_parties": (Party, "parties", ""),
+}
+DAYS: Final = 3
+
+
 class Live:
     """The service as it is now; an answer serves for `seconds`, for those that come in a batch."""
 
@@ -260,7 +292,8 @@ class Live:
         asked = (what, record_id)
         now = self._clock()
         held = self._known.get(asked)
-        if held is not None and what not in _ALWAYS_ASKED and now - held[0] < self._seconds:
+        fresh = held is not None and (what in _LATEST or now - held[0] < self._seconds)
+        if held is not None and fresh and what not in _ALWAYS_ASKED:
             return held[1]
         try:
             found = _LIVE[what](self._connect(), record_id)
@@ -311,9 +344,20 @@ def _holds(balance: Balance, asset: str) -> bool:
     return asset in {balance.asset, balance.token}
 
 
+def _newest(listed: Iterable[Record[Any]]) -> list[Any]:
+    """What a list that comes newest first begins with: the days before its newest record."""
+    found: list[Any] = []
+    for record in listed:
+        made, newest = record.value.created_at, found[0].created_at if found else None
+        if made is not None and newest is not None and made < newest - timedelta(days=DAYS):
+            break
+        found.append(record.value)
+    return found
+
+
 _ALWAYS_ASKED: Final = frozenset({"ramp_request"})
 """Whose version is sent along: asked for every time."""
-_MAY_BE_CLOSED: Final = frozenset({"holders", "wallets", "company", "company_users"})
+_MAY_BE_CLOSED: Final = frozenset({"holders", "wallets", "company", "company_users", *_LATEST})
 """What some credentials and generations of the service do not give: the service then decides."""
 
 _LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
@@ -336,6 +380,12 @@ _LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
     "company_bank_accounts": lambda c, _: [
         c.ramp.bank_accounts.get(r.value.id).value for r in c.ramp.bank_accounts.iterate()
     ],  # a list item does not show the number
+    "latest_transfers": lambda c, i: _newest(c.finance.transfers.iterate(i, sort_order="DESC")),
+    "latest_account_transfers": lambda c, i: _newest(
+        c.finance.account_to_account_transfers.iterate(source_account_id=i, sort_order="DESC")
+    ),
+    "latest_ramp_requests": lambda c, _: _newest(c.ramp.requests.iterate(sort_order="DESC")),
+    "latest_parties": lambda c, _: _newest(c.finance.parties.iterate(sort_order="DESC")),
     "fiat_currencies": lambda c, _: [r.value for r in c.ramp.fiat_currencies.known()],
     "crypto_currencies": lambda c, _: [r.value for r in c.ramp.crypto_currencies.known()],
 }

@@ -12,15 +12,16 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from treasury.actions.answers import Answers, End
+from treasury.actions.answers import JUDGED, Answers, End
 from treasury.actions.book import MAKES
 from treasury.actions.context import Context
 from treasury.actions.kind import Kind
 from treasury.actions.kinds import kind_of
 from treasury.actions.policy import same_person
-from treasury.actions.states import UNSETTLED, Action
+from treasury.actions.states import UNSETTLED, Action, Sending
 from treasury.actions.wire import post, sending_draft, sent_of
 from treasury.api import Client, Record
+from treasury.api.lookup import SKEW
 from treasury.errors import (
     ActionRefused,
     InputError,
@@ -30,6 +31,7 @@ from treasury.errors import (
     VersionConflict,
 )
 from treasury.journal import Draft
+from treasury.text import clean
 
 __all__ = ["Recovery"]
 
@@ -75,9 +77,9 @@ class Recovery:
 
     def _keyed(self, action: Action, kind: Kind, client: Client) -> Action:
         assert action.sending is not None
-        hours = self._context.load_policy().recovery.key_retention_hours
-        if self._context.wall() >= action.sending.first_left_at + timedelta(hours=hours):
-            return self._looked_up(action, kind, client, f"its key is older than {hours} hours")
+        forgotten = self._forgotten(action.sending)
+        if forgotten:
+            return self._looked_up(action, kind, client, forgotten)
         if not self._context.is_same_client(action):  # whose keys the provider keeps apart
             why = f"its key is of {action.client_id}, and {action.credential} is another client now"
             return self._looked_up(action, kind, client, why)
@@ -92,25 +94,45 @@ class Recovery:
             return self._refused_again(action, error)
         return self._ended(self._answers.done(action, record, "sent again"))
 
+    def _forgotten(self, sending: Sending) -> str:
+        """Why the provider may not know the key any more; empty where it is sure to.
+
+        What leaves now may take a while to arrive. A clock that went back says no age at all.
+        """
+        policy, now = self._context.load_policy().recovery, self._context.wall()
+        if now + SKEW < self._book.last_left:
+            return "the clock went back since, so how old its key is nobody can tell"
+        until = sending.first_left_at + timedelta(hours=policy.key_retention_hours)
+        if now + timedelta(seconds=policy.settling_seconds) < until:
+            return ""
+        return f"its key is older than {policy.key_retention_hours} hours"
+
     def _versioned(self, action: Action, kind: Kind, client: Client) -> Action:
         record = client.ramp.requests.get(action.target)
         if self._shows(kind, action, record):
             return self._ended(self._answers.done(action, record, "read back"))
         assert action.sending is not None
-        if record.value.version != action.sending.version:
+        if _has_passed(action, record):
             return self._not_carried_out(action, record)
+        if record.value.version != action.sending.version:  # an old answer, or none at all
+            what = f"it was sent on version {action.sending.version}, and the record is shown at"
+            return self._open(action, f"{what} {record.value.version}", None)
         client.require_writes(kind.operation)
         action = self._leave_again(action)
         assert action.sending is not None
         try:
             record = post(client, kind, action.sending, action.key)
-        except VersionConflict:
+        except VersionConflict as conflict:
             record = client.ramp.requests.get(action.target)
-            if not self._shows(kind, action, record):
+            if self._shows(kind, action, record):
+                return self._ended(self._answers.done(action, record, "read back"))
+            if _has_passed(action, record):
                 return self._not_carried_out(action, record)
-            return self._ended(self._answers.done(action, record, "read back"))
+            return self._open(action, conflict.what, conflict)
         except ServiceError as error:
             return self._refused_again(action, error)
+        if not self._shows(kind, action, record):
+            return self._open(action, f"the service shows it {clean(record.value.status)}", None)
         return self._ended(self._answers.done(action, record, "sent again"))
 
     def _neither(self, action: Action, kind: Kind, client: Client) -> Action:
@@ -155,12 +177,12 @@ class Recovery:
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
         """A refusal of the second sending speaks for the first only once that has arrived."""
-        asked = error.status is not None and not error.may_have_executed
+        asked = not error.may_have_executed
         assert action.sending is not None
         first = action.sending.first_left_at
         seconds = self._context.load_policy().recovery.settling_seconds
         late = self._context.wall() >= first + timedelta(seconds=seconds)
-        if asked and late and error.status not in {401, 403, 404, 405, 429}:
+        if asked and late and error.status in JUDGED:
             return self._ended(self._answers.refused(action, error))
         return self._ended(self._answers.unknown(action, error.what, error))
 
@@ -183,9 +205,13 @@ class Recovery:
             return self._ended(self._answers.done(action, record, "adopted"))
         shown = "no record shows it" if kind.look_up is not None else "the service lists none"
         what = f"OUTCOME UNKNOWN: {why}; {shown}"
-        if (action.state, action.why) != ("unknown", what):
-            return self._ended(self._answers.unknown(action, what, None))
-        return action
+        return self._open(action, what, None)
+
+    def _open(self, action: Action, what: str, cause: ServiceError | None) -> Action:
+        """It stays unknown; said once, however often it is asked."""
+        if (action.state, action.why) == ("unknown", what):
+            return action
+        return self._ended(self._answers.unknown(action, what, cause))
 
     def _recovered(self, action: Action, why: str, *, again: bool) -> Action:
         body = {
@@ -244,3 +270,9 @@ class Recovery:
 
         self._book.decide(entries)
         return self._book.get(action_id)
+
+
+def _has_passed(action: Action, record: Record[Any]) -> bool:
+    """Whether the record is at a later version than was sent, which then has no effect any more."""
+    sent, now = action.sending and action.sending.version, record.value.version
+    return sent is not None and now is not None and now > sent

@@ -28,8 +28,10 @@ from treasury.actions.kind import Kind
 from treasury.actions.kinds import kind_of
 from treasury.actions.records import Live, Records
 from treasury.actions.states import Action
+from treasury.actions.twins import new_among, twins_since
 from treasury.actions.wire import sending_draft
 from treasury.api import Client
+from treasury.api.bodies import Body
 from treasury.api.codec import encode
 from treasury.errors import (
     ActionRefused,
@@ -209,14 +211,32 @@ class Sender:
                 f"{action.id}: {found.problem}; nothing was sent",
                 do="mend that and execute it again, or withdraw it",
             )
+        body = body_of(kind, fields, found, action.key)
+        self._refuse_strangers(kind, action, fields, body, Records(live))
         if found.drawn is not None:
             live.draw(*found.drawn)
-        body = body_of(kind, fields, found, action.key)
         known: tuple[str, ...] = ()
         if kind.alike is not None and body is not None:
             known = tuple(str(one.id) for one in kind.alike(client, fields, body))
         text = "" if body is None else encode(body.wire()).decode()
         return _Prepared(action, kind.ids(fields), text, found.version, known)
+
+    def _refuse_strangers(
+        self, kind: Kind, action: Action, fields: Any, body: Body | None, records: Records
+    ) -> None:
+        """The approval lapses where the service has what does the same and nobody was shown.
+
+        Somebody else made it, or this journal did before it was put back from an older copy.
+        """
+        if kind.twins is None or body is None:
+            return
+        twins = [*kind.twins(records, fields, body)]
+        if self._book.strangers(twins):
+            self._book.refresh()  # a colleague may have made it from here a moment ago
+        recent = twins_since(self._book.strangers(twins), action.proposed_at)
+        moved = new_among(recent, action.facts)
+        if moved is not None:
+            self._lapsed(action, [moved], self._context.who())
 
     def _hold_policy(self, kind: Kind, action: Action, actor: Actor, fields: Any) -> None:
         """What was approved under an earlier policy has to satisfy the present one."""

@@ -22,6 +22,7 @@ import msgspec
 from treasury.actions.facts import Fact
 from treasury.actions.kind import Money, Safety
 from treasury.actions.seen import RampSeen, facts_of
+from treasury.actions.twins import fingerprint_of
 from treasury.journal import Actor, Entry
 
 __all__ = ["OPEN", "UNSETTLED", "Action", "Approval", "Outcome", "Sending", "State", "after"]
@@ -146,9 +147,12 @@ def _proposed(entry: Entry) -> Action:
     body = entry.body
     told = {name: body[name] for name in _PROPOSED if name in body}
     needed = int(body["needed"])
+    facts = msgspec.convert(body["facts"], list[Fact])
     made: Action = msgspec.convert(
         told
         | {
+            # worked out anew: earlier versions had other eyes for what is the same
+            "fingerprint": fingerprint_of(body["kind"], body["fields"], facts),
             "id": entry.subject,
             "state": "ready" if needed <= 1 else "proposed",
             "proposed_by": entry.actor,

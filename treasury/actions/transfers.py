@@ -7,6 +7,7 @@ whether it still is.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -336,6 +337,44 @@ def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
     return found[0] if found else None
 
 
+_CAME_TO_NOTHING: Final = "FAILED"
+
+
+def _same_way(fields: _Outward, records: Records) -> Iterable[Transfer]:
+    """The sender's transfers to the same receiver with the same description."""
+    to = fields.receiver_account_id
+    if fields.receiver_external_id is not None:
+        to = records.account_named(fields.receiver_external_id, "receiver_external_id").id
+    for one in records.lately("transfers", fields.sender_account_id):
+        ours = one.sender_account_id in {fields.sender_account_id, None}
+        same = one.receiver_account_id in {to, None}
+        said = one.description in {fields.description, None}
+        if ours and same and said and one.status != _CAME_TO_NOTHING:
+            yield one
+
+
+def _same_crypto(records: Records, fields: CryptoTransfer, _: Body) -> Iterable[Transfer]:
+    wanted = (fields.asset, fields.amount)
+    return (t for t in _same_way(fields, records) if (t.asset, t.amount) == wanted)
+
+
+def _same_fiat(records: Records, fields: FiatTransfer, _: Body) -> Iterable[Transfer]:
+    wanted = (fields.currency, fields.amount)
+    for one in _same_way(fields, records):
+        asked = one.fiat_origin
+        if asked is not None and (asked.currency, asked.amount) == wanted:
+            yield one
+
+
+def _same_internal(records: Records, fields: AccountTransfer, _: Body) -> Iterable[Transfer]:
+    wanted = (fields.source_account_id, fields.destination_account_id)
+    for one in records.lately("account_transfers", fields.source_account_id):
+        same = (one.cryptocurrency, one.amount) == (fields.cryptocurrency, fields.amount)
+        between = (one.source_account_id, one.destination_account_id) == wanted
+        if same and between and one.status != _CAME_TO_NOTHING:
+            yield one
+
+
 def _sender_id(fields: _Outward) -> tuple[str, ...]:
     return (fields.sender_account_id,)
 
@@ -354,6 +393,7 @@ TRANSFER_KINDS: Final = (
         ids=_sender_id,
         body=_crypto_body,
         look_up=_with_key,
+        twins=_same_crypto,
     ),
     Kind(
         name="fiat_transfer.create",
@@ -368,6 +408,7 @@ TRANSFER_KINDS: Final = (
         ids=_sender_id,
         body=_fiat_body,
         look_up=_with_key,
+        twins=_same_fiat,
     ),
     Kind(
         name="account_transfer.create",
@@ -381,5 +422,6 @@ TRANSFER_KINDS: Final = (
         read=_read_internal,
         ids=lambda _: (),
         body=_internal_body,
+        twins=_same_internal,
     ),
 )

@@ -1,0 +1,332 @@
+"""Where it is in doubt whether something was carried out, it is not carried out once more.
+
+Each test is an attempt to have a payment sent twice: by a clock, an answer, a name, a copy.
+"""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from action_practice import (
+    MORNING,
+    OPERATIONS,
+    TREASURY,
+    Practice,
+    refused,
+    request_fields,
+    transfer_fields,
+)
+
+from treasury.actions import Actions, answers, recovery
+from treasury.api.bodies import NewCryptoTransfer
+from treasury.errors import OutcomeUnknown, ServiceError
+from treasury.journal import Actor, Journal
+
+FINANCE, RAMP = "/finance/v1", "/ramp/v1"
+EXTERNAL = "0x" + "aB" * 20
+
+
+def lost(practice: Practice, action_id: str, when: str = "after", path: str = FINANCE) -> None:
+    """Carry out an action whose answer does not come."""
+    practice.sandbox.faults.add(path, method="POST", drop=when, times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action_id)
+    practice.sandbox.faults.clear()
+
+
+# Answers that do not say no
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 408, 421, 425, 499])
+@pytest.mark.parametrize("acts", [True, False])
+def test_an_answer_that_does_not_say_no_leaves_it_unknown(
+    practice: Practice, status: int, acts: bool
+) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", status=status, acts=acts)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.sandbox.faults.clear()
+    assert practice.ines.get(action.id).state == "unknown"
+    [settled] = practice.ines.recover()
+    assert settled.state == "done"
+    assert len(practice.effects()) == 1
+
+
+@pytest.mark.parametrize("status", [303, 408])
+def test_such_an_answer_never_sends_a_create_without_a_key_again(
+    practice: Practice, status: int
+) -> None:
+    action = practice.ines.propose("ramp_request.create", **request_fields())
+    practice.sandbox.faults.add(RAMP, method="POST", status=status, acts=True)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.wall.pass_(seconds=121)
+    [settled] = practice.ines.recover()
+    assert settled.outcome is not None
+    assert settled.outcome.how == "adopted"
+    assert len(practice.effects()) == 1
+
+
+@pytest.mark.parametrize("status", [303, 408, 409])
+def test_such_an_answer_to_a_second_sending_says_nothing_of_the_first(
+    practice: Practice, status: int
+) -> None:
+    action = practice.transfer()
+    lost(practice, action.id)
+    practice.wall.pass_(hours=1)
+    for code in (None, "CONCURRENT_MODIFICATION"):
+        error = ServiceError(f"answered {status}", status=status, code=code)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(recovery, "post", _raising(error))
+            [left] = practice.ines.recover()
+        assert left.state == "unknown"
+    assert practice.ines.recover()[0].state == "done"
+    assert len(practice.effects()) == 1
+
+
+def _raising(error: Exception) -> Any:
+    def post(*_: object) -> None:
+        raise error
+
+    return post
+
+
+def test_a_refusal_after_an_attempt_without_an_answer_is_no_refusal(practice: Practice) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after")
+    practice.sandbox.faults.add(FINANCE, method="POST", status=400)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.sandbox.faults.clear()
+    assert practice.ines.get(action.id).state == "unknown"
+    assert practice.ines.recover()[0].state == "done"
+    assert len(practice.effects()) == 1
+
+
+# Clocks
+
+
+def test_a_clock_that_went_back_does_not_make_a_key_young(practice: Practice) -> None:
+    action = practice.transfer()
+    practice.wall.pass_(days=3)  # the machine's clock runs ahead when it leaves
+    lost(practice, action.id)
+    _forget_keys(practice)
+    practice.wall.pass_(days=-1)  # and is set right two days later
+    writes = len(practice.posts())
+    [settled] = practice.ines.recover()
+    assert settled.outcome is not None
+    assert settled.outcome.how == "adopted"
+    assert len(practice.posts()) == writes
+    assert len(practice.effects()) == 1
+
+
+def test_a_key_that_may_be_forgotten_before_it_arrives_is_not_sent(practice: Practice) -> None:
+    action = practice.transfer()
+    lost(practice, action.id)
+    _forget_keys(practice)
+    practice.wall.pass_(hours=24, seconds=-60)
+    assert practice.ines.recover()[0].state == "done"
+    assert len(practice.effects()) == 1
+
+
+def _forget_keys(practice: Practice) -> None:
+    """The provider's memory of keys is over; what took effect has."""
+    practice.sandbox._world.keys._db.execute("delete from idempotency_keys")
+
+
+# Versions
+
+
+@pytest.mark.parametrize("version", [0, None])
+def test_an_older_version_proves_nothing(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, version: int | None
+) -> None:
+    [request] = practice.awaiting()
+    action = practice.jonas.propose("ramp_request.approve", request_id=request)
+    requests = practice.client("checker").ramp.requests
+    seen = requests.get(request)
+    old = msgspec.structs.replace(seen, value=msgspec.structs.replace(seen.value, version=version))
+    with monkeypatch.context() as patch:
+        patch.setattr(answers, "post", _raising(OutcomeUnknown("no answer", look_up="look")))
+        with pytest.raises(OutcomeUnknown):
+            practice.jonas.execute(action.id)
+        patch.setattr(type(requests), "get", lambda *_: old)  # a list or a copy that lags behind
+        [left] = practice.jonas.recover()
+    assert (left.state, left.why) == (
+        "unknown", f"it was sent on version 1, and the record is shown at {version}"
+    )  # fmt: skip
+    assert practice.posts() == []
+    assert practice.jonas.recover()[0].state == "done"
+    assert len(practice.effects()) == 1
+
+
+# The same, written differently
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"amount": "10"},
+        {"amount": "10.000000"},
+        {"asset": "usdc", "chain": "base"},
+        {"receiver_account_id": None, "receiver_external_id": "operations"},
+    ],
+)
+def test_a_twin_is_a_twin_however_it_is_written(practice: Practice, other: dict[str, Any]) -> None:
+    name = practice.client("viewer").finance.accounts.get(OPERATIONS).value.external_id
+    if "receiver_external_id" in other:
+        other = other | {"receiver_external_id": name}
+    action = practice.transfer("10.00")
+    lost(practice, action.id, "before")
+    wanted = {k: v for k, v in (transfer_fields("10.00") | other).items() if v is not None}
+    said = refused(lambda: practice.ines.propose("crypto_transfer.create", **wanted))
+    assert f"{action.id} is the same" in said
+    assert len(practice.posts()) == 2
+
+
+def test_an_address_is_the_same_in_either_case(practice: Practice) -> None:
+    def fields(address: str) -> dict[str, Any]:
+        return transfer_fields() | {
+            "receiver_account_id": None,
+            "external_address": address,
+            "external_field": "destinationAddress",
+        }
+
+    action = practice.approved("crypto_transfer.create", **fields(EXTERNAL))
+    lost(practice, action.id, "before")
+    other = fields("0x" + EXTERNAL[2:].lower())
+    assert f"{action.id} is the same" in refused(
+        lambda: practice.ines.propose("crypto_transfer.create", **other)
+    )
+
+
+# Copies: the service knows what this journal does not
+
+
+def _copy(practice: Practice, name: str = "copy") -> Path:
+    practice.journal.close()
+    folder = practice.folder / name
+    folder.mkdir()
+    for file in practice.folder.glob("journal*"):
+        shutil.copy(file, folder)
+    return folder
+
+
+def _desks(practice: Practice, folder: Path, now: datetime = MORNING) -> tuple[Actions, Actions]:
+    """The two people at a workspace that was put back whole, its noted end with it."""
+    journal = Journal(folder, now=lambda: now)
+
+    def desk(name: str) -> Actions:
+        who = Actor(name, "environment")
+        return Actions(
+            journal, practice.client, practice.settings, lambda: now, folder=folder,
+            wall=practice.wall, who=lambda: who,
+        )  # fmt: skip
+
+    return desk("ines"), desk("jonas")
+
+
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_a_workspace_that_was_put_back_whole_sends_nothing_a_second_time(
+    practice: Practice, forgotten: bool
+) -> None:
+    action = practice.transfer()
+    folder = _copy(practice)
+    done = practice.ines.execute(action.id)
+    assert done.outcome is not None
+    if forgotten:
+        _forget_keys(practice)
+        practice.wall.pass_(days=2)
+    ines, _ = _desks(practice, folder)
+    said = refused(lambda: ines.execute(action.id))
+    assert "just like it at the service was none, is " + done.outcome.record in said
+    assert ines.get(action.id).state == "lapsed"
+    assert len(practice.effects()) == 1
+
+
+def test_what_is_proposed_again_after_that_says_what_is_there_already(practice: Practice) -> None:
+    folder = _copy(practice)
+    done = practice.ines.execute(practice.transfer().id)
+    assert done.outcome is not None
+    ines, jonas = _desks(practice, folder, MORNING + timedelta(hours=30))
+    again = ines.propose("crypto_transfer.create", **transfer_fields())
+    assert f"LOOK: just like it at the service there is {done.outcome.record}" in again.text
+    assert "which nobody made from here" in again.text
+    shown = jonas.batch(again.id)
+    assert done.outcome.record in shown.lines[0]
+    jonas.approve(again.id, shown=shown)  # a person has seen it, and wants it once more
+    assert ines.execute(again.id).state == "done"
+    assert len(practice.effects()) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("crypto_transfer.create", transfer_fields()),
+        (
+            "fiat_transfer.create",
+            {"sender_account_id": TREASURY, "receiver_account_id": OPERATIONS, "amount": "5.00",
+             "currency": "EUR"},
+        ),
+        (
+            "account_transfer.create",
+            {"source_account_id": TREASURY, "destination_account_id": OPERATIONS,
+             "amount": "3.00", "cryptocurrency": "USDC"},
+        ),
+        ("ramp_request.create", request_fields()),
+        ("party.create", {"party_type": "ORGANISATION", "name": "Kade BV"}),
+    ],
+)  # fmt: skip
+def test_what_somebody_else_did_in_between_makes_the_approval_lapse(
+    practice: Practice, kind: str, fields: dict[str, Any]
+) -> None:
+    folder = _copy(practice)
+    ready = practice.approved(kind, **fields)
+    ines, jonas = _desks(practice, folder)  # who share nothing with this journal
+    other = ines.propose(kind, **fields)
+    if other.state == "proposed":
+        jonas.approve(other.id)
+    made = ines.execute(other.id)
+    assert made.outcome is not None
+    assert made.outcome.record in refused(lambda: practice.ines.execute(ready.id))
+    assert len(practice.effects()) == 1
+    again = practice.ines.again(ready.id)
+    assert f"there is {made.outcome.record}" in again.text
+
+
+def test_what_differs_in_anything_is_no_twin(practice: Practice) -> None:
+    maker = practice.client("maker").finance.transfers
+    ready = practice.transfer()
+    for more in ({"description": "invoice 7"}, {"amount": "10.01"}):
+        body = {"amount": "10.00", "chain": "BASE", "asset": "USDC",
+                "receiver_account_id": OPERATIONS}  # fmt: skip
+        maker.crypto(TREASURY, NewCryptoTransfer(**(body | more)))
+    assert practice.ines.execute(ready.id).state == "done"
+
+
+def test_what_this_journal_made_is_no_stranger(practice: Practice) -> None:
+    ids = [practice.transfer().id for _ in range(3)]  # the same three times, each approved
+    ran = practice.ines.execute_all(ids)
+    assert [one.action.state for one in ran] == ["done"] * 3
+    colleague = practice.desk("nora", journal=Journal(practice.folder, now=lambda: MORNING))
+    fourth = practice.transfer()
+    assert practice.ines.execute(fourth.id).state == "done"
+    fifth = practice.transfer()
+    assert colleague.execute(fifth.id).state == "done"
+    assert len(practice.effects()) == 5
+
+
+def test_a_service_that_does_not_answer_hides_no_twin(practice: Practice) -> None:
+    ready = practice.transfer()
+    practice.sandbox.faults.add(f"{FINANCE}/accounts/{TREASURY}/transfers", method="GET",
+                                status=500, times=6)  # fmt: skip
+    with pytest.raises(ServiceError):
+        practice.ines.execute(ready.id)
+    assert practice.posts() == []
+    assert practice.ines.get(ready.id).state == "ready"
