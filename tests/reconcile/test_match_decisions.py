@@ -49,8 +49,52 @@ def test_an_ignored_line_keeps_the_reason_and_receives_nothing() -> None:
 
 def test_a_line_accepted_twice_for_the_same_is_refused_by_name() -> None:
     rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
-    with pytest.raises(TableError, match="decisions: entry_id 'a for r'"):
+    with pytest.raises(TableError, match="decisions: pair 'a for r'"):
         match(rows, wanted, [decision("accept"), decision("accept")])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_line_accepted_and_rejected_for_the_same_is_refused_by_name(order: int) -> None:
+    rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
+    with pytest.raises(TableError, match="decisions: pair 'a for r'"):
+        match(rows, wanted, [decision("accept"), decision("reject")][::order])
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (decision("accept", None), "accept of 'a' has no expectation_id"),
+        (decision("reject", ""), "reject of 'a' has no expectation_id"),
+        (decision("ignore", None) | {"reason": " "}, "ignore of 'a' has no reason"),
+    ],
+)
+def test_a_decision_that_does_not_say_what_for_or_why_is_refused(
+    said: dict[str, object], words: str
+) -> None:
+    with pytest.raises(TableError, match=words):
+        match([line("a", "100", CODE)], [expectation("r", CODE, "100")], [said])
+
+
+def test_a_pair_rejected_twice_is_rejected() -> None:
+    rows, wanted = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
+    matches = match(rows, wanted, [decision("reject"), decision("reject")])
+    assert outcome(matches)["outcome"] == "unreferenced"
+
+
+def test_a_line_accepted_for_what_is_gone_is_left_to_a_person_and_says_so() -> None:
+    rows, wanted = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
+    matches = match(rows, wanted, [decision("accept", "gone")])
+    found = outcome(matches)
+    assert (found["outcome"], found["expectation_id"]) == ("unreferenced", None)
+    assert found["reason"] == "accepted for gone, which is not expected any more"
+    assert state(matches)["received"] == Decimal(0)
+
+
+def test_a_line_accepted_without_a_reason_is_called_accepted() -> None:
+    rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
+    matches = match(rows, wanted, [decision("accept") | {"reason": None}])
+    assert outcome(matches)["reason"] == "accepted"
+    assert matches.candidates["reason"].to_pylist() == ["accepted"]
 
 
 def test_a_line_accepted_and_ignored_is_refused_by_name() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pandas as pd
@@ -14,6 +18,7 @@ from match_tables import arrow, expectation, line
 
 from treasury import match_references
 from treasury.errors import TableError
+from treasury.reconcile import Rows
 
 LINES = [line("a", "100.10", "PAY-2026-004417")]
 WANTED = [expectation("r", "PAY-2026-004417", "100.10")]
@@ -89,3 +94,163 @@ def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
 def test_no_lines_at_all_is_an_answer() -> None:
     matches = match_references(arrow(LINES).slice(0, 0), arrow(WANTED))
     assert (matches.lines.num_rows, matches.expectations["state"].to_pylist()) == (0, ["open"])
+
+
+def changed(name: str, values: pa.Array, rows: list[dict[str, Any]] | None = None) -> pa.Table:
+    """The table with one column of another type."""
+    table = arrow(LINES if rows is None else rows)
+    return table.set_column(table.schema.get_field_index(name), name, values)
+
+
+TEXT = pa.array(["PAY-2026-004417"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        lambda: arrow(LINES).to_batches()[0],
+        lambda: Rows(arrow(LINES)),
+        lambda: pa.concat_tables([arrow(LINES).slice(0, 0), arrow(LINES)]),
+        lambda: pd.DataFrame(LINES).convert_dtypes(),
+        lambda: pd.DataFrame(LINES).astype({"currency": "category", "direction": "category"}),
+        lambda: arrow(LINES).to_pandas(types_mapper=pd.ArrowDtype),
+        lambda: pd.DataFrame(LINES).assign(booking_date=pd.to_datetime(["2026-10-01"])),
+        lambda: changed("remittance", TEXT.dictionary_encode()),
+        lambda: changed("remittance", TEXT.cast(pa.large_string())),
+        lambda: changed("remittance", TEXT.cast(pa.string_view())),
+        lambda: changed(
+            "remittance", pa.array([["x", "PAY-2026-004417"]], pa.large_list(pa.string()))
+        ),
+        lambda: changed("remittance", pa.array([[None, "PAY-2026-004417"]])),
+        lambda: changed("amount", pa.array([Decimal("100.1")], pa.decimal256(60, 20))),
+        lambda: changed("booking_date", pa.array(["2026-10-01"])),
+        lambda: changed("booking_date", pa.array([date(2026, 10, 1)], pa.date64())),
+    ],
+)
+def test_the_same_line_in_any_form_gives_the_same_answer(lines: Callable[[], Any]) -> None:
+    answer = match_references(lines(), arrow(WANTED))
+    assert answer.lines.equals(match_references(arrow(LINES), arrow(WANTED)).lines)
+    assert answer.lines["outcome"].to_pylist() == ["matched"]
+
+
+def test_amounts_of_different_scales_are_each_exact() -> None:
+    amounts = ["100.10", "0.000000000000000001", "7"]
+    rows = [line(name, amount, "x") for name, amount in zip("abc", amounts, strict=True)]
+    wanted = [expectation("r", "PAY-2026-004417", None)]
+    said = [{"entry_id": n, "expectation_id": "r", "verdict": "accept"} for n in "abc"]
+    matches = match_references(pd.DataFrame(rows), pd.DataFrame(wanted), decisions=arrow(said))
+    assert matches.expectations["received"].to_pylist() == [Decimal("107.100000000000000001")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["return_reason", "line_class", "entry_status", "original_reference", "end_to_end_id",
+     "counterparty_account", "counterparty_name"],
+)  # fmt: skip
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_an_empty_text_says_nothing(name: str, empty: str) -> None:
+    answer = match_references(arrow([LINES[0] | {name: empty}]), arrow(WANTED))
+    assert answer.lines["outcome"].to_pylist() == ["matched"]
+
+
+@pytest.mark.parametrize("name", ["account", "counterparty_account", "status"])
+def test_an_expectation_with_an_empty_text_is_not_contradicted_by_it(name: str) -> None:
+    answer = match_references(arrow(LINES), arrow([WANTED[0] | {name: " "}]))
+    assert answer.lines["outcome"].to_pylist() == ["matched"]
+
+
+NOON = pa.array([datetime(2026, 10, 1, 12, tzinfo=UTC)], pa.timestamp("us"))
+NOT_UTF8 = pa.StringArray.from_buffers(
+    1, pa.py_buffer(b"\x00\x00\x00\x00\x02\x00\x00\x00"), pa.py_buffer(b"\xff\xfe")
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (lambda: None, "lines: no table is given"),
+        (lambda: [LINES[0]], "lines: not a table"),
+        (lambda: changed("entry_id", pa.array([1])), "'entry_id' is int64, not text"),
+        (lambda: changed("entry_id", pa.array([["a"]])), "'entry_id' is list"),
+        (lambda: changed("entry_id", pa.array([" "])), "entry_id is missing in row 0"),
+        (lambda: changed("currency", pa.array([""])), "currency is missing in row 0"),
+        (lambda: changed("remittance", pa.array([[7]])), "'remittance' is list"),
+        (lambda: changed("remittance", pa.array([[{"a": 1}]])), "'remittance' is list"),
+        (lambda: changed("remittance", pa.array([b"PAY"])), "'remittance' is binary"),
+        (lambda: changed("remittance", NOT_UTF8), "'remittance' holds text that is not UTF-8"),
+        (lambda: changed("is_reversal", pa.array([1])), "'is_reversal' is int64"),
+        (lambda: changed("amount", pa.array(["1"])), "'amount' is string"),
+        (lambda: changed("amount", pa.array([10**30], pa.decimal256(40))), "'amount' does not fit"),
+        (lambda: changed("booking_date", NOON), "'booking_date' has hours"),
+        (
+            lambda: changed(
+                "booking_date",
+                pa.array([datetime(2026, 10, 1, tzinfo=ZoneInfo("Europe/Brussels"))]).cast(
+                    pa.timestamp("us", "UTC")
+                ),
+            ),
+            "'booking_date' has hours",
+        ),
+        (lambda: changed("booking_date", pa.array([time(1)])), "'booking_date' is time64"),
+        (lambda: changed("booking_date", pa.array([timedelta(1)])), "'booking_date' is duration"),
+        (lambda: changed("booking_date", pa.array(["1/10/2026"])), "'booking_date' does not fit"),
+        (
+            lambda: changed("booking_date", pa.array([3_000_000], pa.int32()).cast(pa.date32())),
+            "booking_date has a day outside the years 1 to 9999",
+        ),
+        (
+            lambda: arrow(LINES).append_column("amount", arrow(LINES)["amount"]),
+            "'amount' is there 2 times",
+        ),
+        (lambda: pd.concat([pd.DataFrame(LINES)] * 2, axis=1), "lines: not a table"),
+        (
+            lambda: arrow([line("a", "9" * 20, "x"), line("b", "9" * 20, "x")]),
+            r"all amounts together are 2\.00E\+20",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(lines: Callable[[], Any], words: str) -> None:
+    with pytest.raises(TableError, match=words):
+        match_references(lines(), arrow(WANTED))
+
+
+def test_a_relation_of_a_closed_connection_is_refused() -> None:
+    with duckdb.connect() as connection:
+        relation = connection.from_arrow(arrow(LINES))
+    with pytest.raises(TableError, match="lines: not a table"):
+        match_references(relation, arrow(WANTED))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (WANTED * 2, "expectation_id 'r' is there more than once"),
+        ([WANTED[0] | {"amount": Decimal(0)}], "expectations: the amount of 'r' is not positive"),
+        ([WANTED[0] | {"amount": Decimal(-5)}], "expectations: the amount of 'r' is not positive"),
+        ([WANTED[0] | {"direction": "IN"}], "expectations: direction has the value 'IN'"),
+        ([WANTED[0] | {"kind": ""}], "expectations: kind is missing in row 0"),
+    ],
+)
+def test_an_expectation_that_cannot_be_is_refused_by_name(
+    wanted: list[dict[str, Any]], words: str
+) -> None:
+    with pytest.raises(TableError, match=words):
+        match_references(arrow(LINES), arrow(wanted))
+
+
+def test_an_expectation_without_a_code_is_not_matched_by_an_empty_text() -> None:
+    for code in (None, "", "--", "NOT-PROVIDED"):
+        lines = [line("a", "100.10", code or "", end_to_end_id="NOTPROVIDED")]
+        wanted = [expectation("r", "x", "100.10") | {"code": code}, expectation("s", "PAY-1", "1")]
+        found = match_references(arrow(lines), arrow(wanted)).lines["outcome"].to_pylist()
+        assert found == ["unreferenced"]
+
+
+def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
+    late = datetime(2026, 10, 1, 23, 30, tzinfo=UTC)
+    same_day = pa.array([late], pa.timestamp("us")), pa.array([date(2026, 10, 1)])
+    for opened, expected in zip(
+        (*same_day, pa.array([date(2026, 10, 2)])), ("matched", "matched", "conflict"), strict=True
+    ):
+        table = changed("opened_at", opened, WANTED)
+        assert match_references(arrow(LINES), table).lines["outcome"].to_pylist() == [expected]

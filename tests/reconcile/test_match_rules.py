@@ -48,6 +48,18 @@ def test_every_choice_of_the_matching_is_read_from_toml(tmp_path: Path) -> None:
         ("window_days = 'x'", "window_days"),
         ("[", "end of document"),
         ('structured = ["RFX"]', "structured"),
+        ("min_segment = 0", "min_segment"),
+        ("window_days = -1", "window_days"),
+        ("max_words = 99999999999", "max_words"),
+        ('look_alikes = [["", ""]]', "look_alikes"),
+        ("conversion_band = -1", "conversion_band"),
+        ("conversion_band = nan", "conversion_band"),
+        ('one_to_one = ["EUR"]', "one_to_one"),
+        ('[[classes]]\nname = "all"\nline_class = "bank_charge"', "'all' has no condition"),
+        (
+            '[[classes]]\nname = "rent"\nline_class = "bank_charge"\nremittance = "("',
+            "'rent' has the remittance pattern",
+        ),
     ],
 )
 def test_a_wrong_rule_is_named_with_its_file_and_key(tmp_path: Path, text: str, key: str) -> None:
@@ -55,6 +67,33 @@ def test_a_wrong_rule_is_named_with_its_file_and_key(tmp_path: Path, text: str, 
     path.write_text(text)
     with pytest.raises(SettingsError, match=rf"rules\.toml.*{key}"):
         load_rules(path)
+
+
+def test_rules_made_in_python_are_refused_like_those_of_a_file() -> None:
+    lines, wanted = arrow([line("a", "1", "x")]), arrow([expectation("r", "PAY-1", "1")])
+    with pytest.raises(SettingsError, match=r"rules: .*max_candidates"):
+        match_references(lines, wanted, rules=Rules(max_candidates=0))
+
+
+def test_words_of_the_rules_count_however_they_are_written() -> None:
+    stopped = [expectation("r", "PAY-2026-1", "1", status="ON_HOLD")]
+    rows = arrow([line("a", "1", "PAY-2026-1")])
+    rules = Rules(contradicting_statuses=("on-hold",))
+    held = match_references(rows, arrow(stopped), rules=rules)
+    assert held.lines["outcome"].to_pylist() == ["conflict"]
+    none = [expectation("r", "KEINE-ANGABE", "1")]
+    rows = arrow([line("a", "1", None, end_to_end_id="KEINE ANGABE KEINE-ANGABE")])
+    silent = match_references(rows, arrow(none), rules=Rules(placeholders=("Keine Angabe",)))
+    assert silent.lines["outcome"].to_pylist() == ["unreferenced"]
+
+
+def test_a_structured_reference_is_looked_for_in_as_much_text_as_the_rules_say() -> None:
+    """A text of a quarter of a million characters took a minute where every place was tried."""
+    long = "RF é " * 50_000
+    lines = [line("a", "1", f"RF18 5390 0754 7034 {long}"), line("b", "1", f"{long} RF18 5390")]
+    wanted = [expectation("r", "RF18539007547034", "1")]
+    found = match(lines, wanted).lines["outcome"].to_pylist()
+    assert found == ["matched", "unreferenced"]
 
 
 def test_fewer_candidates_are_kept_by_rule() -> None:

@@ -27,7 +27,7 @@ from treasury.reconcile.compare import moves_between, totals_of
 from treasury.reconcile.known import known
 from treasury.reconcile.monthly import Basis, Question, awaiting_funds, step_sql
 from treasury.reconcile.rows import Rows, shown
-from treasury.reconcile.rules import Rules, load_rules
+from treasury.reconcile.rules import Rules, check_rules, load_rules
 from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -198,7 +198,7 @@ _HISTORY: Final = pa.schema(
 
 def read_rules(source: Rules | str | Path) -> Rules:
     """Rules as they are given: themselves, or the TOML file that holds them."""
-    return source if isinstance(source, Rules) else load_rules(Path(source))
+    return check_rules(source) if isinstance(source, Rules) else load_rules(Path(source))
 
 
 def _toml(source: Rules | str | Path) -> str:

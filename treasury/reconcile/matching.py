@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from treasury.errors import TableError
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
-from treasury.reconcile.rules import Rules
+from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.tabular import Tabular
 from treasury.text import safe_html
 
@@ -200,10 +200,13 @@ def match_references(
 
     Tables are pandas, Arrow, a DuckDB relation or a Parquet path; their columns are those of
     `treasury.reconcile.inputs`. Raises TableError for a missing or mistyped column, a repeated
-    `entry_id` or `expectation_id`, or an amount that is not positive. Rows may come in any order:
-    the result is the same.
+    `entry_id` or `expectation_id`, an amount that is not positive, or decisions that cannot all
+    hold. Rows may come in any order: the result is the same.
     """
-    rules = rules or Rules()
+    if lines is None or expectations is None:
+        what = "lines" if lines is None else "expectations"
+        raise TableError(f"{what}: no table is given", do="give one; it may have no rows")
+    rules = Rules() if rules is None else check_rules(rules)
     tables = {
         "lines": _filled(_unique(read_table(lines, LINES, what="lines"), "entry_id", "lines")),
         "expectations": _unique(
@@ -214,7 +217,9 @@ def match_references(
         "decisions": read_decisions(decisions),
         **rule_tables(rules),
     }
-    _require_positive(tables["lines"])
+    _require_positive(tables["lines"], "entry_id", "lines", SIGN)
+    _require_positive(tables["expectations"], "expectation_id", "expectations", STANDING)
+    _require_addable(tables["lines"]["amount"], tables["expectations"]["amount"])
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET preserve_insertion_order = false")
@@ -229,20 +234,36 @@ def match_references(
 
 
 def read_decisions(decisions: TableLike | None) -> pa.Table:
-    """People's decisions, checked: a line is ignored once and alone, or accepted once for each."""
+    """People's decisions, checked: a line is ignored once and alone, or accepted once for each.
+
+    Accepting and rejecting say what for, and ignoring says why.
+    """
     table = read_table(decisions, DECISIONS, what="decisions")
+    is_ignored = pc.equal(table["verdict"], "ignore")
+    _require_said(table.filter(pc.invert(is_ignored)), "expectation_id")
+    _require_said(table.filter(is_ignored), "reason")
     settling = table.filter(pc.not_equal(table["verdict"], "reject"))
-    ignored = pc.is_in(
-        settling["entry_id"],
-        settling.filter(pc.equal(settling["verdict"], "ignore"))["entry_id"].combine_chunks(),
+    ignored = pc.is_in(settling["entry_id"], table.filter(is_ignored)["entry_id"].combine_chunks())
+    _unique(settling.filter(ignored), "entry_id", "decisions", "keep the verdict that holds")
+    # That a line belongs to an expectation is said once, and not beside that it does not.
+    rejected = table.filter(pc.equal(table["verdict"], "reject"))
+    pair = ["entry_id", "expectation_id"]
+    said = pa.concat_tables(
+        [settling.filter(pc.invert(ignored)).select(pair), rejected.group_by(pair).aggregate([])]
     )
-    _unique(settling.filter(ignored), "entry_id", "decisions")
-    accepted = settling.filter(pc.invert(ignored))
-    pairs = pc.binary_join_element_wise(
-        accepted["entry_id"], pc.fill_null(accepted["expectation_id"], ""), " for "
-    )
-    _unique(pa.table({"entry_id": pairs}), "entry_id", "decisions")
+    pairs = pc.binary_join_element_wise(*said.columns, " for ")
+    _unique(pa.table({"pair": pairs}), "pair", "decisions", "keep the verdict that holds")
     return table
+
+
+def _require_said(decisions: pa.Table, column: str) -> None:
+    silent = decisions.filter(pc.is_null(decisions[column]))
+    if silent.num_rows:
+        row = silent.slice(0, 1).to_pylist()[0]
+        raise TableError(
+            f"decisions: {row['verdict']} of {row['entry_id']!r:.80} has no {column}",
+            do=f"add the {column}, or drop the decision",
+        )
 
 
 def read_matches(
@@ -269,14 +290,24 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     written, meant = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
     return {
         "rules": pa.table(row),
-        "contradicting_statuses": _texts(status=rules.contradicting_statuses),
-        "placeholders": _texts(placeholder=rules.placeholders),
+        "contradicting_statuses": _texts(
+            status=tuple(
+                status.strip().upper().replace("-", "_") for status in rules.contradicting_statuses
+            )
+        ),
+        "placeholders": _texts(
+            placeholder=tuple(
+                "".join(filter(str.isalnum, text)).upper() for text in rules.placeholders
+            )
+        ),
         "structured_kinds": _texts(kind=rules.structured),
         "look_alikes": _texts(written=written, meant=meant),
     }
 
 
-_NUMBERS = tuple(field.name for field in msgspec.structs.fields(Rules) if field.type is int)
+_NUMBERS = tuple(
+    field.name for field in msgspec.structs.fields(Rules) if field.type in {Count, Size}
+)
 
 
 def _texts(**columns: tuple[str, ...]) -> pa.Table:
@@ -299,7 +330,9 @@ def _filled(lines: pa.Table) -> pa.Table:
     return lines.set_column(index, "is_reversal", marks)
 
 
-def _unique(table: pa.Table, key: str, what: str) -> pa.Table:
+def _unique(
+    table: pa.Table, key: str, what: str, do: str = "give each row an id of its own"
+) -> pa.Table:
     if pc.count_distinct(table[key]).as_py() == table.num_rows:
         return table
     counts = pc.value_counts(table[key])
@@ -307,15 +340,28 @@ def _unique(table: pa.Table, key: str, what: str) -> pa.Table:
     if len(repeated):
         raise TableError(
             f"{what}: {key} {repeated[0]['values'].as_py()!r:.80} is there more than once",
-            do="give each row an id of its own",
+            do=do,
         )
     return table
 
 
-def _require_positive(lines: pa.Table) -> None:
-    wrong = lines.filter(pc.less_equal(lines["amount"], pa.scalar(0, lines["amount"].type)))
+SIGN = "give the amount without a sign and say CRDT or DBIT in `direction`"
+STANDING = "give what is expected, or no amount where any is"
+
+
+def _require_positive(table: pa.Table, key: str, what: str, do: str) -> None:
+    wrong = table.filter(pc.less_equal(table["amount"], pa.scalar(0, table["amount"].type)))
     if wrong.num_rows:
         raise TableError(
-            f"lines: the amount of {wrong['entry_id'][0].as_py()!r:.80} is not positive",
-            do="give the amount without a sign and say CRDT or DBIT in `direction`",
+            f"{what}: the amount of {wrong[key][0].as_py()!r:.80} is not positive", do=do
+        )
+
+
+def _require_addable(*amounts: pa.ChunkedArray) -> None:
+    """Whatever is added up on the way fits the type of amounts, if all of them together do."""
+    total = sum(pc.sum(each.cast(pa.decimal256(76, 18))).as_py() or 0 for each in amounts)
+    if total >= 10**20:
+        raise TableError(
+            f"lines and expectations: all amounts together are {total:.2E}, more than can be added",
+            do="correct the amount that cannot be, or match them in parts",
         )

@@ -413,8 +413,15 @@ def _class_rules(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:
     schema = pa.schema([("turn", pa.int64()), *((name, TEXT) for name in names)])
     return pa.Table.from_pylist(
         [
-            {"turn": turn, **msgspec.structs.asdict(rule)}
+            {"turn": turn, **_compared(rule)}
             for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
         ],
         schema=schema,
     )
+
+
+def _compared(rule: ClassRule) -> dict[str, str | None]:
+    """What lines are compared with: accounts as lines have them."""
+    own: dict[str, str | None] = msgspec.structs.asdict(rule)
+    accounts = ("account", "counterparty_account")
+    return own | {name: plain_account(own[name] or "") or None for name in accounts}

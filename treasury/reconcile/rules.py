@@ -1,6 +1,8 @@
 """The rules of matching and ageing as data: a frozen struct, loadable from TOML, with its own hash.
 
 The hash travels with every result, so that an answer can be traced to the rules it was given under.
+A rule that could not mean what it says (a negative number, a pattern that does not read, a class
+that every line meets) is refused where the rules are read and where they are used.
 """
 
 from __future__ import annotations
@@ -9,13 +11,20 @@ import hashlib
 import tomllib
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.errors import SettingsError
 
-__all__ = ["ClassRule", "LineClass", "Rules", "StructuredKind", "load_rules"]
+__all__ = ["ClassRule", "LineClass", "Rules", "StructuredKind", "check_rules", "load_rules"]
+
+Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Written = Annotated[str, msgspec.Meta(min_length=1)]
+Pair = Annotated[str, msgspec.Meta(pattern="^[A-Z0-9]+/[A-Z0-9]+$")]
 
 LineClass = Literal["bank_charge", "own_transfer", "other_business", "conversion_sweep"]
 StructuredKind = Literal["RF", "QRR", "OGM"]
@@ -79,57 +88,57 @@ STANDARD_CLASSES = (
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every choice that matching and ageing make; the defaults are those of the contract."""
 
-    min_segment: int = 8
+    min_segment: Size = 8
     """A code inside a token (between slashes, or after an RF reference's check digits) counts from
     this many letters and digits on."""
-    placeholders: tuple[str, ...] = (
+    placeholders: tuple[Written, ...] = (
         "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
         "NA", "UNKNOWN",
     )  # fmt: skip
     """What stands in a field that has no reference; letters and digits, upper case."""
-    max_words: int = 5
+    max_words: Size = 5
     """A code may be broken into up to this many words."""
-    max_text: int = 2000
+    max_text: Size = 2000
     """Broken and damaged references are looked for in this many characters of a field."""
     structured: tuple[StructuredKind, ...] = ("RF",)
     """References with check digits that prove a line by themselves, printed in any groups."""
-    remittance_limit: int = 140
+    remittance_limit: Size = 140
     """A remittance text as long as this may have been cut off at its end."""
-    reference_limit: int = 35
+    reference_limit: Size = 35
     """The same for an end-to-end id or a creditor reference."""
-    min_damaged: int = 8
+    min_damaged: Size = 8
     """A damaged reference is looked for in tokens of at least this many letters and digits."""
-    look_alikes: tuple[tuple[str, str], ...] = (
+    look_alikes: tuple[tuple[Written, Written], ...] = (
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),
     )  # fmt: skip
     """Characters as written, and those that they may stand for."""
-    max_alike: int = 20
+    max_alike: Count = 20
     """A damaged text that fits more codes than this says nothing, unless the amount agrees."""
-    window_days: int = 30
+    window_days: Count = 30
     """Without a reference, a line is suggested up to this many days after the request was made, and
     a refund up to this many days after the payment."""
-    max_candidates: int = 5
+    max_candidates: Size = 5
     """Candidates kept for each line."""
-    max_pool: int = 40
+    max_pool: Count = 40
     """Sums are looked for among at most this many open requests, or lines, of one counterparty."""
-    max_sum_steps: int = 200_000
+    max_sum_steps: Count = 200_000
     """Pairs of requests that the search for sums may look at; the earliest lines come first."""
-    contradicting_statuses: tuple[str, ...] = (
+    contradicting_statuses: tuple[Written, ...] = (
         "CANCELLED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
     )  # fmt: skip
     """Statuses of the service that contradict a match."""
-    ours_target_days: int = 1
+    ours_target_days: Count = 1
     """Our clock: an approved request is due at the end of so many TARGET days later (policy)."""
-    theirs_target_days: int = 1
+    theirs_target_days: Count = 1
     """Their clock: the service reacts to a standard SEPA payment within this many TARGET days."""
-    unreferenced_hours: int = 48
+    unreferenced_hours: Count = 48
     """Their clock for a virtual-account credit without its reference: clock hours."""
-    late_target_days: int = 2
+    late_target_days: Count = 2
     """From due, a payment is late for this many TARGET days, then missing."""
     conversion_band: Decimal = Decimal(2)
     """Per cent by which the rate that a conversion implies may lie outside the recorded rates."""
-    one_to_one: tuple[str, ...] = ("EUR/EURC",)
+    one_to_one: tuple[Pair, ...] = ("EUR/EURC",)
     """Conversions at exactly one to one: no band, and so no room for a fee."""
     classes: tuple[ClassRule, ...] = ()
     """The company's own rules for what is other business; the first that a line meets counts."""
@@ -145,8 +154,52 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def load_rules(path: Path) -> Rules:
     """Read rules from a TOML file; SettingsError names the file and the key that is wrong."""
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8"), parse_float=Decimal), Rules)
+        content = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
     except FileNotFoundError:
         raise SettingsError(f"{path} does not exist", do="write it, or name another file") from None
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: {error}", do="correct that key") from None
+    return _read(content, f"{path}: ")
+
+
+def check_rules(rules: Rules) -> Rules:
+    """The same rules; SettingsError names what could not mean what it says."""
+    return _read(msgspec.to_builtins(rules, builtin_types=(Decimal,)), "rules: ")
+
+
+def _read(content: object, where: str) -> Rules:
+    try:
+        rules = msgspec.convert(content, Rules)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{where}{error}", do="correct that key") from None
+    if not rules.conversion_band.is_finite() or rules.conversion_band < 0:
+        raise SettingsError(
+            f"{where}conversion_band is {rules.conversion_band}", do="give per cent, 0 or more"
+        )
+    for rule in (*rules.classes, *rules.standard_classes):
+        wrong = _wrong(rule)
+        if wrong:
+            raise SettingsError(
+                f"{where}the class {rule.name!r:.60} {wrong}", do="correct that class"
+            )
+    return rules
+
+
+def _wrong(rule: ClassRule) -> str:
+    """What keeps a class from meaning what it says."""
+    conditions = [name for name in _CONDITIONS if getattr(rule, name) is not None]
+    if not conditions:
+        return "has no condition, so that every line would meet it"
+    for name in conditions:
+        if name in _PATTERNS:
+            try:
+                pc.match_substring_regex(pa.array([""]), getattr(rule, name))
+            except pa.ArrowInvalid as error:
+                return f"has the {name} pattern {getattr(rule, name)!r:.60}: {error}"
+    return ""
+
+
+_CONDITIONS: Final = tuple(
+    name for name in ClassRule.__struct_fields__ if name not in {"name", "line_class"}
+)
+_PATTERNS: Final = frozenset({"bank_transaction_code", "counterparty_name", "remittance"})

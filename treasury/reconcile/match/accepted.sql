@@ -3,7 +3,7 @@
 SELECT
     d.entry_id,
     d.expectation_id,
-    coalesce(d.reason, '') AS reason,
+    coalesce('accepted: ' || d.reason, 'accepted') AS reason,
     l.amount,
     l.booking_date,
     e.amount AS expected,

@@ -6,7 +6,7 @@ SELECT
     entry_id, expectation_id, tier,
     CASE WHEN amount = expected THEN CAST(0.9 AS DECIMAL(6, 4)) ELSE CAST(0.7 AS DECIMAL(6, 4)) END AS score,
     CASE
-        WHEN accepted_reason IS NOT NULL THEN 'accepted: ' || accepted_reason
+        WHEN accepted_reason IS NOT NULL THEN accepted_reason
         WHEN amount = expected AND tier = 1 THEN 'whole reference; amount agrees'
         WHEN amount = expected THEN 'structured reference, check digits hold; amount agrees'
         WHEN tier = 1 AND expected IS NULL THEN 'whole reference'
@@ -19,7 +19,7 @@ SELECT
 FROM received
 WHERE rivals = 0
 UNION ALL
-SELECT entry_id, expectation_id, tier, CAST(0.7 AS DECIMAL(6, 4)) AS score, 'accepted: ' || accepted_reason AS reason,
+SELECT entry_id, expectation_id, tier, CAST(0.7 AS DECIMAL(6, 4)) AS score, accepted_reason AS reason,
     row_number() OVER (PARTITION BY entry_id ORDER BY expectation_id) AS rank, CAST(NULL AS VARCHAR) AS lost
 FROM further
 WHERE accepted_reason IS NOT NULL

@@ -29,7 +29,7 @@ SELECT
         WHEN i.entry_id IS NOT NULL THEN coalesce(i.reason, '')
         WHEN b.entry_id IS NOT NULL THEN b.reason
         WHEN r.is_duplicate THEN 'paid twice: the whole amount was received before'
-        WHEN a.entry_id IS NOT NULL THEN 'accepted: ' || a.reason || CASE WHEN a.counts THEN '' ELSE '; nothing of it counts' END
+        WHEN a.entry_id IS NOT NULL THEN a.reason || CASE WHEN a.counts THEN '' ELSE '; nothing of it counts' END
         WHEN n.entry_id IS NOT NULL THEN n.reason
         WHEN r.entry_id IS NOT NULL THEN
             CASE r.tier WHEN 1 THEN 'whole reference' ELSE 'structured reference, check digits hold' END
@@ -42,6 +42,8 @@ SELECT
         WHEN f.tier = 6 THEN 'whole reference of several, and exactly what all of them still expect'
         WHEN f.entry_id IS NOT NULL THEN c.reason
         WHEN c.entry_id IS NULL AND (l.is_reversal OR l.return_reason IS NOT NULL) THEN 'a return of no line that is known'
+        WHEN c.entry_id IS NULL AND g.entry_id IS NOT NULL
+            THEN 'accepted for ' || g.expectation_id || ', which is not expected any more'
         WHEN c.entry_id IS NULL THEN 'no reference'
         ELSE c.reason
             || CASE WHEN coalesce(l.entry_status, 'BOOK') <> 'BOOK' THEN '; pending at bank' ELSE '' END
@@ -70,6 +72,13 @@ LEFT JOIN (
     FROM accepted
     GROUP BY entry_id
 ) AS a ON a.entry_id = l.entry_id
+LEFT JOIN (
+    SELECT d.entry_id, min(d.expectation_id) AS expectation_id
+    FROM decisions AS d
+    LEFT JOIN expectations AS e ON e.expectation_id = d.expectation_id
+    WHERE d.verdict = 'accept' AND e.expectation_id IS NULL
+    GROUP BY d.entry_id
+) AS g ON g.entry_id = l.entry_id
 LEFT JOIN conflicts AS n ON n.entry_id = l.entry_id
 LEFT JOIN (
     SELECT

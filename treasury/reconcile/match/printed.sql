@@ -11,7 +11,9 @@ FROM (
                 SELECT
                     s.entry_id, k.kind, s.spaced,
                     unnest(generate_series(1, length(s.spaced))) AS p
-                FROM spaced AS s
+                FROM (
+                    SELECT entry_id, text, substr(spaced, 1, (SELECT max_text FROM rules)) AS spaced FROM spaced
+                ) AS s
                 JOIN structured_kinds AS k
                     ON (k.kind = 'RF' AND contains(s.text, 'RF'))
                     OR (k.kind <> 'RF' AND regexp_matches(s.text, '[0-9]'))

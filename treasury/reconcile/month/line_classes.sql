@@ -7,7 +7,7 @@ JOIN class_rules AS r
     AND (r.account IS NULL OR r.account = l.account)
     AND (r.direction IS NULL OR r.direction = l.direction)
     AND (r.bank_transaction_code IS NULL
-        OR regexp_matches(coalesce(l.bank_transaction_code, ''), '^' || r.bank_transaction_code))
+        OR regexp_matches(coalesce(l.bank_transaction_code, ''), '^(?:' || r.bank_transaction_code || ')'))
     AND (r.counterparty_account IS NULL OR r.counterparty_account = l.counterparty_account)
     AND (r.counterparty_name IS NULL
         OR regexp_matches(coalesce(l.counterparty_name, ''), '(?i)' || r.counterparty_name))
