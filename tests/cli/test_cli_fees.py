@@ -62,6 +62,19 @@ def test_several_months_are_summed_by_what_is_named(month_end: Workspace) -> Non
     assert len(each) == sum(row["requests"] for row in by_month) == 84
 
 
+def test_a_network_is_what_the_service_calls_a_chain(month_end: Workspace) -> None:
+    by_network = rows(month_end, "--month", "2026-10", "--by", "network")
+    assert by_network == rows(month_end, "--month", "2026-10", "--by", "chain")
+    assert [row["chain"] for row in by_network] == ["BASE", "ETHEREUM"]
+
+
+def test_a_person_reads_a_request_on_one_line_with_its_finding(month_end: Workspace) -> None:
+    shown = run(month_end, "--month", "2026-10", "--per-request").stdout.splitlines()
+    lines = [line.split() for line in shown if line.strip().startswith("PAY-") and "→" in line]
+    assert len(lines) == 21
+    assert all(line[-2:] == ["as", "expected"] for line in lines)
+
+
 def test_the_trend_has_every_month_and_its_change(month_end: Workspace) -> None:
     trend = rows(month_end, "--month", MONTHS, "--trend")
     assert [(row["month"], row["fee"], row["fee_change"]) for row in trend] == [

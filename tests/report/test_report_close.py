@@ -81,11 +81,32 @@ def test_amounts_show_the_decimals_of_their_currency(tmp_path: Path) -> None:
     rows = [fee(), fee(fiat_currency="JPY", fiat_gross=Decimal(7), fee=Decimal("0.125"))]
     write_workbook(closing_of(reconciliation(fee_requests=rows), ZONE), path)
     book = openpyxl.load_workbook(path)
-    cells = [[cell.number_format for cell in row] for row in book["Fees"].iter_rows(min_row=2)]
+    head, *below = book["Fees"].iter_rows()
     book.close()
-    gross, charged, crypto = 6, 7, 15
-    assert (cells[0][gross], cells[0][crypto]) == ("#,##0.00", "#,##0.000000")
-    assert (cells[1][gross], cells[1][charged]) == ("#,##0", "#,##0.000")
+    shown = [
+        {title.value: cell.number_format for title, cell in zip(head, row, strict=True)}
+        for row in below
+    ]
+    assert (shown[0]["Gross"], shown[0]["Crypto"]) == ("#,##0.00", "#,##0.000000")
+    assert (shown[1]["Gross"], shown[1]["Fee"]) == ("#,##0", "#,##0.000")
+
+
+def test_accruals_and_the_check_of_each_fee_are_in_the_workbook(tmp_path: Path) -> None:
+    waits = {
+        "request_id": "r2",
+        "reference": "PAY-2026-005351",
+        "ramp_type": "OFF_RAMP",
+        "status": "PROCESSING",
+        "fiat_currency": "EUR",
+        "fiat_gross": Decimal(12000),
+        "fee": Decimal(96),
+    }
+    recorded = [fee(fee=Decimal("200.50"))]
+    (row,) = written(tmp_path, "Accruals", fee_accruals=[waits], fee_requests=recorded)
+    assert (row["Direction"], row["Gross"], row["Fee"]) == ("off-ramp", 12000, 96)
+    (row,) = read(tmp_path / "close.xlsx", "Fees")
+    assert (row["Expected fee"], row["Variance"]) == (200, 0.5)
+    assert row["Finding"].startswith("CHECK: EUR 0.50 more than on-ramp tier 1")
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,10 @@ from report_samples import (
 
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.closing import closing_of
+from treasury.report.excel import SHEETS
 from treasury.report.grids import SHOWN
 from treasury.report.html import render_html
+from treasury.report.pictures import month_figures
 from treasury.report.sections import sections
 
 OPEN_OUTCOMES = ("suggested", "conflict", "duplicate", "unreferenced", "returned", "ignored")
@@ -245,6 +247,37 @@ def test_links_inside_the_page_lead_somewhere() -> None:
 
 def test_the_same_month_gives_the_same_page() -> None:
     assert render_html(closing_of(FULL, ZONE)) == render_html(closing_of(FULL, ZONE))
+
+
+def test_every_list_that_may_be_cut_names_a_sheet_that_has_it() -> None:
+    grids = [grid for section in sections(closing_of(FULL, ZONE)) for grid in section.grids]
+    short = {"Left out of matching, by rule", "SHA-256 of what this report was made from"}
+    assert {grid.caption for grid in grids if not grid.sheet} == short
+    assert {grid.sheet for grid in grids} - {""} <= {sheet.name for sheet in SHEETS}
+
+
+def test_every_figure_of_the_pack_is_in_the_page_with_its_words() -> None:
+    drawn = month_figures(closing_of(FULL, ZONE))
+    told = [a["aria-label"] for a in page(FULL).named("div") if a.get("role") == "img"]
+    assert sorted(told) == sorted(one.words for one in drawn.values())
+
+
+def test_a_fee_that_no_rounding_explains_is_flagged_beside_its_rate() -> None:
+    fees = [
+        fee(fee=Decimal("200.50")),
+        fee(request_id="r2", reference="PAY-2", exchange_rate=Decimal("0.9240")),
+        fee(request_id="r3", reference="PAY-3", fee_percentage=None, exchange_rate=None),
+    ]
+    shown = page(reconciliation(fee_requests=fees))
+    assert "CHECK: EUR 0.50 more than on-ramp tier 1 gives" in shown.text
+    assert "1 to check, 1 not computed" in shown.text
+    assert "at 0.924, +9.75 bp to 1 other" in shown.text
+    flagged = [a["class"] for a in shown.named("span") if (a["class"] or "").startswith("badge")]
+    assert flagged.count("badge bad") == 1
+
+
+def test_a_printed_page_says_which_month_it_is_of() -> None:
+    assert 'content: "Month close, October 2026"' in render_html(closing_of(FULL, ZONE))
 
 
 def test_a_long_list_says_how_much_of_it_is_elsewhere() -> None:

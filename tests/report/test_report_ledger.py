@@ -9,13 +9,16 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pytest
-from report_samples import HOSTILE, OWN, PROVIDER, reconciliation
+from report_samples import HOSTILE, OWN, PROVIDER, ZONE, reconciliation
 from report_samples import account as moved_account
 
 from treasury.errors import InputError
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.report.balances import BALANCES
+from treasury.report.checklist import blockers
+from treasury.report.closing import closing_of
 from treasury.report.ledger import LedgerComparison, compare_ledger
+from treasury.report.provided import LedgerFile
 from treasury.workspace import Workspace
 
 PAYOUTS = "NL05TEST0417164300"
@@ -86,6 +89,20 @@ def test_accounts_that_one_side_lacks_are_named(tmp_path: Path) -> None:
         (OWN, "USD"): alone,
     }
     assert not result.agrees
+
+
+def test_what_one_side_lacks_blocks_by_its_currency_and_all_of_its_amount(tmp_path: Path) -> None:
+    text = ledger(tmp_path, f"{OWN},USD,12.50").read_text("utf-8")
+    given = LedgerFile(content=text, file_name="ledger.csv", sha256="")
+    answer = reconciliation(statements=[account()])
+    found = [
+        one for one in blockers(closing_of(answer, ZONE, ledger=given)) if one.owner != "Treasury"
+    ]
+    alone = "in the ledger alone: no statement and no wallet here has this account"
+    assert [(one.label, one.amount, one.currency) for one in found] == [
+        ("Ledger, EUR operating account, EUR: not in the ledger", Decimal("251686.06"), "EUR"),
+        (f"Ledger, …6689, USD: {alone}", Decimal("12.50"), "USD"),
+    ]
 
 
 def test_the_providers_account_is_compared_only_where_the_ledger_has_it(tmp_path: Path) -> None:

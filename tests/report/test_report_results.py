@@ -44,6 +44,10 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         t.trace("PAY-2026-004417"),
         t.statements.add(sorted((t.folder / "bank").glob("*.xml"))),
         t.doctor(),
+        t.periods.month("2026-10"),
+        t.checklist("2026-10"),
+        pack := t.close("2026-10", folder / "pack"),
+        t.verify_pack(pack.folder),
         WalletEvidence(
             title=HOSTILE,
             evidence=WALLET_EVIDENCE.schema.empty_table(),

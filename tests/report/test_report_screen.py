@@ -22,6 +22,8 @@ from treasury.report import (
     funding_view,
     reconciliation_summary,
 )
+from treasury.report.checklist import blockers
+from treasury.report.closing import closing_of
 from treasury.report.verdict import verdict
 
 DESK = """\
@@ -150,6 +152,23 @@ def test_requests_of_a_later_month_are_shown_and_do_not_block() -> None:
     shown = screen(awaiting_funds=[november])
     assert "Overdue, not paid              1" in shown
     assert "CLOSE               ready (1 item of other months apart)" in shown
+
+
+def test_a_blocking_item_counts_the_amount_and_the_age_of_its_month_alone() -> None:
+    november = waiting(
+        approved=datetime(2026, 11, 3, 8, 0, tzinfo=UTC), send=Decimal(7), due=date(2026, 10, 5)
+    )
+    closing = closing_of(reconciliation(awaiting_funds=[waiting(), november]), ZONE)
+    (need,) = closing.verdict.needs
+    assert (need.items, need.amount) == (2, Decimal("15007.00"))
+    (one,) = blockers(closing)
+    assert (one.items, one.amount, one.since) == (1, Decimal("15000.00"), "2026-10-30")
+
+
+def test_coins_that_are_overdue_are_sent_with_a_hash_and_not_paid_with_a_reference() -> None:
+    coins = waiting("SEND CRYPTO", currency="USDC", send=Decimal(4800))
+    (one,) = blockers(closing_of(reconciliation(awaiting_funds=[coins]), ZONE))
+    assert one.next_step == "Send each, then submit its transaction hash"
 
 
 def test_lines_that_earlier_months_left_open_are_shown_and_do_not_block() -> None:

@@ -155,7 +155,7 @@ def awaiting_funds(context: click.Context, as_of: str | None, form: str) -> None
 )
 @as_of_option
 @click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
-@click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, chain, …")
+@click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, network, …")
 @click.option("--trend", is_flag=True, help="Sums of each month and the change to the one before.")
 @click.option("--calculate", is_flag=True, help="Ask the service's calculator for each fee.")
 @click.option(
@@ -197,7 +197,8 @@ def fees(
         table = result.trend
     elif by is not None:
         table = result.by(*(name.strip() for name in by.split(",")))
-    print_rows(table, form, title=result.title, empty="no request completed")
+    columns = REQUEST_COLUMNS if per_request else ()
+    print_rows(table, form, columns=columns, title=result.title, empty="no request completed")
     if form != "table":
         return
     if result.accruals.num_rows:
@@ -206,6 +207,24 @@ def fees(
         print_rows(result.to_check, form, columns=CHECK_COLUMNS, title="Fees to check")
 
 
+REQUEST_COLUMNS = (
+    "reference",
+    "completed_on",
+    "pair",
+    "chain",
+    "bank_account",
+    "fiat_gross",
+    "fee",
+    "fiat_net",
+    "crypto",
+    "exchange_rate",
+    "rate_deviation_bp",
+    "rate_bp",
+    "tier",
+    "expected_fee",
+    "finding",
+)
+"""What a person reads of each request; the other forms have all columns."""
 CHECK_COLUMNS = (
     "reference",
     "completed_on",

@@ -6,7 +6,7 @@ and each thing that blocks names its items, its amount and the next step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +26,7 @@ from treasury.report.words import (
     moment,
     short_account,
 )
+from treasury.tabular import Tabular
 from treasury.text import clean, safe_html
 
 __all__ = ["CHECKLIST", "Checklist", "Step", "blockers", "checklist"]
@@ -71,11 +72,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join((*lines, *(f"      {clean(one)}" for one in self.blockers)))
 
 
-class Checklist(msgspec.Struct, frozen=True):
-    """The steps of a close in their order; the last is the lock."""
+class Checklist(Tabular, msgspec.Struct, frozen=True):
+    """The steps of a close in their order; the last is the lock. `sql`: the outcomes' query."""
 
     title: str
     steps: tuple[Step, ...]
+    sql: str = ""
 
     @property
     def blockers(self) -> tuple[Blocker, ...]:
@@ -87,6 +89,10 @@ class Checklist(msgspec.Struct, frozen=True):
         """The same as a table; columns as in CHECKLIST."""
         rows = [row for step in self.steps for row in _rows(step)]
         return pa.Table.from_pylist(rows, schema=CHECKLIST)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The steps."""
+        return {"Checklist": self.table}
 
     def __str__(self) -> str:
         return "\n".join((self.title, *map(str, self.steps)))
@@ -118,6 +124,7 @@ def checklist(closing: Closing) -> Checklist:
             _decided(closing),
             _locked(closing),
         ),
+        sql=closing.sql,
     )
 
 
@@ -199,17 +206,24 @@ def _ledger(closing: Closing) -> Step:
         return Step(title="Ledger", found="not provided: nothing to compare", asked=False)
     apart = tuple(
         Blocker(
-            label=f"Ledger, {row['name'] or short_account(row['account'])}: {row['finding']}",
+            label=f"Ledger, {row['name'] or short_account(row['account'])}, {row['currency']}:"
+            f" {row['finding']}",
             items=1,
             next_step="correct the ledger, or explain the difference",
-            currency=row["currency"] if row["difference"] is not None else "",
-            amount=row["difference"],
+            **_apart_by(row),
             owner="Accounting",
         )
         for row in ledger.lines.to_pylist()
         if row["finding"] != AGREES
     )
     return Step(title="Ledger", found=ledger.title, blockers=apart)
+
+
+def _apart_by(row: dict[str, Any]) -> dict[str, Any]:
+    """What the ledger differs by; all of it where only one side has the account."""
+    sides = (row["difference"], row["expected"], row["ledger"])
+    amount = next((side for side in sides if side is not None), None)
+    return {"amount": amount, "currency": "" if amount is None else row["currency"]}
 
 
 def _explained(closing: Closing) -> Step:
@@ -238,9 +252,9 @@ def _needed(needs: Sequence[Need]) -> Iterator[Blocker]:
                 items=need.items - need.apart,
                 next_step=need.words.next_step,
                 currency=need.currency,
-                amount=need.amount,
+                amount=need.amount_here,
                 owner=need.words.owner,
-                since=need.since.isoformat() if need.since else "",
+                since=need.since_here.isoformat() if need.since_here else "",
             )
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
+import pyarrow as pa
 
 from treasury.errors import InputError, StorageError
 from treasury.report.checklist import Checklist, checklist
 from treasury.report.closing import Closing
+from treasury.tabular import Tabular
 
 __all__ = ["ClosePack", "write_close"]
 
@@ -24,8 +27,8 @@ _FORMER: Final = frozenset({"report.html", "close.xlsx"})
 PDF: Final = "report.pdf"
 
 
-class ClosePack(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written, and where; `seal` stands for all of it.
+class ClosePack(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What was written, and where; `seal` stands for all of it. As a table it is the checklist.
 
     `apart` are the PDF and the executed notebook, where they were asked for.
     """
@@ -41,6 +44,18 @@ class ClosePack(msgspec.Struct, frozen=True, kw_only=True):
     def paths(self) -> tuple[Path, ...]:
         """What is read: the report, the workbook, what stands apart, and the evidence of all."""
         return (self.report, self.workbook, *self.apart, self.folder / "evidence.json")
+
+    @property
+    def sql(self) -> str:
+        """The query of the outcomes."""
+        return self.checklist.sql
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The checklist."""
+        return self.checklist.sheets()
+
+    def __str__(self) -> str:
+        return "\n".join((self.checklist.title, *map(str, self.paths), f"seal {self.seal}"))
 
 
 def write_close(

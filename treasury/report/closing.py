@@ -6,6 +6,7 @@ give the same `Closing`, so that checklist, page, workbook and pack know no diff
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 from zoneinfo import ZoneInfo
@@ -29,6 +30,8 @@ from treasury.report.ledger import LedgerComparison
 from treasury.report.provided import LedgerFile, compare_with, journaled_ledger
 from treasury.report.verdict import Verdict, synced_at, verdict
 from treasury.report.waits import funding_waits
+from treasury.report.words import title_words
+from treasury.tabular import Tabular
 
 __all__ = ["Closing", "Rolled", "closed_month", "closing_of", "found_of"]
 
@@ -48,10 +51,10 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     head: Head | None = None
 
 
-class Closing(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month's answer, its balances and verdict, and what was rolled forward.
 
-    `balances` as in BALANCES, `waits` as in FUNDING_TIMES.
+    `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the query of the outcomes.
     `period` is the close that locked it, None while it is open.
     """
 
@@ -65,6 +68,23 @@ class Closing(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     period: Period | None = None
     ledger: LedgerComparison | None = None
     ledger_file: LedgerFile | None = None
+
+    @property
+    def sql(self) -> str:
+        """The query behind the outcomes; `r.sql(STEP)` is that of a step."""
+        return self.r.matches.sql
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """Balances, roll-forward and its items, what came late; the answer is in `r`."""
+        return {
+            "Balances": self.balances,
+            "Roll-forward": self.rolled.roll_forward,
+            "Open items": self.rolled.items,
+            "Late items": self.rolled.late,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Close of {title_words(self.r, self.zone)}>"
 
     @cached_property
     def fees(self) -> Fees:

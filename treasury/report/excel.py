@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from treasury.journal.decisions import REQUEST_MARKS
 from treasury.reconcile.late import LATE_ITEMS
+from treasury.reconcile.monthly import Reconciliation
 from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
 from treasury.report.balances import BALANCES
 from treasury.report.checklist import CHECKLIST, checklist
@@ -111,11 +114,51 @@ FEES: Final = Sheet(
         Column("Percentage", "fee_percentage", "amount", 11, ""),
         Column("Tier", "tier", width=20),
         Column("Expected fee", "expected_fee", "amount", 13, "fiat_currency"),
+        Column("Expected by", "expected_by", width=20),
+        Column("Variance", "variance", "amount", 13, "fiat_currency"),
         Column("Finding", "finding", width=30),
         Column("Crypto", "crypto", "amount", 20, "crypto_currency"),
         Column("Asset", "crypto_currency", width=9),
         Column("Exchange rate", "exchange_rate", "amount", 14, ""),
+        Column("Others that day", "others_that_day", "number", 14),
+        Column("Rate of others", "rate_of_others", "amount", 14, ""),
+        Column("Off the others, basis points", "rate_deviation_bp", "amount", 25, ""),
         Column("Request", "request_id", width=37),
+    ),
+)
+ACCRUALS: Final = Sheet(
+    "Accruals",
+    (
+        Column("Reference", "reference", width=18),
+        Column("Direction", "ramp_type", width=10),
+        Column("Status", "status", width=18),
+        Column("Gross", "fiat_gross", "amount", 16, "fiat_currency"),
+        Column("Fee", "fee", "amount", 13, "fiat_currency"),
+        Column("Currency", "fiat_currency", width=9),
+        Column("Request", "request_id", width=37),
+    ),
+)
+CONVERTED: Final = Sheet(
+    "Conversions",
+    (
+        Column("Account", "account", width=26),
+        Column("Asset", "asset", width=9),
+        Column("From", "opened_at", "instant", 17),
+        Column("Until", "closed_at", "instant", 17),
+        Column("Opening", "opening", "amount", 20, "asset"),
+        Column("Known in", "known_in", "amount", 20, "asset"),
+        Column("Known out", "known_out", "amount", 20, "asset"),
+        Column("Closing", "closing", "amount", 20, "asset"),
+        Column("Converted", "converted", "amount", 20, "asset"),
+        Column("Credits", "credits", "number", 9),
+        Column("May lie outside", "edge_credits", "number", 14),
+        Column("Amount", "fiat", "amount", 16),
+        Column("Currency", "currency", width=9),
+        Column("Implied rate from", "implied_rate", "amount", 16, ""),
+        Column("Implied rate to", "implied_rate_to", "amount", 16, ""),
+        Column("Proof", "state", width=20),
+        Column("Reason", "reason", width=40),
+        Column("Next step", "next_step", width=48),
     ),
 )
 STATEMENTS: Final = Sheet(
@@ -136,9 +179,9 @@ STATEMENTS: Final = Sheet(
     ),
 )
 _AMOUNTS: Final = (
-    "opening", "money_in", "money_out", "fees", "closing", "unexplained", "amount", "new",
-    "matched", "reopened", "cancelled", "adjusted", "balance", "in_transit_in", "in_transit_out",
-    "expected", "ledger", "difference",
+    "opening", "money_in", "money_out", "fees", "closing", "unexplained", "in_doubt", "amount",
+    "new", "matched", "reopened", "cancelled", "adjusted", "balance", "in_transit_in",
+    "in_transit_out", "expected", "ledger", "difference",
 )  # fmt: skip
 _UNITS: Final = dict.fromkeys(_AMOUNTS, "currency")
 STEPS: Final = sheet_of("Checklist", CHECKLIST.empty_table(), _UNITS)
@@ -146,6 +189,16 @@ HELD: Final = sheet_of("Balances", BALANCES.empty_table(), _UNITS)
 ROLLED: Final = sheet_of("Roll-forward", ROLL_FORWARD.empty_table(), _UNITS)
 OPEN_ITEMS: Final = sheet_of("Open items", ITEMS.empty_table(), _UNITS)
 LATE: Final = sheet_of("Late items", LATE_ITEMS.empty_table(), _UNITS)
+REMARKS: Final = Sheet(
+    "Remarks",
+    (
+        Column("Who", "marked_by", width=20),
+        Column("When", "marked_at", "instant", 17),
+        Column("Request", "request_id", width=37),
+        Column("Remark", "mark", width=16),
+        Column("Why", "reason", width=60),
+    ),
+)
 LEDGERS: Final = sheet_of("Ledger", LEDGER.empty_table(), _UNITS)
 SHEETS: Final = (
     STEPS,
@@ -154,12 +207,15 @@ SHEETS: Final = (
     AWAITING,
     IN_TRANSIT,
     VIRTUAL,
+    CONVERTED,
     FEES,
+    ACCRUALS,
     STATEMENTS,
     ROLLED,
     OPEN_ITEMS,
     EARLIER,
     LATE,
+    REMARKS,
     LEDGERS,
 )
 
@@ -181,12 +237,15 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Roll-forward": closing.rolled.roll_forward,
         "Open items": closing.rolled.items,
         "Late items": closing.rolled.late,
+        "Remarks": _remarks(r),
         "Lines": _lines(r.lines),
         "Earlier lines": _lines(r.earlier_lines),
         "Awaiting funds": r.awaiting_funds,
         "In transit": r.in_transit,
         "Virtual accounts": r.virtual_accounts,
+        "Conversions": r.conversions,
         "Fees": closing.fees.requests,
+        "Accruals": _worded(r.fee_accruals, {"ramp_type": DIRECTIONS}),
         "Statements": r.statements,
     }
     title = title_words(r, zone)
@@ -200,9 +259,14 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     return written_beside(book, tables, path)
 
 
+def _remarks(r: Reconciliation) -> pa.Table:
+    marks = None if r.basis is None else r.basis.marks
+    return REQUEST_MARKS.empty_table() if marks is None else marks
+
+
 def _lines(table: pa.Table) -> pa.Table:
     """Lines in the words of the desk."""
-    read = {name: table[name].to_pylist() for name in (*_WORDED, "direction")}
+    read = {name: table[name].to_pylist() for name in _WORDED}
     booked = dict(
         zip(table["entry_id"].to_pylist(), table["booking_date"].to_pylist(), strict=True)
     )
@@ -211,12 +275,17 @@ def _lines(table: pa.Table) -> pa.Table:
     def became(*facts: str | None) -> str:
         return outcome_word(dict(zip(_WORDED, facts, strict=True)), booked)
 
-    words = {
-        "outcome": list(map(became, *(read[name] for name in _WORDED))),
-        "line_class": [LINE_CLASSES.get(one, one) for one in read["line_class"]],
-        "direction": [DIRECTIONS.get(one, one) for one in read["direction"]],
-    }
-    for name, values in words.items():
-        at = table.schema.get_field_index(name)
-        table = table.set_column(at, name, pa.array(values, pa.string()))
+    table = _with(table, "outcome", list(map(became, *(read[name] for name in _WORDED))))
+    return _worded(table, {"line_class": LINE_CLASSES, "direction": DIRECTIONS})
+
+
+def _worded(table: pa.Table, words: Mapping[str, Mapping[str, str]]) -> pa.Table:
+    """A table with the values of some columns in the words of the desk."""
+    for name, said in words.items():
+        table = _with(table, name, [said.get(one, one) for one in table[name].to_pylist()])
     return table
+
+
+def _with(table: pa.Table, name: str, values: list[str]) -> pa.Table:
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, name, pa.array(values, pa.string()))

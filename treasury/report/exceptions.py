@@ -229,4 +229,5 @@ def _marks_grid(
             make_cell(named.get(row["request_id"], row["request_id"])),
             make_cell(str(row["mark"]).replace("_", " ").replace("-", " "), row["reason"]),
         ),
+        sheet="Remarks",
     )

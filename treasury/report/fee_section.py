@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.fees import Fees, FeeTotal
+from treasury.report.fees import CHECK, Fees, FeeTotal
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import fees_words
-from treasury.report.words import DIRECTIONS, amount_words, day
+from treasury.report.words import DIRECTIONS, amount_words, count, day
+from treasury.tabular import shown
 
 __all__ = ["fees_section"]
 
@@ -22,7 +23,7 @@ def fees_section(r: Reconciliation, fees: Fees) -> Section:
     rows = fees.totals.to_pylist()
     totals = make_grid(
         "Fees by direction, pair and tier",
-        "Direction | Pair | Tier | >Requests | >Gross | >Fee | >Net | >Rate, bp",
+        "Direction | Pair | Tier | >Requests | >Gross | >Fee | >Net | >Rate, bp | >Expected fee",
         rows,
         _fee_total_row,
         foot=tuple(_fee_foot(sums) for sums in fees.by_currency()),
@@ -30,7 +31,7 @@ def fees_section(r: Reconciliation, fees: Fees) -> Section:
     )
     requests = make_grid(
         "Requests completed in the month",
-        "Reference | Completed | Pair | >Gross | >Fee | >Net | >Rate, bp | >Crypto",
+        "Reference | Completed | Pair | >Gross | >Fee | >Net | >Rate, bp | >Crypto | Finding",
         fees.rows,
         _fee_row,
         sheet="Fees",
@@ -39,6 +40,8 @@ def fees_section(r: Reconciliation, fees: Fees) -> Section:
         "Amounts as the service recorded them. Rate: the fee in basis points of the gross amount.",
         "Whether an off-ramp fee was taken in crypto or in fiat, a payout alone cannot prove.",
         "Tier: the one in today's fee table with the request's direction and percentage.",
+        "Expected: the gross by that percentage. A cent that a way of rounding gives is named.",
+        "A rate is held against the middle of the pair's others of its day, in basis points.",
     )
     return Section("fees", "Fees", lead, (totals, requests, *_accruals(r)), notes, "fees")
 
@@ -58,7 +61,17 @@ def _fee_total_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         amount_cell(row, "fee", "fiat_currency"),
         amount_cell(row, "fiat_net", "fiat_currency"),
         _rate(row),
+        make_cell(
+            amount_words(row["expected_fee"], row["fiat_currency"]),
+            _checked(row["to_check"], row["without_expected"]),
+        ),
     )
+
+
+def _checked(to_check: int, without: int) -> str:
+    """What is not as simple as the sum of the expected fees beside it."""
+    parts = ((to_check, "to check"), (without, "not computed"))
+    return ", ".join(f"{number} {word}" for number, word in parts if number)
 
 
 def _fee_foot(sums: FeeTotal) -> tuple[Cell, ...]:
@@ -71,6 +84,10 @@ def _fee_foot(sums: FeeTotal) -> tuple[Cell, ...]:
         make_cell(sums.requests),
         *amounts,
         rate,
+        make_cell(
+            amount_words(sums.expected, sums.currency),
+            _checked(sums.to_check, sums.without_expected),
+        ),
     )
 
 
@@ -83,8 +100,19 @@ def _fee_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         amount_cell(row, "fee", "fiat_currency"),
         amount_cell(row, "fiat_net", "fiat_currency"),
         _rate(row),
-        amount_cell(row, "crypto", "crypto_currency"),
+        make_cell(amount_words(row["crypto"], row["crypto_currency"]), _exchange(row)),
+        make_cell(row["finding"], tone="bad" if row["finding"].startswith(CHECK) else ""),
     )
+
+
+def _exchange(row: Mapping[str, Any]) -> str:
+    """The conversion rate, and how far it is from the pair's others of that day."""
+    if row["exchange_rate"] is None:
+        return ""
+    at = f"at {shown(row['exchange_rate'])}"
+    if row["rate_deviation_bp"] is None:
+        return at
+    return f"{at}, {row['rate_deviation_bp']:+,.2f} bp to {count(row['others_that_day'], 'other')}"
 
 
 def _accruals(r: Reconciliation) -> tuple[Grid, ...]:
@@ -103,5 +131,6 @@ def _accruals(r: Reconciliation) -> tuple[Grid, ...]:
                 amount_cell(row, "fiat_gross", "fiat_currency"),
                 amount_cell(row, "fee", "fiat_currency"),
             ),
+            sheet="Accruals",
         ),
     )

@@ -27,7 +27,7 @@ from treasury.report.words import DIRECTIONS, amount_words, count
 from treasury.tabular import Tabular
 from treasury.text import safe_html
 
-__all__ = ["GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_between", "fees_of"]
+__all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_between", "fees_of"]
 
 RATE: Final = pa.decimal128(38, 2)
 """Basis points, two decimals."""
@@ -64,6 +64,7 @@ REQUESTS: Final = pa.schema(
 )
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """What sums may be by, besides the fiat currency."""
+_ALSO_CALLED: Final = {"network": "chain"}
 SUMS: Final = pa.schema(
     [
         ("fiat_currency", TEXT),
@@ -75,6 +76,7 @@ SUMS: Final = pa.schema(
         ("without_fee", INTEGER),
         ("expected_fee", AMOUNT),
         ("variance", AMOUNT),
+        ("without_expected", INTEGER),
         ("to_check", INTEGER),
     ]
 )
@@ -87,13 +89,14 @@ TREND: Final = pa.schema(
     ]
 )
 CHECK: Final = "CHECK"
+"""How a finding begins that somebody has to look at."""
 
 
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     """The sums of some requests in one fiat currency; `rate_bp` covers those with a fee.
 
-    `expected` and `variance` cover those whose fee can be computed again; `to_check` counts the
-    fees that no rounding explains.
+    `expected` and `variance` cover those whose fee can be computed again, which is all but
+    `without_expected`; `to_check` counts the fees that no rounding explains.
     """
 
     currency: str
@@ -105,6 +108,7 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     rate_bp: Decimal | None
     expected: Decimal
     variance: Decimal
+    without_expected: int
     to_check: int
 
 
@@ -143,6 +147,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
     def by(self, *names: str) -> pa.Table:
         """The sums by fiat currency and any of `GROUPS`; InputError for another name."""
+        names = tuple(_ALSO_CALLED.get(name, name) for name in names)
         strange = [name for name in names if name not in GROUPS]
         if strange:
             raise InputError(
@@ -328,6 +333,7 @@ def _total(currency: str, rows: Iterable[Mapping[str, Any]]) -> FeeTotal:
         rate_bp=_rate(fee, _sum(with_fee, "fiat_gross")),
         expected=_sum(rows, "expected_fee"),
         variance=_sum(rows, "variance"),
+        without_expected=sum(row["expected_fee"] is None for row in rows),
         to_check=sum(row["finding"].startswith(CHECK) for row in rows),
     )
 
@@ -343,6 +349,7 @@ def _sums_row(sums: FeeTotal) -> dict[str, Any]:
         "without_fee": sums.without_fee,
         "expected_fee": sums.expected,
         "variance": sums.variance,
+        "without_expected": sums.without_expected,
         "to_check": sums.to_check,
     }
 

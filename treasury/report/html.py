@@ -29,7 +29,6 @@ from treasury.text import clean
 __all__ = ["inline_svg", "render_html"]
 
 TEMPLATE: Final = "report.html"
-IN_PAGE: Final = ("cash", "fees", "funding")
 _ID: Final = re.compile(r'(\bid="|href="#|url\(#)')
 _STYLE: Final = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 _SIZE: Final = re.compile(r' width="[\d.]+pt" height="[\d.]+pt"')
@@ -108,11 +107,7 @@ def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
 
 
 def _pictures(drawn: Mapping[str, Drawn]) -> dict[str, Picture]:
-    return {
-        name: Picture(inline_svg(one.figure, name), one.words)
-        for name, one in drawn.items()
-        if name in IN_PAGE
-    }
+    return {name: Picture(inline_svg(one.figure, name), one.words) for name, one in drawn.items()}
 
 
 def _environment() -> Environment:

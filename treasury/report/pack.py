@@ -103,6 +103,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
     tables = {name: getattr(closing.r, name) for name in TABLES} | {
         "checklist": checklist(closing).table,
         "balances": closing.balances,
+        "fees": closing.fees.requests,
         "funding_times": closing.waits,
         "roll_forward": closing.rolled.roll_forward,
         "open_items": closing.rolled.items,

@@ -173,10 +173,11 @@ def _blocking(closing: Closing) -> Section:
         "Item | >Items | >Amount | Since | Who acts | Next step",
         rows,
         lambda one: _blocking_row(one, today),
+        sheet="Checklist",
     )
     why = closing.period.close.reason if closing.period else None
     lead = f"Closed with these open: {clean(why)}" if why else ""
-    return Section("blocking", "Blocking items", lead, (grid,), apart)
+    return Section("blocking", "Blocking items", lead, (grid,), apart, "open-items")
 
 
 def _blocking_row(one: Blocker, today: date) -> tuple[Cell, ...]:
@@ -320,6 +321,7 @@ def _conversions(r: Reconciliation) -> tuple[Grid, ...]:
             "Account | Until | >Credits | >Amount | >Stablecoin | >Implied rate | Proof",
             rows,
             _conversion_row,
+            sheet="Conversions",
         ),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -51,6 +51,13 @@ _OPEN: Final = "treasury reconcile --open"
 KINDS: Final = {
     "overdue": Kind(
         "Overdue, not paid", _FUNDS, "Treasury", "Pay each with its own reference", "awaiting"
+    ),
+    "unsent": Kind(
+        "Overdue, not paid",
+        _FUNDS,
+        "Treasury",
+        "Send each, then submit its transaction hash",
+        "awaiting",
     ),
     "check_bank": Kind(
         "Overdue, check the bank",
@@ -117,12 +124,14 @@ KINDS: Final = {
 UNEXPLAINED: Final = ("suggested", "conflict", "duplicate", "unreferenced")
 """Outcomes that somebody has still to explain."""
 _STATES: Final = {"SENT WRONG": "wrong", "RETURNED": "wrong", "PAID BEFORE APPROVAL": "early"}
+_OVERDUE: Final = {"CHECK BANK": "check_bank", "SEND CRYPTO": "unsent"}
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
-    """Items of one kind in one currency; `amount` is None where a record does not state one.
+    """Items of one kind in one currency; an amount is None where a record does not state one.
 
-    `apart` of them belong to another month than the one that is closed, and do not block it.
+    `apart` of them belong to another month than the one that is closed, and do not block it;
+    `amount_here` and `since_here` are those of the others.
     """
 
     kind: str
@@ -131,6 +140,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     amount: Decimal | None
     since: date | None
     apart: int
+    amount_here: Decimal | None
+    since_here: date | None
 
     @property
     def words(self) -> Kind:
@@ -248,7 +259,7 @@ def funding_kind(row: Mapping[str, Any]) -> str | None:
     if row["silent"]:
         return "silent"
     if row["overdue"] > 0:
-        return "check_bank" if row["state"] == "CHECK BANK" else "overdue"
+        return _OVERDUE.get(row["state"], "overdue")
     return None
 
 
@@ -277,7 +288,7 @@ def _not_provable(r: Reconciliation) -> tuple[tuple[str, int], ...]:
 
 def _needs(r: Reconciliation, zone: ZoneInfo) -> tuple[Need, ...]:
     month_end = r.month.end(zone)
-    groups: dict[tuple[str, str], list[tuple[Decimal | None, date | None, bool]]] = {}
+    groups: dict[tuple[str, str], list[_Member]] = {}
     told = ["state", "silent", "overdue", "approved", "currency", "send", "due"]
     for row in r.awaiting_funds.select(told).to_pylist():
         kind = funding_kind(row)
@@ -300,15 +311,28 @@ def _needs(r: Reconciliation, zone: ZoneInfo) -> tuple[Need, ...]:
     return tuple(_need(*key, groups[key]) for key in keys)
 
 
-def _need(
-    kind: str, currency: str, members: list[tuple[Decimal | None, date | None, bool]]
-) -> Need:
-    amounts = [amount for amount, _, _ in members if amount is not None]
+_Member: TypeAlias = tuple[Decimal | None, date | None, bool]
+"""An item's amount, since when it is open, and whether it belongs to another month."""
+
+
+def _need(kind: str, currency: str, members: list[_Member]) -> Need:
+    here = [one for one in members if not one[2]]
     return Need(
         kind=kind,
         currency=currency,
         items=len(members),
-        amount=total(amounts) if len(amounts) == len(members) else None,
-        since=min((since for _, since, _ in members if since is not None), default=None),
-        apart=sum(apart for _, _, apart in members),
+        amount=_amount(members),
+        since=_since(members),
+        apart=len(members) - len(here),
+        amount_here=_amount(here),
+        since_here=_since(here),
     )
+
+
+def _amount(members: list[_Member]) -> Decimal | None:
+    amounts = [amount for amount, _, _ in members if amount is not None]
+    return total(amounts) if len(amounts) == len(members) else None
+
+
+def _since(members: list[_Member]) -> date | None:
+    return min((since for _, since, _ in members if since is not None), default=None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,7 @@ from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.periods import closed_periods
 from treasury.journal.turns import Decided, read_decided
-from treasury.lake import Lake
+from treasury.lake import TEXT, Lake
 from treasury.money import total
 from treasury.reconcile.known import known
 from treasury.reconcile.late import LATE_ITEMS
@@ -45,10 +45,12 @@ from treasury.report.pack import (
 )
 from treasury.report.provided import LedgerFile
 from treasury.report.words import count
+from treasury.tabular import Tabular
 from treasury.text import clean
 
 __all__ = ["Finding", "Verified", "verify_pack", "verify_with"]
 
+FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
 ZERO: Final = Decimal(0)
 LARGEST: Final = 16 * 1024 * 1024
 """Bytes of evidence that are read."""
@@ -65,8 +67,11 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{self.what}: {self.problem}"
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found of a pack; `notes` says what was not checked, and why."""
+class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of a pack; `notes` says what was not checked, and why.
+
+    `sql` is the query that was run again, empty where a changed file spared it.
+    """
 
     folder: Path
     month: str
@@ -74,6 +79,12 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    sql: str = ""
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """What differs; no row where the pack holds."""
+        rows = [{"what": one.what, "problem": one.problem} for one in self.findings]
+        return {"Findings": pa.Table.from_pylist(rows, schema=FINDINGS)}
 
     @property
     def holds(self) -> bool:
@@ -93,8 +104,10 @@ def verify_pack(folder: Path) -> Verified:
     """Check a pack by itself; InputError where the folder has no evidence that reads."""
     evidence, findings = _sealed(folder)
     notes: list[str] = []
+    query = ""
     if not findings:
-        findings = _again(evidence, _from_inputs(folder, evidence), notes)
+        closing = _from_inputs(folder, evidence)
+        query, findings = closing.sql, _again(evidence, closing, notes)
     return Verified(
         folder=folder,
         month=evidence.month,
@@ -102,6 +115,7 @@ def verify_pack(folder: Path) -> Verified:
         files=len(evidence.files) + len(evidence.apart),
         findings=tuple(findings),
         notes=tuple(notes),
+        sql=query,
     )
 
 
