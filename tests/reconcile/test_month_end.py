@@ -167,7 +167,7 @@ def test_a_month_of_which_nothing_is_stored_is_an_error_that_says_what_is(
 ) -> None:
     with pytest.raises(NothingStored, match="from 2026-05-05 to 2026-10-30"):
         month_end.reconcile("2026-01")
-    with pytest.raises(NothingStored, match="has not begun"):
+    with pytest.raises(InputError, match="has not begun"):
         month_end.reconcile("2026-12")
     with pytest.raises(InputError, match="not a month"):
         month_end.reconcile("October")
@@ -178,11 +178,29 @@ def test_a_class_rule_never_hides_a_line_with_a_whole_reference(
 ) -> None:
     workspace = fill(tmp_path, company)
     (tmp_path / "rules.toml").write_text(
-        '[[classes]]\nname = "everything"\nline_class = "other_business"\n'
+        '[[classes]]\nname = "everything"\nline_class = "other_business"\nremittance = ".*"\n'
     )
     result = workspace.reconcile("2026-10")
     for line, truth in with_truth(workspace, company, result):
         assert line["outcome"] == "matched" or not is_clean(truth)
+
+
+def test_a_class_rule_means_the_account_and_the_start_of_the_code(
+    company: Sandbox, tmp_path: Path
+) -> None:
+    """An account however it is written; of two codes, both from their start."""
+    workspace = fill(tmp_path, company)
+    own = next(one.account for one in workspace.settings.accounts if one.source == "own_bank")
+    spaced = " ".join((own[:4], own[4:])).lower()
+    (tmp_path / "rules.toml").write_text(
+        f'[[classes]]\nname = "not there"\nline_class = "bank_charge"\naccount = "{spaced}"\n'
+        'bank_transaction_code = "XXXX|ESCT"\n'
+        f'[[classes]]\nname = "loose"\nline_class = "other_business"\naccount = "{spaced}"\n'
+        'bank_transaction_code = "XXXX|PMNT"\n'
+    )
+    classed = {row["rule_name"] for row in workspace.reconcile("2026-10").lines.to_pylist()}
+    assert "loose" in classed
+    assert "not there" not in classed
 
 
 def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(

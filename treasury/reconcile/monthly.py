@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.calendar import Month, is_target_day
-from treasury.errors import NothingStored
+from treasury.errors import InputError, NothingStored
 from treasury.identifiers import plain_account
 from treasury.lake import INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
@@ -261,8 +261,8 @@ def reconcile_month(
 ) -> Reconciliation:
     """Reconcile a month from one snapshot of the lake, people's decisions and their remarks.
 
-    Raises NothingStored for a month that has not begun, or of which neither a bank line nor a
-    completed request is stored.
+    Raises InputError for a month that has not begun, NothingStored for one of which neither a bank
+    line nor a completed request is stored.
     """
     with reconciled(Basis(snapshot, question, decisions, marks)) as (answer, _):
         return answer
@@ -273,7 +273,7 @@ def reconciled(basis: Basis) -> Iterator[tuple[Reconciliation, duckdb.DuckDBPyCo
     """The answer, and the connection on which every step has run; errors as `reconcile_month`."""
     question = basis.question
     if question.month.start(question.zone) > question.as_of:
-        raise NothingStored(
+        raise InputError(
             f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
         )
     steps = STEPS[:_STORED]

@@ -31,6 +31,7 @@ SELECT
         WHEN r.is_duplicate THEN 'paid twice: the whole amount was received before'
         WHEN a.entry_id IS NOT NULL THEN a.reason || CASE WHEN a.counts THEN '' ELSE '; nothing of it counts' END
         WHEN n.entry_id IS NOT NULL THEN n.reason
+            || CASE WHEN l.is_reversal OR l.return_reason IS NOT NULL THEN '; marked as a return' ELSE '' END
         WHEN r.entry_id IS NOT NULL THEN
             CASE r.tier WHEN 1 THEN 'whole reference' ELSE 'structured reference, check digits hold' END
             || CASE
