@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import nbformat
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Locator, Page, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -31,6 +31,7 @@ FLAGS = [
     "--disable-sync",
 ]
 PATIENCE = 120_000  # milliseconds, on a machine that is busy with something else
+expect.set_options(timeout=PATIENCE)  # it holds for a whole process, so it is said here alone
 
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {
@@ -47,6 +48,7 @@ OPEN = """async ({path}) => {
     await panel.sessionContext.ready;
     await panel.revealed;
 }"""
+IN_FRONT = "path => window.jupyterapp.shell.currentWidget?.context?.path === path"
 CELLS = """async (sources) => {
     const panel = window.jupyterapp.shell.currentWidget;
     const model = panel.content.model.sharedModel;
@@ -151,12 +153,20 @@ class Desk:
         self._idle: list[Notebook] = []
         self.dialogs: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("dialog", self._note_dialog)
+        page.on("dialog", self._answer)
         page.set_default_timeout(PATIENCE)
         page.goto(f"{lab.url}/lab?reset&token={lab.token}")
         self._restored()
 
-    def _note_dialog(self, dialog: Any) -> None:
+    def _answer(self, dialog: Dialog) -> None:
+        """Leave a page that asks whether to; whatever else asks is noted.
+
+        Lab asks while anything is unsaved, and a panel's widget marks its notebook so whenever it
+        is shown, saved a moment ago or not.
+        """
+        if dialog.type == "beforeunload":
+            dialog.accept()
+            return
         self.dialogs.append(dialog.message)
         dialog.dismiss()
 
@@ -168,7 +178,7 @@ class Desk:
         """Load the page again and show the same notebook; its kernel goes on."""
         self.page.goto(f"{self.lab.url}/lab?reset")
         self._restored()
-        self.page.evaluate(OPEN, {"path": notebook.path.name})
+        notebook.show()
 
     def theme(self, name: str) -> None:
         """Change the theme and wait until it is there."""
@@ -216,6 +226,7 @@ class Notebook:
     def show(self) -> Notebook:
         """Bring it to the front."""
         self.page.evaluate(OPEN, {"path": self.path.name})
+        self.page.wait_for_function(IN_FRONT, arg=self.path.name)
         return self
 
     def run(self) -> Notebook:

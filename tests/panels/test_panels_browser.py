@@ -15,7 +15,6 @@ from playwright.sync_api import Locator, expect
 pytestmark = pytest.mark.browser
 
 REQUESTS = "/ramp/v1/ramp-requests"
-expect.set_options(timeout=60_000)
 
 
 @pytest.fixture

@@ -33,7 +33,6 @@ pytestmark = pytest.mark.browser
 
 REQUESTS = "/ramp/v1/ramp-requests"
 TRANSFERS = f"/finance/v1/accounts/{SENDER}/transfers/crypto"
-expect.set_options(timeout=120_000)
 
 
 @pytest.fixture

@@ -14,8 +14,6 @@ from playwright.sync_api import Locator, expect
 
 pytestmark = pytest.mark.browser
 
-expect.set_options(timeout=60_000)
-
 
 @contextmanager
 def shown(desk: Desk, folder: Path, call: str, name: str) -> Iterator[Notebook]:

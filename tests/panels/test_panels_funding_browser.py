@@ -18,7 +18,6 @@ from treasury.actions.pain import NAMESPACE
 pytestmark = pytest.mark.browser
 
 HASH = "0x" + "ab" * 32
-expect.set_options(timeout=30_000)
 
 
 def opened(desk: Desk, folder: Path, name: str, panel: str = "funding") -> Notebook:

@@ -38,7 +38,6 @@ THEMES = ("JupyterLab Light", "JupyterLab Dark")
 WIDTHS = (1280, 1000, 760, 500)
 PICTURES = os.environ.get("TREASURY_PICTURES")
 """A folder for pictures of each panel, to be looked at."""
-expect.set_options(timeout=120_000)
 
 
 @pytest.fixture(scope="module")
