@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from lake_samples import BALANCES, REQUESTS, WALLETS, requests, wallets
 
 from treasury.errors import TableError
-from treasury.lake import AMOUNT, BOOL, TEXT, Column, Table
+from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
 from treasury.lake.rows import conform, with_hash
 
 ID = Column("id", TEXT, "it")
@@ -134,3 +135,41 @@ def test_equal_hashes_mean_equal_rows(
     same = rows.set_column(0, "id", pa.array(["k", "k"]))
     one, other = with_hash(same, ())["content_hash"].to_pylist()
     assert (one == other) is (left == right)
+
+
+MIXED = Table(
+    "mixed",
+    (
+        ID,
+        Column("amount", AMOUNT, ""),
+        Column("at", INSTANT, ""),
+        Column("b", TEXT, ""),
+        Column("flag", BOOL, ""),
+        Column("marks", TEXTS, ""),
+        Column("n", INTEGER, ""),
+    ),
+)
+mixed = st.fixed_dictionaries(
+    {
+        "id": st.just("k"),
+        "amount": st.none() | st.decimals(-9, 9, places=2),
+        "at": st.none() | st.datetimes(timezones=st.just(UTC)),
+        "b": st.none() | st.text(max_size=3),
+        "flag": st.none() | st.booleans(),
+        "marks": st.none() | st.lists(st.text(max_size=2), max_size=2),
+        "n": st.none() | st.integers(-2, 2),
+        "raw": st.just("{}"),
+    }
+)
+
+
+@given(records=st.lists(mixed, min_size=2, max_size=6))
+@settings(max_examples=150, deadline=None)
+def test_a_hash_is_of_its_row_alone_whatever_is_beside_it(records: list[dict[str, Any]]) -> None:
+    rows = pa.Table.from_pylist(records, schema=MIXED.row_schema)
+    together = with_hash(rows, ())["content_hash"].to_pylist()
+    alone = [with_hash(rows.slice(n, 1), ())["content_hash"][0].as_py() for n in range(len(rows))]
+    assert alone == together
+    for n, one in enumerate(records):
+        for m, other in enumerate(records):
+            assert (together[n] == together[m]) is (one == other)

@@ -24,6 +24,7 @@ from treasury.errors import UnexpectedResponse
 from treasury.extract.listed import listed_rows, record_rows
 from treasury.extract.ramp import RAMP_REQUESTS
 from treasury.extract.run import Run
+from treasury.lake import with_hash
 
 __all__ = ["PAGE", "listed_requests", "stated_total"]
 
@@ -40,7 +41,7 @@ TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """Some pages of the list, one after the other: their rows, and what each page says."""
+    """Some pages of the list, one after the other: their rows, hashed, and what each page says."""
 
     rows: pa.Table
     stated: tuple[Pagination, ...]
@@ -84,7 +85,8 @@ def _question(run: Run, since: date | None) -> Callable[[range], _Part]:
     def ask(numbers: range) -> _Part:
         replies = [_ask(run, since, page=number, size=PAGE) for number in numbers]
         rows = listed_rows([(one.result, partial(one.records, RampRequest)) for one in replies])
-        return _Part(rows, tuple(one.pagination or Pagination() for one in replies))
+        stated = tuple(one.pagination or Pagination() for one in replies)
+        return _Part(with_hash(rows, RAMP_REQUESTS.table.volatile), stated)
 
     return ask
 
@@ -101,7 +103,7 @@ def _ask(run: Run, since: date | None, *, page: int, size: int) -> Reply:
 def _one_by_one(run: Run, since: date | None) -> Iterator[pa.Table]:
     """The list of a service that does not say how long it is."""
     for page in run.client.ramp.requests.pages(size=PAGE, from_date=since):
-        yield record_rows(page.items)
+        yield with_hash(record_rows(page.items), RAMP_REQUESTS.table.volatile)
 
 
 def _side_by_side(

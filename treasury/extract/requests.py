@@ -25,6 +25,7 @@ from treasury.extract.ramp import RAMP_REQUESTS
 from treasury.extract.rows import first_of_each
 from treasury.extract.run import Run
 from treasury.extract.staging import Spool, Staged
+from treasury.lake import HASH
 
 __all__ = ["sync_requests"]
 
@@ -73,7 +74,7 @@ class _Listing:
         self._day = since
         self._since = None if since is None else _midnight(since)
         self._held = _held(run, self._since)
-        self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema)
+        self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema.append(HASH))
         self._queues = [QUEUE.empty_table()]
         self._met = [pa.array([], pa.string())]
         self._waiting = 0

@@ -9,6 +9,7 @@ from treasury.lake.declare import (
     AMOUNT,
     BOOL,
     DATE,
+    HASH,
     INSTANT,
     INTEGER,
     KEPT,
@@ -22,6 +23,7 @@ from treasury.lake.lake import Lake
 from treasury.lake.marks import mark_of, marked, tables_of
 from treasury.lake.pins import Pin
 from treasury.lake.repair import Repair, repair
+from treasury.lake.rows import with_hash
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.status import LakeStatus, lake_status
 from treasury.lake.verify import Damage, damages
@@ -33,6 +35,7 @@ __all__ = [
     "CHANGE",
     "DATE",
     "DURATION",
+    "HASH",
     "INSTANT",
     "INTEGER",
     "KEPT",
@@ -58,4 +61,5 @@ __all__ = [
     "marked",
     "repair",
     "tables_of",
+    "with_hash",
 ]

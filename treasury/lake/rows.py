@@ -7,9 +7,12 @@ Two rows have the same content hash exactly when a reader would call their conte
 from __future__ import annotations
 
 from hashlib import sha256
+from itertools import chain, groupby
 from typing import Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
@@ -17,9 +20,9 @@ from xxhash import xxh3_128_digest
 from treasury.errors import TableError
 from treasury.lake.declare import AMOUNT, HASH, INSTANT, INTEGER, OPEN, RAW, TEXT, TEXTS, Table
 
-__all__ = ["RULE", "conform", "with_hash"]
+__all__ = ["RULE", "conform", "hashed", "with_hash"]
 
-RULE: Final = "3:"
+RULE: Final = "4:"
 """What a hash of the present rule begins with; one of an earlier rule can only be made again."""
 
 _AT_ONCE: Final = 1 << 16
@@ -43,8 +46,9 @@ def conform(table: Table, rows: pa.Table) -> pa.Table:
     if not table.records and RAW.name not in rows.column_names:
         rows = rows.append_column(RAW, pa.nulls(rows.num_rows, TEXT))
     expected = table.row_schema
-    missing = [name for name in expected.names if name not in rows.column_names]
-    unknown = [name for name in rows.column_names if name not in expected.names]
+    given, declared = rows.column_names, expected.names
+    missing = [name for name in declared if name not in given]
+    unknown = [name for name in given if name not in declared]
     if missing or unknown:
         problem = f"lack {missing[0]}" if missing else f"have {unknown[0]}, which is not declared"
         raise TableError(f"rows for {table.name} {problem}", do="match the table's declaration")
@@ -83,7 +87,7 @@ def _check_keys(table: Table, rows: pa.Table) -> None:
     for name in needed:
         if rows[name].null_count:
             raise TableError(f"rows for {table.name}: {name} is empty", do="every row needs one")
-    if len(table.key) == 1 and pc.count_distinct(rows[table.key[0]]).as_py() == rows.num_rows:
+    if len(table.key) == 1 and len(pc.unique(rows[table.key[0]])) == rows.num_rows:
         return
     counted = rows.group_by(list(table.key)).aggregate([([], "count_all")])
     if counted.num_rows < rows.num_rows:
@@ -93,6 +97,17 @@ def _check_keys(table: Table, rows: pa.Table) -> None:
             f"rows for {table.name}: the key {key} is there {twice['count_all']} times",
             do="give each record once",
         )
+
+
+def hashed(table: Table, rows: pa.Table) -> pa.Table:
+    """The rows as they are compared and stored: conformed, with their content hash.
+
+    Rows that come with it were here before: whoever has threads can have them do this.
+    """
+    if HASH.name not in rows.column_names:
+        return with_hash(conform(table, rows), table.volatile)
+    known = rows[HASH.name]
+    return conform(table, rows.drop_columns([HASH.name])).append_column(HASH, known)
 
 
 def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
@@ -111,7 +126,7 @@ def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
 
 
 def _hashed(rows: pa.RecordBatch) -> pa.Array:
-    """The hash of each row, as `3:` and 32 hexadecimal digits.
+    """The hash of each row, as `4:` and 32 hexadecimal digits.
 
     It tells versions apart and damage; that nobody edited a file is for its SHA-256 to say.
     """
@@ -122,37 +137,40 @@ def _hashed(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _content(rows: pa.RecordBatch) -> pa.Array:
-    """The bytes of each row: name, length and value of each column that is not null, by name."""
-    parts: list[pa.Array | bytes] = []
-    for name in sorted(rows.schema.names):
-        column = rows.column(name)
-        if column.null_count < rows.num_rows:
-            part = _part(name, column)
-            parts += part if not column.null_count else [_joined(*part)]
+    """The bytes of each row: an entry for each column that is not null, by name, then the texts.
+
+    Rows that differ differ here: an entry says of which column it is, and how long its text is, so
+    a row whose entries go on where those of another end is the longer one.
+    """
+    columns = zip(rows.schema.names, rows.columns, strict=True)
+    given = {name: one for name, one in sorted(columns) if one.null_count < rows.num_rows}
+    texts = {name: _text(one) for name, one in given.items() if one.type in (TEXT, TEXTS)}
+    given |= {name: pc.binary_length(text) for name, text in texts.items()}
+    runs = groupby(given.items(), lambda item: item[0] if item[1].null_count else "")
+    entries = [_entries(dict(run)) for _, run in runs]
     nulls = {"null_handling": "replace", "null_replacement": ""}
-    return _joined(*parts, b"", **nulls)
+    return pc.binary_join_element_wise(*entries, *texts.values(), b"", **nulls)
 
 
-def _joined(*parts: pa.Array | bytes, **nulls: str) -> pa.Array:
-    return pc.binary_join_element_wise(*parts, b"", **nulls)
+def _entries(columns: dict[str, pa.Array]) -> pa.Array:
+    """Tag and value of columns without a null, or of one that has some; null where it is."""
+    values = {name: _values(column) for name, column in columns.items()}
+    fields = [((f"{name}:", "V4"), (name, value.dtype)) for name, value in values.items()]
+    table = np.empty(len(next(iter(values.values()))), np.dtype([*chain(*fields)]))
+    for name, value in values.items():
+        table[f"{name}:"] = np.void(sha256(name.encode()).digest()[:4])
+        table[name] = value
+    (last,) = list(columns.values())[-1:]
+    valid = last.is_valid().buffers()[1] if last.null_count else None
+    kind = pa.binary(table.dtype.itemsize)
+    return pa.Array.from_buffers(kind, len(table), [valid, pa.py_buffer(table)]).cast(pa.binary())
 
 
-def _part(name: str, column: pa.Array) -> list[pa.Array | bytes]:
-    """A column as name, length and bytes, unambiguous whatever the value is; null stays null."""
-    tag = sha256(name.encode()).digest()[:4]
-    width = _width(column.type)
-    if width is None:
-        value = _text(column)
-        return [tag, _fixed(pc.binary_length(value), 4), value]
+def _values(column: pa.Array) -> npt.NDArray[np.void]:
+    """The bytes in which Arrow keeps each value; any where there is none."""
     flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-    return [tag + width.to_bytes(4, "little"), _fixed(flat, width)]
-
-
-def _width(kind: pa.DataType) -> int | None:
-    """The bytes in which Arrow keeps each value; None where they differ."""
-    if kind in (TEXT, TEXTS):
-        return None
-    return max(kind.bit_width // 8, 1)
+    kind = np.dtype((np.void, flat.type.bit_width // 8))
+    return np.frombuffer(flat.buffers()[1], kind)[flat.offset : flat.offset + len(flat)]
 
 
 def _text(column: pa.Array) -> pa.Array:
@@ -160,10 +178,6 @@ def _text(column: pa.Array) -> pa.Array:
         return column.cast(pa.binary())
     texts = [None if item is None else msgspec.json.encode(item) for item in column.to_pylist()]
     return pa.array(texts, pa.binary())
-
-
-def _fixed(column: pa.Array, width: int) -> pa.Array:
-    return column.view(pa.binary(width)).cast(pa.binary())
 
 
 def _without(raw: pa.ChunkedArray, volatile: tuple[str, ...]) -> pa.Array:

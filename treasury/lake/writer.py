@@ -24,7 +24,7 @@ from treasury.errors import StorageError, TableError
 from treasury.lake import delta, engine, upkeep
 from treasury.lake.declare import HASH, OPEN, VALID_FROM, VALID_TO, VANISHED, Table
 from treasury.lake.parquet import Files
-from treasury.lake.rows import RULE, conform, with_hash
+from treasury.lake.rows import RULE, conform, hashed, with_hash
 from treasury.lake.snapshot import Snapshot
 
 __all__ = ["Changes", "Writer"]
@@ -136,7 +136,7 @@ class Writer:
         """
         if not table.records:
             raise TableError(f"{table.name} holds observations", do="append them")
-        incoming = with_hash(conform(table, rows.combine_chunks()), table.volatile)
+        incoming = hashed(table, rows)
         if complete or self._is_adding(table, incoming):
             self._settle(table.name)
         stored = self._stored(table)
