@@ -56,6 +56,19 @@ def test_a_line_is_found_accepted_listed_and_undone(desk: Workspace) -> None:
     assert rows(desk, "match", "list") == []
 
 
+def test_only_the_decision_that_is_meant_is_undone(desk: Workspace) -> None:
+    line = next(row for row in rows(desk, "match", "open") if row["outcome"] == "suggested")
+    name = line["entry_id"]
+    run(desk, "match", "reject", name, line["suggestion"])
+    run(desk, "match", "assign", name, "bert")
+    first, last = (str(row["seq"]) for row in rows(desk, "match", "list"))
+    with pytest.raises(ActionRefused, match="the decision that was meant is not the last on it"):
+        run(desk, "match", "undo", name, "--seq", first)
+    assert len(rows(desk, "match", "list")) == 2
+    assert run(desk, "match", "undo", name, "--seq", last).stdout == f"{name}: undone\n"
+    assert [str(row["seq"]) for row in rows(desk, "match", "list")] == [first]
+
+
 def test_lines_are_closed_handed_on_and_rejected(desk: Workspace) -> None:
     lines = rows(desk, "match", "open")
     loose = [row["entry_id"] for row in lines if row["outcome"] == "unreferenced"][:2]
@@ -71,13 +84,37 @@ def test_lines_are_closed_handed_on_and_rejected(desk: Workspace) -> None:
     ]  # fmt: skip
 
 
-def test_a_request_is_remarked_on(desk: Workspace) -> None:
+@pytest.mark.parametrize(
+    ("command", "mark", "said"),
+    [
+        ("mark-sent", "marked_sent", "marked sent"),
+        ("will-not-fund", "will_not_fund", "will not be funded"),
+    ],
+)
+def test_a_request_is_remarked_on(desk: Workspace, command: str, mark: str, said: str) -> None:
+    one = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
+    remark = ("request", command, one["reference"])
+    assert run(desk, *remark).exit_code == 2
+    because = (*remark, "--reason", "as bert said")
+    planned = run(desk, *because, "--dry-run").stdout
+    assert planned == f"{one['request']}: {said} (not written)\n"
+    assert rows(desk, "request", "list") == []
+    assert run(desk, *because).stdout == f"{one['request']}: {said}\n"
+    (standing,) = rows(desk, "request", "list")
+    assert (standing["mark"], standing["reason"]) == (mark, "as bert said")
+    assert run(desk, "request", "undo", one["reference"]).stdout == f"{one['request']}: undone\n"
+    assert rows(desk, "request", "list") == []
+
+
+def test_only_the_remark_that_is_meant_is_undone(desk: Workspace) -> None:
     one = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
     run(desk, "request", "mark-sent", one["reference"], "--reason", "by phone banking")
-    assert [row["mark"] for row in rows(desk, "request", "list")] == ["marked_sent"]
-    run(desk, "request", "undo", one["reference"])
-    run(desk, "request", "will-not-fund", one["reference"], "--reason", "order fell through")
-    assert [row["mark"] for row in rows(desk, "request", "list")] == ["will_not_fund"]
+    seq = rows(desk, "request", "list")[0]["seq"]
+    with pytest.raises(ActionRefused, match="that is not the remark that was meant"):
+        run(desk, "request", "undo", one["reference"], "--seq", str(seq + 1))
+    assert len(rows(desk, "request", "list")) == 1
+    run(desk, "request", "undo", one["reference"], "--seq", str(seq))
+    assert rows(desk, "request", "list") == []
 
 
 def test_rules_are_previewed_saved_and_listed(desk: Workspace, tmp_path: Path) -> None:
@@ -126,5 +163,9 @@ def test_two_instants_are_compared(desk: Workspace) -> None:
         "Lines that moved"
         in run(desk, "compare", "--month", "2026-10", "--as-of", "2026-11-02T08:00:00Z").stdout
     )
+    told = CliRunner().invoke(
+        treasury, ["-w", str(desk.folder), "compare", "--month", "2027-01", "--as-of", "2026-11-02"]
+    )
+    assert isinstance(told.exception, InputError)
     refused = run(desk, "compare", *(("--as-of", "2026-11-02T08:00Z") * 3))
     assert refused.exit_code == 2

@@ -36,6 +36,11 @@ def reason_option(*, required: bool) -> Callable[[Callable[P, R]], Callable[P, R
     return click.option("--reason", default="", help="Why; it is journaled.")
 
 
+def _say(names: Iterable[str], what: str, *, dry_run: bool) -> None:
+    for name in names:
+        click.echo(f"{name}: {what}" + (" (not written)" if dry_run else ""))
+
+
 # Verdicts on bank lines
 
 
@@ -160,26 +165,37 @@ def request() -> None:
     """Remark on a ramp request, by its reference or id; a remark proves nothing."""
 
 
-@request.command("mark-sent")
-@click.argument("name")
-@reason_option(required=True)
-@dry_run_option
-@click.pass_context
-def mark_sent(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
-    """Say that the payment of NAME was sent, though no statement shows it yet."""
-    done = workspace_of(context).funding.marked_sent(name, reason, dry_run=dry_run)
-    _say([done.request_id], "marked sent", dry_run=dry_run)
+REMARKS = (
+    (
+        "mark-sent",
+        "marked_sent",
+        "marked sent",
+        "Say that the payment of NAME was sent, though no statement shows it yet.",
+    ),
+    (
+        "will-not-fund",
+        "will_not_fund",
+        "will not be funded",
+        "Say that NAME will not be funded; it stays open at the service.",
+    ),
+)
+"""Each remark: its command, the verb of `t.funding`, what is said of it when done, and its help."""
 
 
-@request.command("will-not-fund")
-@click.argument("name")
-@reason_option(required=True)
-@dry_run_option
-@click.pass_context
-def will_not_fund(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
-    """Say that NAME will not be funded; it stays open at the service."""
-    done = workspace_of(context).funding.will_not_fund(name, reason, dry_run=dry_run)
-    _say([done.request_id], "will not be funded", dry_run=dry_run)
+def _remark(command: str, verb: str, said: str, told: str) -> None:
+    @request.command(command, help=told)
+    @click.argument("name")
+    @reason_option(required=True)
+    @dry_run_option
+    @click.pass_context
+    def remark(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+        make = getattr(workspace_of(context).funding, verb)
+        done = make(name, reason, dry_run=dry_run)
+        _say([done.request_id], said, dry_run=dry_run)
+
+
+for remark in REMARKS:
+    _remark(*remark)
 
 
 @request.command("undo")
@@ -382,8 +398,3 @@ _MOVED = (
     "why",
 )
 _WAITING = ("state", "due", "overdue", "direction", "reference", "send", "next_step")
-
-
-def _say(names: Iterable[str], what: str, *, dry_run: bool) -> None:
-    for name in names:
-        click.echo(f"{name}: {what}" + (" (not written)" if dry_run else ""))
