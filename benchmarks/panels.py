@@ -3,10 +3,10 @@
     python -m benchmarks.panels [ROWS]
 
 A practice workspace is given so many ramp requests that await approval, as many that await funds,
-and as many transfers. In a warm Lab (one whose browser has shown a panel before) it is timed from
-the cell's run to the first page on screen, then a page turn and a search of the last row; and it is
-counted what moves over the Lab's sockets for each. Of the exceptions, which are few in such a
-company, only the first page is timed, and so of the matches and of the sync.
+and as many transfers; another one as many bank lines that nobody can match, and a third as many
+requests whose funds are a month late. In a warm Lab (one whose browser has shown a panel before) it
+is timed from the cell's run to the first page on screen, then a page turn and a search of the last
+row; and it is counted what moves over the Lab's sockets for each. The sync panel has one page.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ import duckdb
 import pyarrow as pa
 from playwright.sync_api import Locator, Page, WebSocket
 
+import treasury
 from treasury.cli.practice import prepare
 from treasury.extract import TABLES
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox
+from treasury.statements import TABLES as STATEMENT_TABLES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "panels"))
 
@@ -45,7 +47,7 @@ SELECT printf('%08x-0000-4000-8000-%012x', n, n) AS id,
     'EUR' AS fiat_currency, 'USDC' AS crypto_currency, 'BASE' AS crypto_chain, 1::BIGINT AS version,
     (1000 + n * 0.01::DECIMAL(3, 2))::DECIMAL(38, 18) AS fiat_amount,
     TIMESTAMPTZ '2026-11-01 00:00:00+00' + INTERVAL (n) MILLISECOND AS created_at,
-    if($status = 'AWAITING_FUNDS', TIMESTAMPTZ '2026-11-01 12:00:00+00', NULL) AS approved_at,
+    if($status = 'AWAITING_FUNDS', $approved::TIMESTAMPTZ, NULL) AS approved_at,
     if($status = 'AWAITING_FUNDS', 'LT353250012345678901', NULL) AS deposit_iban,
     if($status = 'AWAITING_FUNDS', 'Ramp Operator BV', NULL) AS deposit_beneficiary,
     true AS has_detail, '{}' AS raw
@@ -61,6 +63,24 @@ SELECT printf('%08x-0000-4000-9000-%012x', n, n) AS id,
     '{}' AS raw
 FROM range($last) AS t(n)
 """
+STATEMENT = """
+SELECT 'bench' AS statement_id, 'bench.xml' AS file_name, 'camt.053' AS format, $account AS account,
+    'EUR' AS currency, DATE '2026-10-01' AS from_date, DATE '2026-10-31' AS to_date,
+    false AS proved, 'not proved: made for timing' AS proof, $rows AS entry_count,
+    TIMESTAMPTZ '2026-11-01 00:00:00+00' AS added_at, '' AS raw
+"""
+LINES = """
+SELECT printf('b%09d', n) AS entry_id, 'bench' AS statement_id, n AS ordinal,
+    printf('Ntry %d', n) AS position, $account AS account, 'EUR' AS currency,
+    (2 + n * 0.01::DECIMAL(3, 2))::DECIMAL(38, 18) AS amount, 'CRDT' AS direction,
+    'BOOK' AS entry_status, false AS is_reversal, false AS is_twin,
+    DATE '2026-10-01' + (n % 31)::INTEGER AS booking_date,
+    DATE '2026-10-01' + (n % 31)::INTEGER AS value_date,
+    [printf('Invoice %08d', n)] AS remittance, 'Somebody BV' AS counterparty_name,
+    'DE89370400440532013000' AS counterparty_account, 'bench.xml' AS file_name, '' AS raw
+FROM range($rows) AS t(n)
+"""
+YESTERDAY, LAST_MONTH = "2026-11-01 12:00:00+00", "2026-10-01 12:00:00+00"
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 
 
@@ -85,23 +105,41 @@ class Moved:
 
 def fill(folder: Path, rows: int) -> None:
     """Store so many open requests of both statuses and so many transfers, a commit of each."""
-    lake = Lake(folder, TABLES)
-    parts = (("AWAITING_APPROVAL", 0, rows), ("AWAITING_FUNDS", rows, 2 * rows))
-    for status, first, last in parts:
-        made = duckdb.sql(MADE, params={"status": status, "first": first, "last": last})
-        store(lake, "ramp_requests", made)
-    store(lake, "transfers", duckdb.sql(TRANSFERS, params={"account": ACCOUNT, "last": rows}))
+    requests(folder, "AWAITING_APPROVAL", 0, rows)
+    requests(folder, "AWAITING_FUNDS", rows, 2 * rows)
+    transfers = duckdb.sql(TRANSFERS, params={"account": ACCOUNT, "last": rows})
+    store(folder, "sync", "transfers", transfers)
 
 
-def store(lake: Lake, name: str, made: duckdb.DuckDBPyRelation) -> None:
+def fill_bank(folder: Path, rows: int) -> None:
+    """Store a statement of so many credits that belong to nothing that is known."""
+    given = {"account": treasury.open(folder).settings.accounts[0].account, "rows": rows}
+    store(folder, "statements", "statements", duckdb.sql(STATEMENT, params=given))
+    store(folder, "statements", "statement_entries", duckdb.sql(LINES, params=given))
+
+
+def fill_late(folder: Path, rows: int) -> None:
+    """Store so many requests whose funds are a month late."""
+    requests(folder, "AWAITING_FUNDS", 0, rows, approved=LAST_MONTH)
+
+
+def requests(
+    folder: Path, status: str, first: int, last: int, *, approved: str = YESTERDAY
+) -> None:
+    given = {"status": status, "first": first, "last": last, "approved": approved}
+    store(folder, "sync", "ramp_requests", duckdb.sql(MADE, params=given))
+
+
+def store(folder: Path, kind: str, name: str, made: duckdb.DuckDBPyRelation) -> None:
     """Store rows in one commit; what they do not state is not stated."""
-    table = next(one for one in TABLES if one.name == name)
+    lake = Lake(folder, (*TABLES, *STATEMENT_TABLES))
+    table = next(one for one in (*TABLES, *STATEMENT_TABLES) if one.name == name)
     given = made.to_arrow_table()
     columns = [
         given[f.name].cast(f.type) if f.name in given.column_names else pa.nulls(len(given), f.type)
         for f in table.row_schema
     ]
-    with lake.writer("sync", AT) as writer:
+    with lake.writer(kind, AT) as writer:
         writer.upsert(table, pa.Table.from_arrays(columns, schema=table.row_schema))
 
 
@@ -161,12 +199,15 @@ def main(rows: int) -> None:
         for name, (_, secret) in company.credentials.items()
     } | {"TREASURY_USER": "ana.lyst"}
     os.environ.update(variables)
+    fills = {"services": fill, "bank": fill_bank, "late": fill_late}
     with tempfile.TemporaryDirectory() as place, company.serve() as served:
-        folder = Path(place) / "workspace"
-        workspace = prepare(folder, company, served)
-        workspace.sync()
-        workspace.close_clients()
-        fill(folder, rows)
+        folders = {name: Path(place) / name for name in fills}
+        for name, filled in fills.items():
+            workspace = prepare(folders[name], company, served)
+            workspace.sync()
+            workspace.close_clients()
+            filled(folders[name], rows)
+        folder = folders["services"]
         with running_lab(Path(place) / "lab", variables) as lab, running_browser() as browser:
             page = browser.new_page(viewport={"width": 1280, "height": 1000})
             moved = Moved(page)
@@ -180,8 +221,9 @@ def main(rows: int) -> None:
             measure(desk, moved, folder, "approvals", f"PAY-2027-{rows - 1:08}")
             measure(desk, moved, folder, "funding", f"PAY-2027-{2 * rows - 1:08}")
             measure(desk, moved, folder, "transfers", f"Transfer {rows - 1:08}")
-            for name in ("matches", "exceptions", "sync"):
-                measure(desk, moved, folder, name)
+            measure(desk, moved, folders["bank"], "matches", f"Invoice {rows - 1:08}")
+            measure(desk, moved, folders["late"], "exceptions", f"PAY-2027-{rows - 1:08}")
+            measure(desk, moved, folder, "sync")
 
 
 if __name__ == "__main__":

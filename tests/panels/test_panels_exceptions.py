@@ -32,7 +32,9 @@ def test_amounts_are_ranked_within_their_currency_only(month_end: Workspace) -> 
 
 def test_what_needs_somebody_is_what_the_verdict_says(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions()
+    assert [one.label for one in panel.frame().views][-1] == "Needs you"
     panel.press("needs")
+    assert panel.wait()
     needs = verdict(month_end.reconcile("2026-10"), month_end.settings.zone).needs
     rows = rows_of(panel)
     assert len(rows) == len(needs)
@@ -40,6 +42,11 @@ def test_what_needs_somebody_is_what_the_verdict_says(month_end: Workspace) -> N
         assert need.words.label in words(row)
         assert need.words.next_step in words(row)
     assert panel.frame().bar == ()
+    assert [one.label for one in panel.frame().views][-1] == f"Needs you ({len(needs)})"
+    panel.press("age")
+    assert rows_of(panel)[0].key in {row["number"] for row in panel.rows.to_arrow().to_pylist()}
+    assert panel.press("needs").title == "Exceptions"  # known by now: shown at once
+    assert [row.key for row in rows_of(panel)] == [str(n) for n in range(len(needs))]
 
 
 def test_a_trace_gives_the_text_for_the_provider_and_closes(month_end: Workspace) -> None:

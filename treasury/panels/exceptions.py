@@ -1,7 +1,8 @@
 """Exceptions: what the bank and the services do not say alike, by age or amount, with what to do.
 
 The rows are those of the reconciliation, and so are their next steps; what needs somebody is said
-by the report's verdict, so that a panel, the first screen and the report never differ.
+by the report's verdict, so that a panel, the first screen and the report never differ. The verdict
+is reached when somebody looks at it: the list need not wait for it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from treasury.panels.listing import Listing
 from treasury.panels.looking import LookingPanel, answer_now
 from treasury.panels.paging import SIZE
 from treasury.panels.text import literal_text
+from treasury.panels.work import Work
 from treasury.reconcile import Reconciliation
 from treasury.reconcile.differences import DIFFERENCES
 from treasury.report.verdict import verdict
@@ -53,26 +55,25 @@ class ExceptionsPanel(LookingPanel):
     def __init__(self, desk: Desk, month: str | Month | None = None, *, size: int = SIZE) -> None:
         self._month = month
         self._order: Order = "age"
-        self._of = ""
+        self._answer: Reconciliation | None = None
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
         return f"<exceptions panel: {self._tables['differences'].num_rows} items>"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """The differences, numbered, and what needs somebody."""
-        if snapshot.commit is None:
-            return {
-                "differences": _numbered(DIFFERENCES.empty_table()),
-                "needs": NEEDS.empty_table(),
-            }
-        month = self._month
-        answer = answer_now(self._desk) if month is None else self._desk.reconcile(month)
-        self._of = answer.month.title
-        return {
-            "differences": _numbered(answer.differences),
-            "needs": _needs(answer, self._desk),
-        }
+        """The differences, numbered, and what needs somebody where that is being looked at."""
+        month, answer = self._month, None
+        if snapshot.commit is not None:
+            answer = answer_now(self._desk) if month is None else self._desk.reconcile(month)
+        self._answer = answer
+        differences = DIFFERENCES.empty_table() if answer is None else answer.differences
+        tables = {"differences": _numbered(differences)}
+        return tables | (self._summed_up() if self._order == "needs" else {})
+
+    def _summed_up(self) -> dict[str, pa.Table]:
+        answer = self._answer
+        return {"needs": NEEDS.empty_table() if answer is None else _needs(answer, self._desk)}
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
         """By its request, its transfer or its bank line."""
@@ -102,8 +103,9 @@ class ExceptionsPanel(LookingPanel):
 
     def views(self, *, idle: bool) -> tuple[Button, ...]:
         """The orders, and the sums."""
-        number = self._tables["needs"].num_rows
-        labels = {"age": "By age", "amount": "By amount", "needs": f"Needs you ({number})"}
+        needs = self._tables.get("needs")
+        number = "" if needs is None else f" ({needs.num_rows})"
+        labels = {"age": "By age", "amount": "By amount", "needs": f"Needs you{number}"}
         return tuple(
             Button(name, label, enabled=idle, pressed=self._order == name)
             for name, label in labels.items()
@@ -111,7 +113,9 @@ class ExceptionsPanel(LookingPanel):
 
     def more_notes(self) -> tuple[Line, ...]:
         """The month that it is about."""
-        return (Line(f"What began by the end of {self._of}", "quiet"),) if self._of else ()
+        if self._answer is None:
+            return ()
+        return (Line(f"What began by the end of {self._answer.month.title}", "quiet"),)
 
     def bar(self, *, idle: bool) -> tuple[Button, ...]:
         """Sums are not traced."""
@@ -119,8 +123,9 @@ class ExceptionsPanel(LookingPanel):
 
     def presses(self) -> dict[str, Callable[[Press], None]]:
         """The orders, beside what every list does."""
-        orders: tuple[Order, ...] = ("age", "amount", "needs")
-        return super().presses() | {name: partial(self._show_by, name) for name in orders}
+        orders: tuple[Order, ...] = ("age", "amount")
+        lists = {name: partial(self._show_by, name) for name in orders}
+        return super().presses() | lists | {"needs": self._sum_up}
 
     def _show_by(self, order: Order, _: Press) -> None:
         if self.step() is not None:
@@ -128,6 +133,27 @@ class ExceptionsPanel(LookingPanel):
         self._order, self._search = order, ""
         self._chosen.clear()
         self.look(0)
+
+    def _sum_up(self, press: Press) -> None:
+        if self.step() is not None:
+            return
+        if "needs" in self._tables:
+            self._show_by("needs", press)
+            return
+
+        def task(_: Work) -> None:
+            needs = self._summed_up()
+            with self.turn:
+                self._tables |= needs
+                self.refresh()
+                self._show_by("needs", press)
+
+        self.start(
+            "Summing up what needs somebody",
+            task,
+            lambda error: self.fail("Not summed up", error),
+            "What is shown is as it was.",
+        )
 
 
 def _numbered(differences: pa.Table) -> pa.Table:
