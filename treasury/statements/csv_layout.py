@@ -10,9 +10,12 @@ from typing import Final, Literal
 import msgspec
 
 from treasury.errors import StatementError
+from treasury.identifiers import is_iban
 from treasury.statements.csv_text import Row, rows_of
 from treasury.statements.csv_values import cell, is_amount, is_day
+from treasury.statements.csv_words import IN, OUT, SIGNS
 from treasury.statements.profiles import Profile, plain
+from treasury.statements.values import account_number
 
 __all__ = ["SAMPLE", "Layout", "layout_of", "proposal"]
 
@@ -32,6 +35,8 @@ class Layout(msgspec.Struct, frozen=True):
     columns: dict[str, tuple[int, ...]]
     header_currency: str | None = None
     is_proposed: bool = False
+    are_days_shown: bool = True
+    """Whether the values show which part of a day is its month."""
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
@@ -123,7 +128,9 @@ def _header_currency(cells: Sequence[str], columns: dict[str, tuple[int, ...]]) 
     return next((matched[1] for matched in found if matched), None)
 
 
-_IN_HEADER: Final = re.compile(r"(?:\bin |\ben |[ (])([A-Z]{3})\)?$")
+_IN_HEADER: Final = re.compile(
+    rf"(?:\bin |\ben |[ (])([A-Z]{{3}}|{'|'.join(map(re.escape, SIGNS))})\)?$"
+)
 
 
 def _shaped(sample: Sequence[Row], shape: str) -> bool:
@@ -175,8 +182,11 @@ def _proposed(header: Row, below: Sequence[Row], delimiter: str, number: int) ->
     if any(is_day(name) or is_amount(name) for name in names if name):
         return None
     kinds = [_kind(rows, place) for place in range(len(names))]
+    others = [p for p, name in enumerate(names) if kinds[p] == "i" and _names_other(name)]
     columns: dict[str, tuple[int, ...]] = {}
-    taken: set[int] = set()
+    if others:
+        columns["counterparty_account"] = (others[0],)
+    taken = set(others[:1])
     for role, words in _WORDS.items():
         wanted = _KINDS.get(role, "")
         places = [
@@ -188,24 +198,46 @@ def _proposed(header: Row, below: Sequence[Row], delimiter: str, number: int) ->
             and word in plain(name)
             and (not wanted or kinds[place] in wanted)
         ]
-        if places:
+        if places and role not in columns:
             several = tuple(dict.fromkeys(places)) if role == "text" else (places[0],)
             columns[role] = several
             taken.update(several)
+    if "amount" in columns and "sign" not in columns:
+        signs = [p for p in range(len(names)) if p not in taken and _says_sign(rows, p)]
+        columns.update({"sign": (signs[0],)} if signs else {})
     if "amount" in columns:
         columns.pop("debit", None)
         columns.pop("credit", None)
     if not _complete(columns) or ({"debit", "credit"} & columns.keys() and not _both(columns)):
         return None
+    order, is_shown = _day_order(rows, columns["booking_date"][0])
     profile = Profile(
         name="proposed",
         columns={role: tuple(names[p] for p in places) for role, places in columns.items()},
         needs=tuple(name for name in names if name),
-        day_order=_day_order(rows, columns["booking_date"][0]),
+        day_order=order,
         decimal="",
     )
     currency = _header_currency(names, columns)
-    return Layout(profile, delimiter, number, columns, currency, is_proposed=True)
+    return Layout(
+        profile,
+        delimiter,
+        number,
+        columns,
+        currency,
+        is_proposed=True,
+        are_days_shown=is_shown,
+    )
+
+
+def _names_other(name: str) -> bool:
+    return any(word in plain(name) for word in _WORDS["counterparty_name"])
+
+
+def _says_sign(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Whether all that a column says is debit or credit, in whatever words."""
+    said = {text for cells in rows if place < len(cells) and (text := cell(cells[place]))}
+    return bool(said) and all(text in {"+", "-"} or plain(text) in IN | OUT for text in said)
 
 
 def _both(columns: dict[str, tuple[int, ...]]) -> bool:
@@ -213,34 +245,44 @@ def _both(columns: dict[str, tuple[int, ...]]) -> bool:
 
 
 def _kind(rows: Sequence[Sequence[str]], place: int) -> str:
-    """What most cells of a column are: d day, a amount, t text, - nothing."""
+    """What most cells of a column are: d day, a amount, i IBAN, t text, - nothing."""
     kinds = Counter[str]()
     for cells in rows[:100]:
         text = cell(cells[place]) if place < len(cells) else ""
         if text:
-            kinds["d" if is_day(text) else "a" if is_amount(text) else "t"] += 1
+            is_number = is_iban(account_number(text))
+            kinds[
+                "d" if is_day(text) else "a" if is_amount(text) else "i" if is_number else "t"
+            ] += 1
     return kinds.most_common(1)[0][0] if kinds else "-"
 
 
-def _day_order(rows: Sequence[Sequence[str]], place: int) -> Literal["dmy", "mdy", "ymd"]:
-    """The order of the days' parts, as the values above twelve show it."""
+def _day_order(
+    rows: Sequence[Sequence[str]], place: int
+) -> tuple[Literal["dmy", "mdy", "ymd"], bool]:
+    """The order of the days' parts, and whether the values show it.
+
+    One above twelve does. Else the order counts in which the days are closer together.
+    """
+    firsts: set[int] = set()
+    seconds: set[int] = set()
     for cells in rows:
         found = _PARTS.match(cell(cells[place])) if place < len(cells) else None
         if found is None:
             continue
         if len(found[1]) == 4:
-            return "ymd"
-        if int(found[1]) > 12:
-            return "dmy"
-        if int(found[2]) > 12:
-            return "mdy"
-    return "dmy"
+            return "ymd", True
+        firsts.add(int(found[1]))
+        seconds.add(int(found[2]))
+    if not firsts or max(firsts) > 12 or max(seconds) > 12:
+        return ("mdy" if seconds and max(seconds) > 12 else "dmy"), True
+    return ("mdy" if len(firsts) < len(seconds) else "dmy"), False
 
 
 _PARTS: Final = re.compile(r"(\d{1,4})[-./ ](\d{1,2})[-./ ](\d{1,4})")
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
-    "balance": "a-", "currency": "t-",
+    "balance": "a-", "currency": "t-", "status": "t-",
 }  # fmt: skip
 _WORDS: Final[dict[str, tuple[str, ...]]] = {
     # In the order in which a column is given away: the particular before the general.
@@ -257,7 +299,10 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
         "bookedat", "transactiondate", "completeddate", "posted", "date", "datum", "data",
         "fecha", "dato", "dag", "paiva", "buchung", "wert"
     ),
-    "balance": ("saldo", "balance", "solde", "kontostand"),
+    "balance": (
+        "saldo", "balance", "runningbal", "solde", "kontostand", "zustatek", "egyenleg", "likutis",
+        "atlikums"
+    ),
     "fee": ("fee", "gebuhr", "frais", "kosten", "commission"),
     "debit": (
         "utfrakonto", "debito", "debet", "obciazenia", "terheles", "debit", "belastung",
@@ -272,13 +317,16 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "amount": (
         "amount", "betrag", "bedrag", "montant", "importo", "importe", "kwota", "umsatz", "belop",
         "belopp", "beløp", "beløb", "belob", "summe", "summa", "maara", "castka", "osszeg",
-        "valor", "montante"
+        "valor", "montante", "suma", "value"
     ),
     "currency": (
-        "mena", "currency", "wahrung", "waehrung", "devise", "munt", "valuta", "divisa", "moneta",
-        "monnaie", "waluta", "ccy"
+        "mena", "currency", "valuutta", "valuuta", "penznem", "wahrung", "waehrung", "devise",
+        "munt", "valuta", "divisa", "moneta", "monnaie", "waluta", "ccy"
     ),
-    "sign": ("afbij", "debitcredit", "sollhaben", "creditdebit", "dc", "drcr", "cdt"),
+    "sign": (
+        "afbij", "debitcredit", "sollhaben", "creditdebit", "creditdebet", "debetcredit",
+        "deebetkreedit", "dc", "drcr", "cdt", "sh"
+    ),
     "counterparty_account": (
         "counterpartyiban", "counterpartyaccount", "tegenrekening", "comptecontrepartie",
         "ibanzahlungsbeteiligter", "gegenkonto", "kontonummeriban", "payeeaccount",
@@ -288,7 +336,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "counterparty_name": (
         "counterpartyname", "counterparty", "naamtegenpartij", "nomcontrepartie", "beguenstigter",
         "begunstigter", "auftraggeber", "payee", "empfanger", "zahlungsbeteiligter",
-        "beneficiary", "name", "partner"
+        "beneficiary", "name", "partner", "namn", "navn", "nimi", "saaja", "odbiorca", "ordonnateur"
     ),
     "account": (
         "iban", "auftragskonto", "rekening", "compte", "account", "konto", "cuenta", "conto"
@@ -305,6 +353,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
         "description", "verwendungszweck", "omschrijving", "communication", "mededeling",
         "libelle", "details", "text", "memo", "narrative", "descrizione", "causale", "concepto",
         "remittance", "message", "notification", "purpose", "opis", "tekst", "beskriv", "viesti",
-        "selgitus", "popis", "descricao", "tytul", "forklaring"
+        "selgitus", "popis", "descricao", "tytuł", "forklaring", "rubrik", "otsikko", "kozlemeny",
+        "meddelande", "zprava", "subject", "particulars"
     ),
 }  # fmt: skip

@@ -116,18 +116,30 @@ def _utf_16(first: bytes) -> str:
 
 
 def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Row]:
-    """The rows that lines of text hold; a cell in quotes may go on over several."""
+    """The rows that lines of text hold; a cell in quotes may go on over several.
+
+    StatementError where one is still open at the end: it would hold all that follows its quote.
+    """
     taken: list[str] = []
+    ended = False
 
     def noted() -> Iterator[str]:
+        nonlocal ended
         for line in lines:
             taken.append(line)
             yield line
+        ended = True
+        yield "\n"  # a row of its own, unless a cell is open
 
     reader = csv.reader(noted(), delimiter=delimiter)
     before = 0
     try:
         for cells in reader:
+            if ended and not cells:
+                return
+            if ended:
+                what = f"{file_name} line {before + 1}: a quote that begins there is not closed"
+                raise StatementError(what, do=_DO)
             yield Row(cells, "".join(taken).rstrip("\n"), before + 1)
             before = reader.line_num
             taken.clear()

@@ -15,23 +15,35 @@ from typing import Final, Literal
 
 from treasury.errors import InputError
 from treasury.money import parse_amount
+from treasury.statements.csv_words import MARK
+from treasury.statements.profiles import plain
 
 __all__ = ["amount_in", "cell", "day_in", "decimal_sign", "is_amount", "is_day"]
 
 _EXCEL: Final = re.compile(r'="?(.*?)"?', re.DOTALL)
-_YEAR_FIRST: Final = re.compile(r"(\d{4})([-./]?)(\d{2})\2(\d{2})(?:[T ].*)?", re.ASCII)
-_YEAR_LAST: Final = re.compile(r"(\d{1,2})[-./ ](\d{1,2})[-./ ](\d{4}|\d{2})(?:[,T ].*)?", re.ASCII)
-_NAMED: Final = re.compile(
-    r"(\d{1,2})[-./ ]([A-Za-z]{3})[a-z]*[-./ ,]+(\d{4}|\d{2})(?: .*)?", re.ASCII
+_YEAR_FIRST: Final = re.compile(
+    r"(\d{4})(?:(\d{2})(\d{2})|([-./]) ?(\d{1,2})\4 ?(\d{1,2})\.?)(?:[T ].*)?", re.ASCII
 )
+_YEAR_LAST: Final = re.compile(
+    r"(\d{1,2})[-./ ] ?(\d{1,2})[-./ ] ?(\d{4}|\d{2})\.?(?:[,T ].*)?", re.ASCII
+)
+_NAMED: Final = re.compile(r"(\d{1,2})\.?[-./ ]?([^\W\d_]{3,12})\.?[-./ ,]+(\d{4}|\d{2})(?: .*)?")
+_NAMED_FIRST: Final = re.compile(r"([^\W\d_]{3,12})\.? (\d{1,2}),? (\d{4})(?: .*)?")
 _MONTHS: Final = {
     name: number
-    for number, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
+    for number, names in enumerate(
+        ("jan ene gen", "feb fev", "mar mrz mrt maa", "apr avr abr", "may mai mei maj mag",
+         "jun juin giu", "jul juil lug", "aug aou ago", "sep set", "oct okt ott out",
+         "nov", "dec dez dic des"), 1
     )
-}
+    for name in names.split()
+}  # fmt: skip
+"""The first letters of a month's name in the languages of most banks, without accents."""
+_PLAIN: Final = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9](?:[0-9.,'’ \u00a0\u202f]*[0-9])?[.,]?", re.ASCII)
-_CURRENCY: Final = re.compile(r"^(?:[A-Z]{3}|[€$£])\s*|\s*(?:[A-Z]{3}|[€$£])$")
+_CURRENCY: Final = re.compile(rf"^(?:{MARK})\s*|\s*(?:{MARK})$")
+_WAY: Final = re.compile(r"(?<=[0-9.,])\s*(?:(DR|Dr|D|S)|CR|Cr|C|H)$", re.ASCII)
+"""Debit or credit behind an amount, as in `12,50 S`."""
 _GROUPING: Final = str.maketrans("", "", "'’ \u00a0\u202f")
 _SPACES: Final = "'’ \u00a0\u202f"
 
@@ -49,18 +61,25 @@ def cell(text: str) -> str:
 
 def day_in(text: str, order: str) -> date:
     """The day in a cell, in the order dmy, mdy or ymd. InputError where there is none."""
-    if named := _NAMED.fullmatch(text):
-        month = _MONTHS.get(named[2].lower(), 0)
-        return _date(named[3], str(month), named[1], text)
     if first := _YEAR_FIRST.fullmatch(text):
-        return _date(first[1], first[3], first[4], text)
+        return _date(first[1], first[2] or first[5], first[3] or first[6], text)
     if last := _YEAR_LAST.fullmatch(text):
         if order == "mdy":
             return _date(last[3], last[1], last[2], text)
         if order == "ymd" and len(last[3]) == 2:
             return _date(last[1], last[2], last[3], text)
         return _date(last[3], last[2], last[1], text)
+    if named := _NAMED.fullmatch(text):
+        return _date(named[3], _month(named[2]), named[1], text)
+    if named := _NAMED_FIRST.fullmatch(text):
+        return _date(named[3], _month(named[1]), named[2], text)
     raise InputError(f"{text[:40]!r} is not a date")
+
+
+def _month(name: str) -> str:
+    """The number of a month with this name, 0 where there is none."""
+    letters = plain(name)
+    return str(_MONTHS.get(letters[:4]) or _MONTHS.get(letters[:3], 0))
 
 
 def _date(year: str, month: str, day: str, text: str) -> date:
@@ -85,9 +104,13 @@ def is_day(text: str) -> bool:
 def _bare(text: str) -> tuple[str, bool]:
     """The digits and signs of an amount, and whether it is negative."""
     text = text.strip()
+    if _PLAIN.fullmatch(text):
+        return text.lstrip("-"), text.startswith("-")
     negative = False
     if text.startswith("(") and text.endswith(")"):
         text, negative = text[1:-1], True
+    if way := _WAY.search(text):
+        text, negative = text[: way.start()], negative or way[1] is not None
     text = _CURRENCY.sub("", _CURRENCY.sub("", text, count=1).strip(), count=1).strip()
     for minus in ("-", "\u2212"):
         if text.startswith(minus):

@@ -1,0 +1,176 @@
+"""What banks all over Europe do to a table: how they write days, amounts, signs and totals."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from camt_samples import rows, write
+
+from treasury.errors import StatementError
+from treasury.statements import StatementFile, read_file
+
+OURS = "BE68539007547034"
+
+
+def read(folder: Path, text: str) -> StatementFile:
+    return read_file(write(folder, text, "export.csv"), account=OURS)
+
+
+TABLES = {
+    "czech": """Datum;Částka;Měna;Zůstatek;Popis
+1. 10. 2026;1 234,50;CZK;2 234,50;a
+15. 10. 2026;-234,50;CZK;2 000,00;b
+""",
+    "a currency's sign beside the amount": """Datum;Částka;Zůstatek;Popis
+01.10.2026;1 234,50 Kč;2 234,50 Kč;a
+15.10.2026;-234,50 Kč;2 000,00 Kč;b
+""",
+    "polish": """Data operacji;Tytuł;Kwota;Saldo po operacji
+2026-10-01;a;1 234,50 zł;2 234,50 zł
+2026-10-15;b;-234,50 zł;2 000,00 zł
+""",
+    "polish with marked headers": """mBank S.A.;
+
+#Saldo początkowe;1 000,00 PLN;
+
+#Data operacji;#Tytuł;#Kwota;#Saldo po operacji;
+2026-10-01;a;1 234,50;2 234,50;
+2026-10-15;b;-234,50;2 000,00;
+;;#Saldo końcowe;2 000,00 PLN;
+""",
+    "hungarian": """Könyvelés dátuma;Összeg;Egyenleg;Közlemény
+2026. 10. 01.;1 234,50 Ft;2 234,50 Ft;a
+2026.10.15.;-234,50 Ft;2 000 Ft;b
+""",
+    "american": """Date,Description,Amount,Running Bal.
+10/01/2026,a,"$1,234.50","$2,234.50"
+10/15/2026,b,(234.50),"$2,000.00"
+""",
+    "debit or credit in a column": """Buchungstag;Text;Betrag;S/H;Saldo;Währung
+01.10.2026;a;1.234,50;H;2.234,50;EUR
+15.10.2026;b;234,50;S;2.000,00;EUR
+""",
+    "a column of signs": """Datum;Omschrijving;Bedrag;+/-;Saldo;Munt
+01-10-2026;a;1.234,50;+;2.234,50;EUR
+15-10-2026;b;234,50;-;2.000,00;EUR
+""",
+    "debit or credit behind the amount": """Date,Description,Amount,Balance,Currency
+01/10/2026,a,"1,234.50 CR","2,234.50 CR",GBP
+15/10/2026,b,234.50 DR,"2,000.00 CR",GBP
+""",
+    "months by name": """Date,Details,Paid out,Paid in,Balance,Currency
+01 Oct 2026,a,,"1,234.50","2,234.50",GBP
+"Oct 15, 2026",b,234.50,,"2,000.00",GBP
+""",
+    "months by name in German": """Datum;Text;Betrag;Saldo;Währung
+1. Okt. 2026;a;1.234,50;2.234,50;EUR
+15. Oktober 2026;b;-234,50;2.000,00;EUR
+""",
+    "balances and turnovers among the rows": """Konto;Kuupäev;Selgitus;Summa;Valuuta;Deebet/Kreedit
+BE68539007547034;01.10.2026;Algsaldo;1000,00;EUR;K
+BE68539007547034;01.10.2026;a;1234,50;EUR;K
+BE68539007547034;15.10.2026;b;234,50;EUR;D
+BE68539007547034;31.10.2026;Käive;1000,00;EUR;K
+BE68539007547034;31.10.2026;Lõppsaldo;2000,00;EUR;K
+""",
+    "totals below": """Datum;Text;Betrag;Saldo;Währung
+01.10.2026;a;1.234,50;2.234,50;EUR
+15.10.2026;b;-234,50;2.000,00;EUR
+Gesamt;;1.000,00;;
+Saldo 31.10.2026;;2.000,00;;EUR
+""",
+}
+
+
+@pytest.mark.parametrize("text", TABLES.values(), ids=TABLES)
+def test_a_table_is_read_as_it_is_meant_and_the_balances_follow(tmp_path: Path, text: str) -> None:
+    file = read(tmp_path, text)
+    found = rows(file.entries, "direction", "amount", "booking_date", "remittance")
+    assert [(way, amount, str(day), texts) for way, amount, day, texts in found] == [
+        ("CRDT", Decimal("1234.50"), "2026-10-01", ["a"]),
+        ("DBIT", Decimal("234.50"), "2026-10-15", ["b"]),
+    ]
+    ((account, opening, closing, proof),) = rows(
+        file.statements, "account", "opening_balance", "closing_balance", "proof"
+    )
+    assert (account, opening, closing) == (OURS, 1000, 2000)
+    assert "columns are guessed" in str(proof)
+    assert "off" not in str(proof)
+
+
+def test_what_is_left_out_as_a_total_is_said_with_its_line(tmp_path: Path) -> None:
+    file = read(tmp_path, TABLES["totals below"])
+    assert [(p.line, p.what) for p in file.problems if "left out" in p.what] == [
+        (4, "left out as a total: 'Gesamt'"),
+        (5, "left out as a total: 'Saldo 31.10.2026'"),
+    ]
+
+
+@pytest.mark.parametrize("row", [";TotalEnergies;-100,00", "31.02.2026;Saldo alt;-100,00"])
+def test_a_movement_without_a_day_is_no_total(tmp_path: Path, row: str) -> None:
+    file = read(tmp_path, f"Datum;Text;Betrag\n01.10.2026;a;1,00\n{row}\n")
+    assert file.entries.num_rows == 1
+    assert any(problem.line == 3 and "not read" in problem.what for problem in file.problems)
+
+
+def test_a_movement_without_a_booking_day_has_its_value_day_and_says_so(tmp_path: Path) -> None:
+    file = read(
+        tmp_path, "Datum;Valuta;Text;Betrag\n01.10.2026;01.10.2026;a;1,00\n;02.10.2026;b;2,00"
+    )
+    (_, second) = rows(file.entries, "booking_date", "inferred")
+    assert (str(second[0]), second[1]) == ("2026-10-02", ["entry_status", "booking_date"])
+
+
+@pytest.mark.parametrize(
+    ("days", "order", "is_said"),
+    [
+        (("10/01/2026", "10/02/2026", "10/05/2026"), "2026-10-01", True),
+        (("01/10/2026", "02/10/2026", "05/10/2026"), "2026-10-01", True),
+        (("10/01/2026", "10/02/2026", "10/15/2026"), "2026-10-01", False),
+        (("01/10/2026", "02/10/2026", "15/10/2026"), "2026-10-01", False),
+    ],
+)
+def test_days_that_may_be_read_two_ways_are_read_close_together_and_said(
+    tmp_path: Path, days: tuple[str, ...], order: str, is_said: bool
+) -> None:
+    file = read(tmp_path, "Date,Description,Amount\n" + "".join(f"{d},x,1.00\n" for d in days))
+    assert str(file.entries["booking_date"][0]) == order
+    said = [problem for problem in file.problems if "month may come first" in problem.what]
+    assert (len(said) == 1) == is_said
+
+
+def test_a_status_that_is_not_known_counts_as_pending_and_is_said_once(tmp_path: Path) -> None:
+    text = "Datum;Text;Betrag;Status\n" + "01.10.2026;a;1,00;Zurückgestellt\n" * 3
+    file = read(tmp_path, text)
+    assert file.entries["entry_status"].to_pylist() == ["PDNG"] * 3
+    said = [problem.line for problem in file.problems if "'Zurückgestellt'" in problem.what]
+    assert said == [2]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "03.10.2026;c;3,00\n",
+        '03.10.2026;c "d" ;3,00\n04.10.2026;e;4,00\n',
+        '03.10.2026;c;3,00\n04.10.2026;"e";4,00\n',
+    ],
+    ids=["to the end", "to a quote in a text", "to the next cell in quotes"],
+)
+def test_a_quote_that_nobody_closed_swallows_no_row_in_silence(tmp_path: Path, below: str) -> None:
+    text = f'Datum;Text;Betrag\n01.10.2026;a;1,00\n02.10.2026;"open;2,00\n{below}'
+    with pytest.raises(StatementError, match=r"export\.csv line 3: a quote that begins there"):
+        read(tmp_path, text)
+
+
+def test_a_text_of_several_lines_is_one(tmp_path: Path) -> None:
+    file = read(tmp_path, 'Datum;Text;Betrag\n01.10.2026;"a; b\nc; d";1,00\n02.10.2026;e;2,00\n')
+    assert file.entries["remittance"].to_pylist() == [["a; b\nc; d"], ["e"]]
+
+
+@pytest.mark.parametrize("row", [";Payment to someone;-1,00;2,00\n", ";;1,;\n"])
+def test_a_table_of_which_most_is_no_movement_is_refused(tmp_path: Path, row: str) -> None:
+    text = f"Datum;Text;Betrag;Saldo\n01.10.2026;a;1,00;2,00\n{row * 10_001}"
+    with pytest.raises(StatementError, match="most of its rows are no movements; line 1000"):
+        read(tmp_path, text)
