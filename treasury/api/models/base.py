@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
+from typing import get_args
 
 import msgspec
 
@@ -23,12 +25,20 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A record of a service: instants are brought to UTC, amounts are checked to be storable."""
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
+        for name in _checked(type(self)):
             value = getattr(self, name)
-            if isinstance(value, datetime):
+            if isinstance(value, datetime) and value.tzinfo is not UTC:
                 msgspec.structs.force_setattr(self, name, _in_utc(value))
             elif isinstance(value, Decimal):
                 _check_amount(value, name)
+
+
+@cache
+def _checked(model: type[Model]) -> tuple[str, ...]:
+    """The fields that may hold an instant or an amount."""
+    kinds = {datetime, Decimal}
+    fields = msgspec.structs.fields(model)
+    return tuple(one.name for one in fields if kinds & {one.type, *get_args(one.type)})
 
 
 def _in_utc(value: datetime) -> datetime:
