@@ -71,19 +71,23 @@ function patch(parent, wanted) {
     if (key === undefined) others.push(child);
     else keyed.set(key, child);
   }
-  let place = parent.firstElementChild;
-  for (const node of wanted) {
+  const found = wanted.map((node) => {
     const { key } = node.props;
     let element = key === undefined ? others.find((one) => one.matches(node.tag)) : keyed.get(key);
     if (element !== undefined && key === undefined) others.splice(others.indexOf(element), 1);
     if (element !== undefined && element.localName !== node.tag) element = undefined;
     if (element !== undefined && key !== undefined) keyed.delete(key);
-    element ??= make(node);
+    return element;
+  });
+  // First out, then in: what stays is not moved, for a click on what moves is lost.
+  for (const left of [...keyed.values(), ...others]) left.remove();
+  let place = parent.firstElementChild;
+  wanted.forEach((node, at) => {
+    const element = found[at] ?? make(node);
     update(element, node);
     if (element === place) place = place.nextElementSibling;
     else parent.insertBefore(element, place);
-  }
-  for (const left of [...keyed.values(), ...others]) left.remove();
+  });
 }
 
 // ---- blocks
@@ -358,7 +362,7 @@ function render({ model, el }) {
 
   let last = 0;
   let shown = null;
-  let busy = false;
+  let fixed = false; // what is chosen, while a step about it is to be confirmed
   let parts = [];
   let unanswered = 0;
 
@@ -419,7 +423,7 @@ function render({ model, el }) {
     if (number <= last) return;
     last = number;
     shown = frame;
-    busy = Boolean(frame.progress || frame.step);
+    fixed = Boolean(frame.step);
     const within = root.contains(document.activeElement);
     root.setAttribute("aria-labelledby", `${view}-title`);
     root.setAttribute("aria-busy", String(Boolean(frame.progress)));
@@ -480,8 +484,8 @@ function render({ model, el }) {
       return;
     }
     if (event.target.matches(".tp-choice input")) {
-      if (busy) event.preventDefault();
-    } else if (getSelection().isCollapsed && !busy) {
+      if (fixed) event.preventDefault();
+    } else if (getSelection().isCollapsed && !fixed) {
       const choice = event.target.closest("tr")?.querySelector(".tp-choice input");
       if (choice) choice.checked = choice.type === "radio" || !choice.checked;
     }
