@@ -6,7 +6,7 @@ Amounts stay exact, and outside text stays text wherever it goes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +20,7 @@ from treasury.text import safe_html
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CURRENCY_OF", "Tabular", "cell", "exact_pandas", "html_table", "shown"]
+__all__ = ["CURRENCY_OF", "Tabular", "cell", "exact_pandas", "html_table", "shown", "units_of"]
 
 PREVIEW: Final = 200
 """Rows of a table that a notebook shows."""
@@ -52,7 +52,7 @@ class Tabular:
         # Imported here: who only looks at rows needs no Excel.
         from treasury.workbook import write_tables
 
-        return write_tables(Path(path), self.sheets(), CURRENCY_OF)
+        return write_tables(Path(path), self.sheets(), units_of)
 
     def _repr_html_(self) -> str:
         lines = (safe_html(line) for line in str(self).strip("<>").splitlines())
@@ -99,41 +99,40 @@ def _style(kind: pa.DataType) -> str:
     return f"text-align:left{';white-space:nowrap' if pa.types.is_temporal(kind) else ''}"
 
 
-CURRENCY_OF: Final = {
-    **dict.fromkeys(
-        (
-            "amount",
-            "matched_amount",
-            "send",
-            "opening_balance",
-            "closing_balance",
-            "fiat",
-            "balance",
-            "in_transit_in",
-            "in_transit_out",
-            "expected",
-            "ledger",
-            "difference",
-            "invoiced",
-            "recorded",
-            "vat",
-        ),
-        "currency",
-    ),
-    **dict.fromkeys(
-        ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change"),
-        "fiat_currency",
-    ),
-    **dict.fromkeys(("opening", "closing", "known_in", "known_out", "converted"), "asset"),
-    "crypto": "crypto_currency",
+_OWN: Final = (
+    "amount", "matched_amount", "send", "opening_balance", "closing_balance", "fiat", "balance",
+    "in_transit_in", "in_transit_out", "expected", "ledger", "difference", "invoiced", "recorded",
+    "vat", "money_in", "money_out", "fees", "unexplained", "in_doubt", "new", "matched", "reopened",
+    "cancelled", "adjusted",
+)  # fmt: skip
+_FIAT: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change")
+_ASSET: Final = ("known_in", "known_out", "converted")
+CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(_OWN, ("currency",)),
+    **dict.fromkeys(_FIAT, ("fiat_currency",)),
+    **dict.fromkeys(_ASSET, ("asset",)),
+    **dict.fromkeys(("opening", "closing"), ("asset", "currency")),
+    "crypto": ("crypto_currency",),
 }
-"""The column that holds the currency of an amount's column."""
+"""The column that holds the currency of an amount's column: the first of these that is there."""
+
+
+def units_of(names: Collection[str]) -> dict[str, str]:
+    """Of these columns of a table, those of amounts with the column that holds their currency."""
+    return {
+        # The last word is the first of them.
+        name: unit
+        for name in names
+        for unit in reversed(CURRENCY_OF.get(name, ()))
+        if unit in names
+    }
 
 
 def cell(row: Mapping[str, Any], name: str) -> str:
     """A value of a row as a person reads it: an amount with its currency, an instant in UTC."""
     value = row[name]
-    currency = row.get(CURRENCY_OF.get(name, ""))
+    unit = next((unit for unit in CURRENCY_OF.get(name, ()) if unit in row), "")
+    currency = row.get(unit)
     if isinstance(value, Decimal) and currency:
         return format_amount(value, currency)
     if isinstance(value, datetime):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -53,6 +53,8 @@ _FIRST_DAY: Final = date(1900, 3, 1)
 _Cell: TypeAlias = tuple[Any, Any]
 """A value and its format."""
 
+Units: TypeAlias = Callable[[Collection[str]], Mapping[str, str]]
+"""Of a table's columns, those of amounts with the column that names their currency."""
 Kind = Literal["text", "amount", "number", "date", "instant"]
 
 
@@ -109,15 +111,15 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
-def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Mapping[str, str]) -> Path:
-    """Write each table as a sheet with all its columns; `units` names the column of a currency.
+def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Units) -> Path:
+    """Write each table as a sheet with all its columns.
 
     Instants are in UTC. The same tables give the same bytes. InputError for a table that is longer
     than a sheet, StorageError where the file cannot be written; a former one is left then.
     """
     book = Book(
         properties={"title": path.stem},
-        sheets=tuple(sheet_of(name, table, units) for name, table in tables.items()),
+        sheets=tuple(sheet_of(name, table.schema, units) for name, table in tables.items()),
     )
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
@@ -131,13 +133,14 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Mapping[str,
     return path
 
 
-def sheet_of(name: str, table: pa.Table, units: Mapping[str, str]) -> Sheet:
-    """A sheet of every column of a table."""
+def sheet_of(name: str, schema: pa.Schema, units: Units) -> Sheet:
+    """A sheet of every column of such a table."""
+    unit = units(schema.names)
     return Sheet(
         name,
         tuple(
-            Column(f.name.replace("_", " "), f.name, *_kind(f.type), units.get(f.name, ""))
-            for f in table.schema
+            Column(f.name.replace("_", " "), f.name, *_kind(f.type), unit.get(f.name, ""))
+            for f in schema
         ),
     )
 

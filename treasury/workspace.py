@@ -389,12 +389,18 @@ class Workspace:
 
     def status(self, month: str | Month | None = None) -> str:
         """The first screen, for the month given or else the last one that has ended."""
+        from treasury.journal.periods import closed_periods
+        from treasury.journal.turns import read_decided
         from treasury.report import first_screen
 
         result = self.reconcile(month)
         report = self.folder / "close" / str(result.month) / "report.html"
+        decided = read_decided(self.journal, until=self._as_of)
         return first_screen(
-            result, zone=self.settings.zone, report=report if report.is_file() else None
+            result,
+            zone=self.settings.zone,
+            report=report if report.is_file() else None,
+            period=closed_periods(decided.entries).get(str(result.month)),
         )
 
     # What people decide

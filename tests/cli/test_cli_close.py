@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from treasury.report.verify import verify_pack
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
+ROOT = Path(__file__).resolve().parents[2]
 needs_chromium = pytest.mark.skipif(printing.browser() is None, reason="no Chromium installed")
 
 
@@ -127,8 +129,9 @@ def test_what_is_not_installed_is_said_before_the_month_is_locked(
 def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     month_end: Workspace, tmp_path: Path
 ) -> None:
-    pack = tmp_path / "pack"
-    told = run(month_end, "--out", str(pack), "--notebook").stdout
+    pack, books = tmp_path / "pack", tmp_path / "ledger.csv"
+    books.write_text("account,currency,balance\nBE45539951876689,EUR,251686.06\n", "utf-8")
+    told = run(month_end, "--out", str(pack), "--notebook", "--ledger", str(books)).stdout
     assert str(pack / notebook.NOTEBOOK) in told
     done = nbformat.read(pack / notebook.NOTEBOOK, as_version=4)
     code = [cell for cell in done.cells if cell.cell_type == "code"]
@@ -136,6 +139,7 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     written = json.dumps(done, ensure_ascii=False)
     assert "October 2026 · Harbour Lane Trading NV" in written
     assert "Fees of October 2026" in written
+    assert "Ledger on 31 October 2026: 10 accounts" in written
     assert all(secret not in written for _, secret in Sandbox().credentials.values())
     sealed = evidence(pack)
     assert notebook.NOTEBOOK in sealed.apart
@@ -146,6 +150,16 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     # A pack with a notebook is still a pack, and is replaced by one without.
     run(month_end, "--out", str(pack))
     assert not (pack / notebook.NOTEBOOK).exists()
+
+
+def test_the_notebook_walks_the_checklist_step_by_step(month_end: Workspace) -> None:
+    stored = nbformat.read(ROOT / "notebooks" / notebook.NOTEBOOK, as_version=4)
+    words = "\n".join(cell.source for cell in stored.cells if cell.cell_type == "markdown")
+    headings = re.findall(r"^## \d+\. (.+)$", words, re.MULTILINE)
+    steps = month_end.checklist("2026-10").steps
+    assert len(headings) == len(steps)
+    for heading, step in zip(headings, steps, strict=True):
+        assert step.title.lower() in heading.lower()
 
 
 @pytest.mark.usefixtures("jupyter")
@@ -159,6 +173,12 @@ def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
     run(desk, "--reviewed-by", "bert", "--reason", why, "--notebook")
     written = (desk.folder / "close" / "2026-10" / notebook.NOTEBOOK).read_text("utf-8")
     assert "closed by anna, reviewed by bert" in written
+    status = desk.status("2026-10")
+    assert (
+        "CLOSE               closed by anna, reviewed by bert, 2 Nov 09:00, 31 items open" in status
+    )
+    assert "BLOCKED" not in status
+    assert "BLOCKED" in desk.status("2026-09")
 
 
 @pytest.mark.usefixtures("jupyter")

@@ -22,6 +22,7 @@ from report_samples import (
 )
 
 from treasury.reconcile.monthly import Reconciliation
+from treasury.report import open_lines
 from treasury.report.closing import closing_of
 from treasury.report.excel import SHEETS
 from treasury.report.grids import SHOWN
@@ -152,6 +153,25 @@ def test_what_a_rule_set_apart_is_no_decision_of_a_person() -> None:
         (section,) = (one for one in told if one.anchor == "decisions")
         assert len(section.grids) == grids
         assert all(len(grid.rows) == 1 for grid in section.grids)
+
+
+def test_open_lines_are_said_in_the_words_of_the_desk_without_ids_of_others() -> None:
+    told = {
+        "returned": "returned AC04: brings back a",
+        "suggested": "no reference; as much as a moved the other way: it may have come back",
+    }
+    lines = [line("a"), *(line(one, outcome=one, reason=why) for one, why in told.items())]
+    old = [line("old", outcome="unreferenced", booking_date=date(2026, 9, 2))]
+    found = open_lines(reconciliation(lines=lines, earlier_lines=old)).to_pylist()
+    assert [(row["on_screen"], row["why"]) for row in found] == [
+        ("No reference", ""),
+        ("Returned AC04: brings back the payment of 14 Oct", ""),
+        (
+            "Needs decision",
+            "no reference; as much moved the other way before: it may have come back",
+        ),
+    ]
+    assert found[0]["account"] == "…6689"
 
 
 def test_runner_up_and_margin_open_only_when_asked_for() -> None:

@@ -17,7 +17,7 @@ from report_samples import HOSTILE
 import treasury
 from treasury.errors import InputError, StorageError
 from treasury.reconcile.rows import Rows
-from treasury.tabular import Tabular
+from treasury.tabular import Tabular, cell, units_of
 from treasury.workspace import Workspace
 
 
@@ -92,6 +92,17 @@ def test_every_result_shows_itself_and_leaves_exactly(month_end: Workspace, tmp_
 def test_the_query_of_rows_gives_them_again(month_end: Workspace) -> None:
     for rows in (month_end.table("fees"), month_end.statements.list()):
         assert month_end.sql(rows.sql).arrow.equals(rows.arrow)
+
+
+def test_an_amount_is_of_the_currency_or_the_asset_that_its_table_names() -> None:
+    assert units_of(["opening", "fees", "currency", "name"]) == dict.fromkeys(
+        ("opening", "fees"), "currency"
+    )
+    assert units_of(["opening", "fiat", "asset", "currency"]) == {
+        "opening": "asset",
+        "fiat": "currency",
+    }
+    assert cell({"closing": Decimal(5), "currency": "USDC"}, "closing") == "USDC 5.000000"
 
 
 def test_excel_keeps_every_digit_and_runs_no_text(tmp_path: Path) -> None:

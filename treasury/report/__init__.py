@@ -1,6 +1,7 @@
 """What a person reads of a reconciliation: the first screen, the fees, the month's close."""
 
 from treasury.report.close import ClosePack, write_close
+from treasury.report.exceptions import open_lines
 from treasury.report.fees import Fees, calculated_fees, fees_between, fees_of
 from treasury.report.invoice import Tied, tie_invoice
 from treasury.report.screen import (
@@ -21,6 +22,7 @@ __all__ = [
     "first_screen",
     "funding_totals",
     "funding_view",
+    "open_lines",
     "outcome_word",
     "reconciliation_summary",
     "tie_invoice",

@@ -47,6 +47,7 @@ CHECKLIST: Final = pa.schema(
 )
 """A row a step, or one for each thing that blocks it; `amount` in `currency`."""
 
+LEFT: Final = "text-align:left"
 _LINES: Final = ("suggested", "conflict", "duplicate", "unreferenced")
 
 
@@ -98,14 +99,18 @@ class Checklist(Tabular, msgspec.Struct, frozen=True):
         return "\n".join((self.title, *map(str, self.steps)))
 
     def _repr_html_(self) -> str:
-        return f"<pre class='tex2jax_ignore'>{safe_lines(str(self))}</pre>"
+        titles = ("Step", "State", "Found")
+        head = "".join(f"<th scope='col' style='{LEFT}'>{title}</th>" for title in titles)
+        body = "".join(map(_html_rows, self.steps))
+        caption = f"<caption>{safe_html(self.title)}</caption>"
+        return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
 
 
-def safe_lines(text: str) -> str:
-    """Several lines of text as HTML in which nothing of it is markup."""
-    return "\n".join(
-        "&nbsp;" * (len(line) - len(line.lstrip())) + safe_html(line) for line in text.splitlines()
-    )
+def _html_rows(step: Step) -> str:
+    """A step, and under it a row for each thing that blocks."""
+    told = [(step.title, step.state, step.found), *(("", "", one) for one in step.blockers)]
+    cells = ("".join(f"<td style='{LEFT}'>{safe_html(cell)}</td>" for cell in row) for row in told)
+    return "".join(f"<tr>{row}</tr>" for row in cells)
 
 
 def checklist(closing: Closing) -> Checklist:

@@ -81,7 +81,9 @@ def write_close(
             if pdf:
                 printing.print_pdf(new / "report.html", new / PDF)
             if notebook is not None:
-                run_notebook(notebook, closing.r.month, new / NOTEBOOK)
+                given = closing.period is None and closing.ledger_file is not None
+                ledger = new / pack.LEDGER if given else None
+                run_notebook(notebook, closing.r.month, new / NOTEBOOK, ledger=ledger)
             seal = pack.write_evidence(evidence, new)
             _take_place(new, folder, Path(name) / "former")
     except OSError as error:

@@ -19,6 +19,7 @@ from treasury.report.checklist import CHECKLIST, checklist
 from treasury.report.closing import Closing
 from treasury.report.ledger import LEDGER
 from treasury.report.words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
+from treasury.tabular import units_of
 from treasury.text import clean
 from treasury.workbook import Book, Column, Sheet, sheet_of
 from treasury.workbook_process import written_beside
@@ -178,17 +179,11 @@ STATEMENTS: Final = Sheet(
         Column("Problem", "problem", width=60),
     ),
 )
-_AMOUNTS: Final = (
-    "opening", "money_in", "money_out", "fees", "closing", "unexplained", "in_doubt", "amount",
-    "new", "matched", "reopened", "cancelled", "adjusted", "balance", "in_transit_in",
-    "in_transit_out", "expected", "ledger", "difference",
-)  # fmt: skip
-_UNITS: Final = dict.fromkeys(_AMOUNTS, "currency")
-STEPS: Final = sheet_of("Checklist", CHECKLIST.empty_table(), _UNITS)
-HELD: Final = sheet_of("Balances", BALANCES.empty_table(), _UNITS)
-ROLLED: Final = sheet_of("Roll-forward", ROLL_FORWARD.empty_table(), _UNITS)
-OPEN_ITEMS: Final = sheet_of("Open items", ITEMS.empty_table(), _UNITS)
-LATE: Final = sheet_of("Late items", LATE_ITEMS.empty_table(), _UNITS)
+STEPS: Final = sheet_of("Checklist", CHECKLIST, units_of)
+HELD: Final = sheet_of("Balances", BALANCES, units_of)
+ROLLED: Final = sheet_of("Roll-forward", ROLL_FORWARD, units_of)
+OPEN_ITEMS: Final = sheet_of("Open items", ITEMS, units_of)
+LATE: Final = sheet_of("Late items", LATE_ITEMS, units_of)
 REMARKS: Final = Sheet(
     "Remarks",
     (
@@ -199,7 +194,7 @@ REMARKS: Final = Sheet(
         Column("Why", "reason", width=60),
     ),
 )
-LEDGERS: Final = sheet_of("Ledger", LEDGER.empty_table(), _UNITS)
+LEDGERS: Final = sheet_of("Ledger", LEDGER, units_of)
 SHEETS: Final = (
     STEPS,
     LINES,

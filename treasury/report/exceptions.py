@@ -5,7 +5,7 @@ The best candidate is shown; the others, their scores and the margin open only w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.identifiers import plain_account
+from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.words import (
+    DIRECTIONS,
     amount_words,
     amounts_words,
     count,
@@ -29,7 +31,7 @@ from treasury.report.words import (
 )
 from treasury.text import clean
 
-__all__ = ["decisions_section", "earlier_section", "exceptions_section"]
+__all__ = ["OPEN_LINES", "decisions_section", "earlier_section", "exceptions_section", "open_lines"]
 
 EXCEPTIONS: Final = {
     "suggested": "Needs decision: what each line may belong to",
@@ -41,6 +43,19 @@ EXCEPTIONS: Final = {
 
 
 _BOOKED: Final = ("entry_id", "booking_date")
+OPEN_LINES: Final = pa.schema(
+    [
+        ("booking_date", DATE),
+        ("on_screen", TEXT),
+        ("account", TEXT),
+        ("direction", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("counterparty_name", TEXT),
+        ("reference", TEXT),
+        ("why", TEXT),
+    ]
+)
 
 
 class Around(msgspec.Struct, frozen=True):
@@ -65,6 +80,33 @@ def exceptions_section(r: Reconciliation) -> Section:
             grids.append(_lines_grid(f"{caption}, {count(len(own), 'line')}", own, around, "Lines"))
     lead = "" if grids else "Every line of the month is matched or is other business."
     return Section("exceptions", "Exceptions", lead, tuple(grids))
+
+
+def open_lines(r: Reconciliation) -> pa.Table:
+    """Lines that need a person or came back, those of earlier months first; as in OPEN_LINES.
+
+    `on_screen` is the outcome in the words of the desk, `why` a suggestion's reasons. Amounts are
+    in `currency`.
+    """
+    rows = [
+        row
+        for table in (r.earlier_lines, r.lines)
+        for row in _open_rows(table.filter(pc.is_null(table["line_class"])))
+    ]
+    return pa.Table.from_pylist(rows, schema=OPEN_LINES)
+
+
+def _open_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    booked = dict(zip(*(table[name].to_pylist() for name in _BOOKED), strict=True))
+    for line in table.to_pylist():
+        if line["outcome"] in EXCEPTIONS:
+            yield {
+                **{name: line[name] for name in OPEN_LINES.names if name in line},
+                "on_screen": outcome_word(line, booked),
+                "direction": DIRECTIONS.get(line["direction"], line["direction"]),
+                "account": short_account(line["account"]),
+                "why": reason_words(line["reason"]) if line["outcome"] == "suggested" else "",
+            }
 
 
 def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Section:

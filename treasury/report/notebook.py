@@ -32,9 +32,10 @@ def require_papermill() -> None:
         )
 
 
-def run_notebook(workspace: Path, month: Month, to: Path) -> Path:
+def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None = None) -> Path:
     """Run the close's notebook on a workspace and write it, outputs included, to `to`.
 
+    `ledger` is compared in it; a closed month has that of its close.
     Raises InputError where papermill is not installed, StorageError where a cell fails.
     """
     require_papermill()
@@ -46,7 +47,12 @@ def run_notebook(workspace: Path, month: Month, to: Path) -> Path:
         papermill.execute_notebook(
             _stored(),
             to,
-            parameters={"folder": str(workspace.resolve()), "month": str(month), "write": False},
+            parameters={
+                "folder": str(workspace.resolve()),
+                "month": str(month),
+                "ledger": None if ledger is None else str(ledger.resolve()),
+                "write": False,
+            },
             cwd=workspace,
             kernel_name="python3",
             progress_bar=False,

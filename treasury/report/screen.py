@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from treasury.journal.periods import Period
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.fees import Fees, fees_of
@@ -49,8 +50,17 @@ _FUNDING_COLUMNS: Final = (
 )
 
 
-def first_screen(r: Reconciliation, *, zone: ZoneInfo, report: Path | None = None) -> str:
-    """The month on one screen; `report` is the report.html to open, where it has been written."""
+def first_screen(
+    r: Reconciliation,
+    *,
+    zone: ZoneInfo,
+    report: Path | None = None,
+    period: Period | None = None,
+) -> str:
+    """The month on one screen; `report` is the report.html to open, where it has been written.
+
+    `period` is the close that locked the month, where one did.
+    """
     found = verdict(r, zone)
     opened = clean(report) if report else f"treasury close --month {r.month}"
     lines = [
@@ -58,7 +68,7 @@ def first_screen(r: Reconciliation, *, zone: ZoneInfo, report: Path | None = Non
         *_needs_table(found.needs),
         _row(f"IN TRANSIT {day(r.month.last)}", transit_words(r)),
         _row("FEES", fees_words(fees_of(r))),
-        _row("CLOSE", _close_words(found)),
+        _row("CLOSE", _close_words(found) if period is None else _closed_words(period, zone)),
         _row("OPEN", f"{opened} · make notebook"),
     ]
     return "\n".join(lines)
@@ -131,6 +141,16 @@ def _row(label: str, text: str) -> str:
 def _close_words(found: Verdict) -> str:
     apart = f" ({count(found.apart, 'item')} of other months apart)" if found.apart else ""
     return found.close + apart
+
+
+def _closed_words(period: Period, zone: ZoneInfo) -> str:
+    """Who closed the month, and what was open then; what came later stands above."""
+    close = period.close
+    still = sum(item["items"] for item in close.open_items)
+    return clean(
+        f"closed by {close.prepared_by}, reviewed by {close.reviewed_by},"
+        f" {moment(period.closed_at, zone)}" + (f", {count(still, 'item')} open" if still else "")
+    )
 
 
 def _needs_table(needs: Sequence[Need]) -> list[str]:
