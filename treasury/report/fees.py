@@ -200,8 +200,10 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        titles = ("Month", "Direction", "Pair", "Tier", "Requests", "Gross", "Fee", "Net")
-        head = "".join(f"<th scope='col'>{title}</th>" for title in (*titles, "Rate, bp", "Check"))
+        named = ("Month", "Direction", "Pair", "Tier")
+        head = "".join(f"<th scope='col' style='text-align:left'>{title}</th>" for title in named)
+        sums = ("Requests", "Gross", "Fee", "Net", "Rate, bp", "Check")
+        head += "".join(f"<th scope='col'>{title}</th>" for title in sums)
         body = "".join(_html_row(row) for row in self.totals.to_pylist())
         caption = f"<caption>{safe_html(self.title)}</caption>"
         return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
@@ -384,6 +386,7 @@ def _html_row(row: Mapping[str, Any]) -> str:
     currency = row["fiat_currency"]
     amounts = (amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net"))
     rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
-    named = (row[name] for name in ("month", "direction", "pair", "tier", "requests"))
-    cells = (*named, *amounts, rate, row["to_check"] or "")
-    return "<tr>" + "".join(f"<td>{safe_html(cell)}</td>" for cell in cells) + "</tr>"
+    named = (row[name] for name in ("month", "direction", "pair", "tier"))
+    words = "".join(f"<td style='text-align:left'>{safe_html(cell)}</td>" for cell in named)
+    cells = (row["requests"], *amounts, rate, row["to_check"] or "")
+    return f"<tr>{words}{''.join(f'<td>{safe_html(cell)}</td>' for cell in cells)}</tr>"
