@@ -14,10 +14,12 @@ from panel_practice import ON_RAMP, Practice, chosen, confirm, propose, said
 from panel_rules import MAKER, RECEIVER, SENDER, propose_transfers, writes
 
 from treasury.errors import InputError, JournalError
+from treasury.identifiers import is_iban
 from treasury.journal import store
 from treasury.panels import ApprovalsPanel, TransfersPanel
 from treasury.panels.blocks import Frame
 from treasury.panels.listing import ListPanel
+from treasury.workspace import Workspace
 
 POLICY = '[[rules]]\nkinds = ["*"]\npropose = ["maker.one"]\napprove = ["jonas"]\n'
 CRYPTO = {
@@ -108,6 +110,76 @@ def test_an_account_to_pay_from_that_is_none_of_ours_is_refused_beside_its_field
     frame = panel.press("export", chosen=row["request"], pay_from=typed)
     assert what in beside(frame)["pay_from"]
     refused(frame, practice)
+
+
+def test_an_ending_of_two_accounts_to_pay_from_is_refused_beside_its_field(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    practice.workspace.statements.add(sorted((practice.workspace.folder / "bank").glob("*.xml")))
+    other = next(  # an account of our own whose number ends alike
+        iban
+        for iban in (f"DE{check:02d}500105170000006689" for check in range(2, 99))
+        if is_iban(iban)
+    )
+    file = practice.workspace.folder / "treasury.toml"
+    account = f'\n[[accounts]]\nname = "Second"\naccount = "{other}"\ncurrency = "EUR"\n'
+    file.write_text(file.read_text("utf-8") + account + 'source = "own_bank"\n', "utf-8")
+    before = practice.workspace.panels.funding(size=50).rows.to_pylist()
+    row = next(one for one in before if one["state"] == "PAY")
+    panel = Workspace(practice.workspace.folder).panels.funding(size=50)
+    _deliver(panel, monkeypatch, row)  # without its statements it would be CHECK BANK
+    frame = panel.press("export", chosen=row["request"], pay_from="6689")
+    assert "'6689' stands for several accounts" in beside(frame)["pay_from"]
+    assert other in beside(frame)["pay_from"]
+    refused(frame, practice)
+    panel.press("export", chosen=row["request"], pay_from="70000006689")
+    assert panel.wait()
+    step = panel.frame().step
+    assert step is not None
+    assert other in step.text
+
+
+@pytest.mark.parametrize("direction", ["ON_RAMP", "OFF_RAMP"])
+def test_a_request_to_an_unverified_target_is_not_approved_in_the_panel(
+    practice: Practice, direction: str
+) -> None:
+    row = next(one for one in practice.waiting() if one["ramp_type"] == direction)
+    found, ramp = practice.request(row["id"]), practice.company.ramp
+    if direction == "ON_RAMP":
+        ramp.verify_wallet(found.company_wallet.id, "DENIED")
+        what = "the wallet is DENIED, not VERIFIED"
+    else:
+        ramp.verify_bank_account(found.company_bank_account.id, "PENDING")
+        what = "the bank account is PENDING, not VERIFIED"
+    panel = practice.workspace.panels.approvals(size=50)
+    panel.press("approve", chosen=row["id"])
+    assert panel.wait()
+    assert what in refused(panel.frame(), practice)
+    assert "nothing was sent" in said(panel.frame())
+    assert practice.journaled("action.") == []
+
+
+def test_a_request_whose_wallet_is_denied_before_it_is_made_is_said_in_the_panel(
+    practice: Practice,
+) -> None:
+    row = next(one for one in practice.waiting() if one["ramp_type"] == "ON_RAMP")
+    wallet = practice.request(row["id"]).company_wallet
+    ready = practice.workspace.actions.propose(
+        "ramp_request.create", ramp_type="ON_RAMP", amount="1250.00", fiat_currency="EUR",
+        crypto_currency="USDC", chain=wallet.chain, company_wallet_id=wallet.id,
+    )  # fmt: skip
+    practice.company.ramp.verify_wallet(wallet.id, "DENIED")
+    panel = practice.workspace.panels.approvals()
+    panel.press("actions")
+    panel.press("execute", chosen=ready.id)
+    assert panel.wait()
+    step = panel.frame().step
+    assert step is not None
+    panel.press("confirm", step=step.key)
+    assert panel.wait()
+    assert "wallet verification was VERIFIED, is DENIED" in said(panel.frame())
+    assert writes(practice) == []
+    assert practice.workspace.actions.get(ready.id).state == "lapsed"
 
 
 def test_a_beneficiary_with_a_line_break_is_never_put_into_a_payment_file(

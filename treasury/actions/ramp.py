@@ -20,7 +20,7 @@ from treasury.actions.seen import RampSeen, facts_of
 from treasury.api import Client, Record
 from treasury.api.bodies import Body, NewRampRequest, RampAmount, RampTransactionHash, Version
 from treasury.api.lookup import SKEW, created_since, only_one
-from treasury.api.models import CryptoCurrency, RampRequest
+from treasury.api.models import CompanyBankAccount, CompanyWallet, CryptoCurrency, RampRequest
 from treasury.errors import InputError
 from treasury.money import exponent, format_amount, is_exact_in
 from treasury.text import clean
@@ -69,11 +69,33 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def _read(status: str) -> Callable[[OnRequest, Records], Found]:
     def read(fields: OnRequest, records: Records) -> Found:
-        request = records.ramp_request(fields.request_id, "request_id")
-        seen = RampSeen.of(request)
-        return _found(seen, status, f"{what(seen)}{where(seen)}", masked_by=seen)
+        return _in(status, records.ramp_request(fields.request_id, "request_id"))
 
     return read
+
+
+def _in(status: str, request: RampRequest) -> Found:
+    seen = RampSeen.of(request)
+    return _found(seen, status, f"{what(seen)}{where(seen)}", masked_by=seen)
+
+
+def _read_approval(fields: OnRequest, records: Records) -> Found:
+    """What is approved also needs a target that is verified: its coins or euros go there."""
+    request = records.ramp_request(fields.request_id, "request_id")
+    found = _in("AWAITING_APPROVAL", request)
+    wallet, account = request.company_wallet, request.company_bank_account
+    target: CompanyWallet | CompanyBankAccount | None = None
+    if request.ramp_type == "ON_RAMP" and wallet is not None and wallet.id:
+        target = records.company_wallet(wallet.id, "request_id")
+    elif account is not None and account.id:
+        target = records.company_bank_account(account.id, "request_id")
+    if target is None:
+        return found
+    name = "wallet" if isinstance(target, CompanyWallet) else "bank account"
+    said = _verified(name, target.verification_status, "request_id")
+    # What matters of it is whether it stands in the way, so that it may come and go.
+    said = msgspec.structs.replace(said, material=False)
+    return msgspec.structs.replace(found, facts=(*found.facts, said))
 
 
 def _found(
@@ -407,6 +429,7 @@ RAMP_KINDS: Final = (
         "It then awaits its funds.",
         event="APPROVED",
         shows=_shown_by("APPROVED", "AWAITING_FUNDS", "PROCESSING", "SUCCEEDED"),
+        read=_read_approval,
         decides_on_maker=True,
     ),
     _on_request(
