@@ -200,6 +200,8 @@ def test_movements_of_different_dialects_in_one_file_are_each_read(tmp_path: Pat
         ("TESTBEBB/BE68 5390 0754 7034", "BE68539007547034"),
         ("20752041/0291593375", "20752041/0291593375"),
         ("NL00BUNQ9999999999EUR", "NL00BUNQ9999999999"),
+        ("37040044/0532013000EUR", "37040044/0532013000"),
+        ("UBSWCHZH80A/0023000012345678CHF", "UBSWCHZH80A/0023000012345678CHF"),
     ],
 )
 def test_the_account_is_found_in_its_field(tmp_path: Path, text: str, account: str) -> None:
@@ -228,6 +230,26 @@ def test_reading_does_not_depend_on_how_the_bytes_come(tmp_path: Path) -> None:
         for source in (io.BytesIO(content), Slowly(content))
     ]
     assert twice[0] == twice[1]
+
+
+def test_an_amount_of_cents_alone_may_begin_with_its_comma(tmp_path: Path) -> None:
+    movement = ":61:2610151015C,50N654NONREF"
+    file = read(tmp_path, statement(movement, opening="C261001EUR,00", closing="C261031EUR,5"))
+    assert file.entries["amount"].to_pylist() == [Decimal("0.5")]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_an_account_alone_below_a_movement_is_the_other_partys(tmp_path: Path) -> None:
+    movements = (
+        ":61:261015D000000000050,00N544EREF//1\r\nNL91ABNA0417164300\r\n:86:/EREF/E1/REMI/I 12",
+        ":61:261015D000000000010,00N544EREF//2\r\nNL91ABNA0417164300 AND MORE",
+    )
+    file = read(tmp_path, statement(*movements, closing="C261031EUR40,00"))
+    names = ("counterparty_account", "creditor_account", "additional_information")
+    assert rows(file.entries, *names) == [
+        ("NL91ABNA0417164300", "NL91ABNA0417164300", None),
+        (None, None, "NL91ABNA0417164300 AND MORE"),
+    ]
 
 
 def test_charges_and_the_amount_ordered_stand_on_the_second_line(tmp_path: Path) -> None:

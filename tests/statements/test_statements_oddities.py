@@ -77,6 +77,121 @@ def test_an_amount_instructed_in_another_currency_moves_nothing(
     assert file.statements["proved"].to_pylist() == [True]
 
 
+@pytest.mark.parametrize(
+    ("written", "amount"), [(".50", "0.5"), ("5.", "5"), ("+5.00", "5"), ("005.10", "5.1")]
+)
+def test_an_amount_is_any_decimal_that_xml_knows(tmp_path: Path, written: str, amount: str) -> None:
+    file = read(tmp_path, entry(written), opening=".00", closing=amount)
+    assert file.entries["amount"].to_pylist() == [Decimal(amount)]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_a_balance_of_nothing_needs_no_direction(tmp_path: Path) -> None:
+    nothing = balance("OPBD", "0.00").replace("<CdtDbtInd>CRDT</CdtDbtInd>", "")
+    file = read(tmp_path, entry("5.00"), balances=nothing + balance("CLBD", "5.00"))
+    assert file.statements["proved"].to_pylist() == [True]
+    something = balance("OPBD", "1.00").replace("<CdtDbtInd>CRDT</CdtDbtInd>", "")
+    file = read(tmp_path, entry("5.00"), balances=something + balance("CLBD", "6.00"))
+    assert file.statements["proved"].to_pylist() == [False]
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["oldest first", "newest first"])
+def test_of_the_balances_of_several_days_the_earliest_opens_and_the_latest_closes(
+    tmp_path: Path, order: int
+) -> None:
+    days = [
+        balance("OPBD", "100.00", day="2026-10-01") + balance("CLBD", "105.00", day="2026-10-01"),
+        balance("OPBD", "105.00", day="2026-10-02") + balance("CLBD", "112.00", day="2026-10-02"),
+    ]
+    file = read(tmp_path, entry("5.00"), entry("7.00"), balances="".join(days[::order]))
+    ((opening, closing, proved),) = rows(
+        file.statements, "opening_balance", "closing_balance", "proved"
+    )
+    assert (opening, closing, proved) == (100, 112, True)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_balance_with_the_credit_line_in_it_gives_way_to_one_without(
+    tmp_path: Path, order: int
+) -> None:
+    line = '<CdtLine><Incl>true</Incl><Amt Ccy="EUR">1000.00</Amt></CdtLine>'
+    closing = [
+        balance("CLBD", "105.00"), balance("CLBD", "1105.00").replace("<Amt", f"{line}<Amt", 1)
+    ]  # fmt: skip
+    balances = balance("OPBD", "100.00") + "".join(closing[::order])
+    file = read(tmp_path, entry("5.00"), balances=balances)
+    assert rows(file.statements, "closing_balance", "proved") == [(Decimal(105), True)]
+
+
+def test_batches_in_one_entry_keep_each_their_own_ids(tmp_path: Path) -> None:
+    def group(batch: str, *details: str) -> str:
+        return f"<NtryDtls><Btch><PmtInfId>{batch}</PmtInfId></Btch>{''.join(details)}</NtryDtls>"
+
+    one = group("A", detail("one", amount="10.00"), detail("two", amount="5.00"))
+    file = read(
+        tmp_path,
+        entry("30.00", more=one + group("B", detail("three", amount="15.00"))),
+        closing="130.00",
+    )
+    names = ("position", "amount", "payment_information_id", "remittance")
+    assert rows(file.entries, *names) == [
+        ("Ntry[1]/TxDtls[1]", Decimal(10), "A", ["one"]),
+        ("Ntry[1]/TxDtls[2]", Decimal(5), "A", ["two"]),
+        ("Ntry[1]/TxDtls[3]", Decimal(15), "B", ["three"]),
+    ]
+    assert ["B</PmtInfId>" in raw for raw in file.entries["raw"].to_pylist()] == [
+        False,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("direction", "moved", "closing", "amounts"),
+    [
+        ("CRDT", "28.50", "128.50", ("9.10", "19.40")),
+        ("DBIT", "31.50", "68.50", ("10.90", "20.60")),
+    ],
+)
+def test_details_before_their_own_charges_are_explained_by_them(
+    tmp_path: Path, direction: str, moved: str, closing: str, amounts: tuple[str, str]
+) -> None:
+    def charged(amount: str, charge: str) -> str:
+        more = f'<Chrgs><TtlChrgsAndTaxAmt Ccy="EUR">{charge}</TtlChrgsAndTaxAmt></Chrgs>'
+        return detail(amount=amount, more=more)
+
+    details = charged("10.00", "0.90"), charged("20.00", "0.60")
+    file = read(tmp_path, entry(moved, direction, *details), closing=closing)
+    found = rows(file.entries, "amount", "charges_amount", "inferred")
+    assert found == [
+        (Decimal(amounts[0]), Decimal("0.9"), ["amount"]),
+        (Decimal(amounts[1]), Decimal("0.6"), ["amount"]),
+    ]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_details_that_leave_nothing_to_the_silent_ones_make_those_nothing(tmp_path: Path) -> None:
+    file = read(
+        tmp_path, entry("30.00", "CRDT", detail("all", amount="30.00"), detail("a"), detail("b")),
+        closing="130.00",
+    )  # fmt: skip
+    assert rows(file.entries, "amount", "inferred") == [
+        (Decimal(30), []), (Decimal(0), ["amount"]), (Decimal(0), ["amount"]),
+    ]  # fmt: skip
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_a_rate_that_cannot_be_kept_costs_only_itself(tmp_path: Path) -> None:
+    rate = "<XchgRate>0.83333333333333333333333333</XchgRate>"
+    exchange = f"<CcyXchg><SrcCcy>USD</SrcCcy><TrgtCcy>EUR</TrgtCcy>{rate}</CcyXchg>"
+    abroad = f'<AmtDtls><InstdAmt><Amt Ccy="USD">12.00</Amt>{exchange}</InstdAmt></AmtDtls>'
+    file = read(tmp_path, entry("10.00", "CRDT", detail(more=abroad)), closing="110.00")
+    names = ("amount", "instructed_amount", "exchange_rate", "source_currency")
+    assert rows(file.entries, *names) == [(Decimal(10), Decimal(12), None, "USD")]
+    assert rate in str(file.entries["raw"][0])
+    assert file.statements["proved"].to_pylist() == [True]
+
+
 CAMT = document(statement(entry("10.00", "CRDT", detail("Zürich"))))
 UNSAID = CAMT.partition("\n")[2]
 MT = (

@@ -144,7 +144,15 @@ class CamtFile:
         """The entry's XML once for each of its details, with only that one in it."""
         if entry.count("TxDtls>") <= 2:
             return [entry]
-        around, details = _apart(entry)
+        rest, groups = _cut_out(entry, _GROUP) if entry.count("NtryDtls>") > 2 else ([], [])
+        if len(groups) <= 1:
+            return self._details(entry)
+        # Each group may be a batch, with ids that are not the others'.
+        after = "".join(rest[1:])
+        return [one for group in groups for one in self._details(f"{rest[0]}{group}{after}")]
+
+    def _details(self, entry: str) -> list[str]:
+        rest, details = _cut_out(entry, _DETAIL)
         if len(details) > _MOST_DETAILS:
             raise StatementError(
                 f"{self.file_name}: more than {_MOST_DETAILS} details in one entry",
@@ -152,31 +160,34 @@ class CamtFile:
             )
         if len(details) <= 1:
             return [entry]
-        before, after = around
-        return [f"{before}{detail}{after}" for detail in details]
+        between = (text for text in rest[1:-1] if text.strip())
+        after = "".join((*between, rest[-1]))
+        return [f"{rest[0]}{detail}{after}" for detail in details]
 
 
-_DETAIL: Final = re.compile(
-    r"""<(/?)(?:[^\s/>"'=<:]+:)?TxDtls(?:\s(?:[^>"']|"[^"]*"|'[^']*')*|/)?>"""
-)
+def _tags(name: str) -> re.Pattern[str]:
+    return re.compile(rf"""<(/?)(?:[^\s/>"'=<:]+:)?{name}(?:\s(?:[^>"']|"[^"]*"|'[^']*')*|/)?>""")
 
 
-def _apart(entry: str) -> tuple[tuple[str, str], list[str]]:
-    """What stands before and after the details of an entry, and each of them."""
-    details: list[str] = []
+_DETAIL: Final = _tags("TxDtls")
+_GROUP: Final = _tags("NtryDtls")
+
+
+def _cut_out(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
+    """What stands before, between and after the elements with these tags, and those elements."""
+    elements: list[str] = []
     rest: list[str] = []
     depth = behind = begin = 0
-    for tag in _DETAIL.finditer(entry):
+    for tag in tags.finditer(text):
         if not tag[1] and depth == 0:
             begin = tag.start()
-            rest.append(entry[behind:begin])
+            rest.append(text[behind:begin])
         alone = tag[0].endswith("/>")
         depth += 0 if alone else -1 if tag[1] else 1
         if depth <= 0:
             depth, behind = 0, tag.end()
-            details.append(entry[begin:behind])
-    between = (text for text in rest[1:] if text.strip())
-    return ((rest[0] if rest else entry), "".join((*between, entry[behind:]))), details
+            elements.append(text[begin:behind])
+    return [*rest, text[behind:]], elements
 
 
 def _format_of(element: str) -> str:

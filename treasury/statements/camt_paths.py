@@ -63,6 +63,7 @@ BALANCE: Final = {
     "Tp/Cd": ".code",
     "Amt": ".amount",
     "CdtDbtInd": ".direction",
+    "CdtLine/Incl": ".has_credit_line",
     "Dt/Dt": ".day",
     "Dt/DtTm": ".day",
     "Dt": ".day",

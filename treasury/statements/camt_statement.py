@@ -12,7 +12,7 @@ from decimal import Context, Decimal
 from typing import Final
 
 from treasury.errors import InputError
-from treasury.money import format_amount, parse_amount
+from treasury.money import format_amount
 from treasury.statements import camt_paths
 from treasury.statements.draft import Draft, Head
 from treasury.statements.entries import Movement, Setting, entry_rows, movement, shares
@@ -20,7 +20,14 @@ from treasury.statements.identity import Ordinals
 from treasury.statements.proof import Balance, closing_balance
 from treasury.statements.rows import EntryRow, Problem, StatementRow
 from treasury.statements.shape import Fields, Reader
-from treasury.statements.values import account_number, day, instant, reference
+from treasury.statements.values import (
+    account_number,
+    amount_in_xml,
+    day,
+    instant,
+    is_true,
+    reference,
+)
 
 __all__ = ["CamtStatement"]
 
@@ -219,18 +226,23 @@ def _number(text: str | None) -> int | None:
 
 def _sum(text: str | None) -> Decimal | None:
     try:
-        return None if text is None else parse_amount(text)
+        return None if text is None else amount_in_xml(text)
     except InputError:
         return None  # a sum that cannot be read proves nothing; `raw` keeps it
 
 
 def _balance(texts: dict[str, str]) -> Balance:
-    for name in ("code", "amount", "amount_currency", "direction"):
+    for name in ("code", "amount", "amount_currency"):
         if name not in texts:
             raise InputError(f"it has no {name.replace('_', ' ')}")
-    if texts["direction"] not in {"CRDT", "DBIT"}:
-        raise InputError(f"{texts['direction'][:20]!r} is neither CRDT nor DBIT")
-    amount = parse_amount(texts["amount"])
-    signed = -amount if texts["direction"] == "DBIT" else amount
-    on = day(texts["day"]) if "day" in texts else None
-    return Balance(texts["code"], signed, texts["amount_currency"], on)
+    amount = amount_in_xml(texts["amount"])
+    direction = texts.get("direction", "" if amount else "CRDT")  # nothing is on neither side
+    if direction not in {"CRDT", "DBIT"}:
+        raise InputError(f"{direction[:20]!r} is neither CRDT nor DBIT")
+    return Balance(
+        texts["code"],
+        -amount if direction == "DBIT" else amount,
+        texts["amount_currency"],
+        day(texts["day"]) if "day" in texts else None,
+        is_true(texts.get("has_credit_line")),
+    )

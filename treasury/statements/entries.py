@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from treasury.errors import InputError
-from treasury.money import parse_amount
+from treasury.money import total
 from treasury.statements.rows import EntryRow
 from treasury.statements.shape import Fields
-from treasury.statements.values import account_number, day, is_true, reference
+from treasury.statements.values import account_number, amount_in_xml, day, is_true, reference
 
 __all__ = ["Movement", "Setting", "Share", "entry_rows", "movement", "shares"]
 
@@ -95,7 +95,8 @@ def shares(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str
 
     A single detail has all of it: what it says itself may be before charges or in another currency.
     In a batch a detail says its own part; one that does not gets what the others leave, and where
-    several do not, none of them gets a guess.
+    several do not, they get nothing if nothing is left, else none of them gets a guess. Details may
+    be before charges of their own.
     """
     if len(details) <= 1:
         return _whole(entry, details)
@@ -107,16 +108,43 @@ def shares(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str
             sign = _EXACT.subtract if way == entry.direction else _EXACT.add
             left = sign(left, amount)
     silent = stated.count(None)
-    guess = left if silent == 1 and left >= 0 else None
+    guess = left if left == 0 or (silent == 1 and left > 0) else None
     parts = [
         Share(guess, entry.direction, guess is not None) if amount is None else Share(amount, way)
         for amount, way in zip(stated, ways, strict=True)
     ]
-    if silent == 0 and left != 0:
-        return parts, f"details are {left:f} {entry.currency} short of the entry"
-    if silent > 1 or (silent and guess is None):
+    if silent and guess is None:
         return parts, f"{silent} details of {len(details)} state no amount in {entry.currency}"
-    return parts, None
+    if silent or left == 0:
+        return parts, None
+    charged = _after_charges(entry, details, parts, left)
+    if charged is not None:
+        return charged, None
+    said = "short of" if left > 0 else "more than"
+    return parts, f"details are {left.copy_abs():f} {entry.currency} {said} the entry"
+
+
+def _after_charges(
+    entry: Movement, details: Sequence[Fields], parts: Sequence[Share], left: Decimal
+) -> list[Share] | None:
+    """The parts with each detail's own charges, if it is those that make the difference."""
+    charges = [_charges(fields) for fields in details]
+    amounts = [amount or Decimal(0) for amount, _ in charges]
+    explained = total(amounts) == left.copy_abs() and all(
+        amount is None or currency == entry.currency for amount, currency in charges
+    )
+    if not explained or any(part.direction != entry.direction for part in parts):
+        return None
+    add = _EXACT.add if left > 0 else _EXACT.subtract
+    moved = [
+        add(part.amount or Decimal(0), amount) for part, amount in zip(parts, amounts, strict=True)
+    ]
+    if min(moved) < 0:
+        return None
+    return [
+        Share(amount, entry.direction, is_inferred=amount != part.amount)
+        for amount, part in zip(moved, parts, strict=True)
+    ]
 
 
 def _whole(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str | None]:
@@ -227,25 +255,23 @@ def _add_other_amounts(row: EntryRow, fields: Fields, *, alone: bool) -> None:
         if row.charges_amount is None:
             row.charges_amount, row.charges_currency = _charges(fields, level)
         if row.instructed_amount is None and f"{level}instructed" in texts:
-            row.instructed_amount = parse_amount(
-                texts[f"{level}instructed"], what="instructed amount"
-            )
+            row.instructed_amount = _aside(texts[f"{level}instructed"])
             row.instructed_currency = texts.get(f"{level}instructed_currency")
         if row.exchange_rate is None and f"{level}exchange_rate" in texts:
-            row.exchange_rate = parse_amount(texts[f"{level}exchange_rate"], what="exchange rate")
+            row.exchange_rate = _aside(texts[f"{level}exchange_rate"])
             row.source_currency = texts.get(f"{level}source_currency")
             row.target_currency = texts.get(f"{level}target_currency")
     own = texts.get("amount_currency")
     if row.instructed_amount is None and own not in {None, row.currency}:
-        row.instructed_amount = parse_amount(texts["amount"], what="amount of a detail")
+        row.instructed_amount = _aside(texts["amount"])
         row.instructed_currency = own
 
 
 def _charges(fields: Fields, level: str = "") -> tuple[Decimal | None, str | None]:
     """The charges' total, or the sum of their records where those are in one currency."""
-    total = fields.working.get(f"{level}charges")
-    if total is not None:
-        return parse_amount(total, what="charges"), fields.working.get(f"{level}charges_currency")
+    stated = fields.working.get(f"{level}charges")
+    if stated is not None:
+        return _aside(stated), fields.working.get(f"{level}charges_currency")
     records = fields.lists.get(f"{level}charges_record")
     if records is None:
         return None, None
@@ -254,8 +280,19 @@ def _charges(fields: Fields, level: str = "") -> tuple[Decimal | None, str | Non
         return None, None
     amount = Decimal(0)
     for text in records:
-        amount = _EXACT.add(amount, parse_amount(text, what="charges"))
+        one = _aside(text)
+        if one is None:
+            return None, None
+        amount = _EXACT.add(amount, one)
     return amount, currencies[0]
+
+
+def _aside(text: str) -> Decimal | None:
+    """An amount or rate that moved nothing; one that cannot be read is kept in `raw` alone."""
+    try:
+        return amount_in_xml(text)
+    except InputError:
+        return None
 
 
 def _add_parties(row: EntryRow, *, is_return: bool) -> None:
@@ -303,7 +340,7 @@ def _required(texts: dict[str, str], name: str, what: str) -> str:
 def _positive(text: str, what: str) -> Decimal:
     if len(text) < _SHORT and _DIGITS.fullmatch(text):
         return Decimal(text)  # as nearly every bank writes it
-    amount = parse_amount(text, what=what)
+    amount = amount_in_xml(text, what=what)
     if amount < 0:
         raise InputError(f"{what}: {amount:f} is negative; the direction has its own element")
     return amount

@@ -262,9 +262,8 @@ def _account(text: str, currency: str | None) -> str:
         for number in (part, part.removesuffix(currency or "")):
             if is_iban(number):
                 return number
-    if currency and len(account) > 18 and account[:2].isalpha():
-        return account.removesuffix(currency)
-    return account
+    bare = account.removesuffix(currency or "")
+    return bare if bare[-1:].isdigit() or (len(account) > 18 and account[:2].isalpha()) else account
 
 
 def _number(block: _Block) -> tuple[int, int]:

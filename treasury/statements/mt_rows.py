@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from treasury.errors import InputError
+from treasury.identifiers import is_iban
 from treasury.money import parse_amount
 from treasury.statements.draft import Draft, Head
 from treasury.statements.mt_details import WORKING, Columns, details_of
@@ -82,8 +83,8 @@ def _columns(head: Head, lines: Lines, found: Movements) -> tuple[Columns, list[
     )
     _add_status(columns, head, lines, inferred)
     _add_own_references(columns, lines)
-    _add_parties(columns, lines)
     _add_amounts(columns, lines, working)
+    _add_parties(columns, lines)
     return columns, _names_in_ids(columns, working)
 
 
@@ -226,12 +227,20 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
         for key, value in _EXTRA.findall(more):
             setattr(amounts, _KEEP[key], value)
         left = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
-        if left and _column(columns, "additional_information", count)[at] is None:
+        if is_iban(left):
+            _put_account(columns, left, at, count)
+        elif left and _column(columns, "additional_information", count)[at] is None:
             columns["additional_information"][at] = left
         _put_money(columns, "instructed", amounts.instructed, at, count)
         _put_money(columns, "charges", amounts.charges, at, count)
         if amounts.rate:
             _column(columns, "exchange_rate", count)[at] = _rate(amounts.rate)
+
+
+def _put_account(columns: Columns, account: str, at: int, count: int) -> None:
+    """The other party's account, where a bank writes nothing else below the movement."""
+    stated = _column(columns, "counterparty_account", count)
+    stated[at] = stated[at] or account
 
 
 def _column(columns: Columns, name: str, count: int) -> list[Any]:

@@ -20,7 +20,7 @@ __all__ = ["Lines", "amount_of", "balance_of", "lines_of", "near", "short_day", 
 _BALANCE: Final = re.compile(r"\s*(R?[CD])\s*(\d{6})\s*([A-Z]{3})?\s*([0-9.,' ]+?)\s*$", re.ASCII)
 _LINE: Final = (
     r"[^\S\n]*(\d{6}|\d{8})(\d{4})? *(R[CD]|E[CD]|[CD])[A-Z]?"
-    r"([0-9][0-9.,]*) ?"
+    r"(,?[0-9][0-9.,]*) ?"
     r"([A-Z][A-Z0-9 ]{3}|[A-Z][A-Z0-9]{2}|)"
     r"([^\n/]*(?:/(?!/)[^\n/]*)*)(?://([^\n]*))?"
 )
@@ -160,8 +160,8 @@ def amount_of(text: str) -> Decimal:
     plain = text.replace(" ", "").replace("'", "")
     comma, point = plain.rfind(","), plain.rfind(".")
     group, sign = (".", ",") if comma > point else (",", ".")
-    plain = plain.replace(group, "").replace(sign, ".")
-    return parse_amount(plain.rstrip("."))
+    plain = plain.replace(group, "").replace(sign, ".").rstrip(".")
+    return parse_amount(f"0{plain}" if plain.startswith(".") else plain)
 
 
 def with_currency(text: str | None) -> tuple[Decimal | None, str | None]:

@@ -31,6 +31,8 @@ class Balance(msgspec.Struct, frozen=True):
     amount: Decimal
     currency: str
     day: date | None
+    has_credit_line: bool = False
+    """Whether what may be borrowed is in it: one that is without it counts before."""
 
 
 def opening_balance(balances: Sequence[Balance], currency: str | None) -> Balance | None:
@@ -49,11 +51,16 @@ def closing_balance(balances: Sequence[Balance], currency: str | None) -> Balanc
 def _pick(
     balances: Sequence[Balance], currency: str | None, codes: Sequence[str], *, last: bool
 ) -> Balance | None:
+    """The first or last of a kind: by the days that they state, else as they stand."""
     for code in codes:
         found = [balance for balance in balances if balance.code == code]
         own = [balance for balance in found if balance.currency == currency] or found
+        own = [balance for balance in own if not balance.has_credit_line] or own
         if own:
-            return own[-1 if last else 0]
+            days = [balance.day or date.min for balance in own]
+            if last:
+                return own[max(range(len(own)), key=lambda at: (days[at], at))]
+            return own[days.index(min(days))]
     return None
 
 

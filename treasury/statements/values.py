@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
 from treasury.errors import InputError
+from treasury.money import parse_amount
 
-__all__ = ["account_number", "day", "instant", "is_true", "reference"]
+__all__ = ["account_number", "amount_in_xml", "day", "instant", "is_true", "reference"]
 
 # A date, or a date and a time, each with or without a zone: `Dt` may hold a `DtTm` and vice versa.
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ][\d:.,]+)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
@@ -53,6 +55,16 @@ def instant(text: str | None) -> datetime | None:
         return parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+_EDGE: Final = re.compile(r"([+-]?)(?:([0-9]+)\.|\.([0-9]+))", re.ASCII)
+
+
+def amount_in_xml(text: str, *, what: str = "amount") -> Decimal:
+    """The amount in an XML decimal, which may lack the digits on one side of its point."""
+    if edge := _EDGE.fullmatch(text):
+        text = f"{edge[1]}{edge[2] or 0}.{edge[3] or 0}"
+    return parse_amount(text, what=what)
 
 
 def account_number(text: str) -> str:
