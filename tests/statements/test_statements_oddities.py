@@ -170,6 +170,23 @@ def test_details_before_their_own_charges_are_explained_by_them(
     assert file.statements["proved"].to_pylist() == [True]
 
 
+@pytest.mark.parametrize(
+    ("ways", "charged"),
+    [(("DBIT", "DBIT"), "1.5"), (("DBIT", "CRDT"), "0.5"), (("CRDT", "DBIT"), "-0.5"),
+     (("", ""), "1.5"), (("DBIT", ""), "1.5")],
+)  # fmt: skip
+def test_charges_given_back_are_deducted(
+    tmp_path: Path, ways: tuple[str, str], charged: str
+) -> None:
+    said = [f"<CdtDbtInd>{way}</CdtDbtInd>" if way else "" for way in ways]
+    records = "".join(
+        f'<Rcrd><Amt Ccy="EUR">{amount}</Amt>{way}</Rcrd>'
+        for amount, way in zip(("1.00", "0.50"), said, strict=True)
+    )
+    file = read(tmp_path, entry("5.00", more=f"<Chrgs>{records}</Chrgs>"), closing="105.00")
+    assert rows(file.entries, "charges_amount", "charges_currency") == [(Decimal(charged), "EUR")]
+
+
 def test_details_that_leave_nothing_to_the_silent_ones_make_those_nothing(tmp_path: Path) -> None:
     file = read(
         tmp_path, entry("30.00", "CRDT", detail("all", amount="30.00"), detail("a"), detail("b")),

@@ -88,6 +88,8 @@ def _amounts(level: str) -> dict[str, str]:
         "Chrgs/TtlChrgsAndTaxAmt": f".{level}charges",
         "Chrgs/Rcrd/Amt": f"{level}charges_record*",
         "Chrgs/Amt": f"{level}charges_record*",
+        "Chrgs/Rcrd/CdtDbtInd": f"{level}charges_way*",
+        "Chrgs/CdtDbtInd": f"{level}charges_way*",
         "BkTxCd/Domn/Cd": f".{level}domain",
         "BkTxCd/Domn/Fmly/Cd": f".{level}family",
         "BkTxCd/Domn/Fmly/SubFmlyCd": f".{level}sub_family",

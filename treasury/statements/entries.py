@@ -156,7 +156,8 @@ def _whole(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str
         return [Share(entry.amount, entry.direction, "amount" in texts and not stated)], None
     share = [Share(entry.amount, entry.direction, is_inferred=True)]
     difference = _EXACT.subtract(stated, entry.amount).copy_abs()
-    if (difference, entry.currency) in {_charges(details[0]), _charges(details[0], "entry_")}:
+    charges = (_charges(details[0], level) for level in ("", "entry_"))
+    if any(a is not None and (a.copy_abs(), c) == (difference, entry.currency) for a, c in charges):
         return share, None
     return share, f"its detail is {stated:f} {entry.currency}, the entry {entry.amount:f}"
 
@@ -268,7 +269,7 @@ def _add_other_amounts(row: EntryRow, fields: Fields, *, alone: bool) -> None:
 
 
 def _charges(fields: Fields, level: str = "") -> tuple[Decimal | None, str | None]:
-    """The charges' total, or the sum of their records where those are in one currency."""
+    """The charges' total, or their records' in one currency, what was given back deducted."""
     stated = fields.working.get(f"{level}charges")
     if stated is not None:
         return _aside(stated), fields.working.get(f"{level}charges_currency")
@@ -276,15 +277,23 @@ def _charges(fields: Fields, level: str = "") -> tuple[Decimal | None, str | Non
     if records is None:
         return None, None
     currencies = fields.lists.get(f"{level}charges_record_currency", [])
-    if len(set(currencies)) != 1 or len(currencies) != len(records):
+    ways = fields.lists.get(f"{level}charges_way", [])
+    ways = ways if len(ways) == len(records) else list(dict.fromkeys(ways)) or ["DBIT"]
+    amounts = [_aside(text) for text in records]
+    if (
+        len(set(currencies)) != 1
+        or len(currencies) != len(records)
+        or len(ways) not in {1, len(records)}
+        or None in amounts
+    ):
         return None, None
-    amount = Decimal(0)
-    for text in records:
-        one = _aside(text)
-        if one is None:
-            return None, None
-        amount = _EXACT.add(amount, one)
-    return amount, currencies[0]
+    if len(ways) < len(records):
+        ways *= len(records)
+    net = Decimal(0)
+    for amount, way in zip(amounts, ways, strict=True):
+        add = _EXACT.subtract if way == "CRDT" else _EXACT.add
+        net = add(net, amount or Decimal(0))
+    return net, currencies[0]
 
 
 def _aside(text: str) -> Decimal | None:
