@@ -345,7 +345,7 @@ def test_a_doubted_code_says_which_other_one_it_may_be() -> None:
     wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     found = outcome(match([line("a", "70", "PAY-2026-0044, 17")], wanted))
     assert found["reason"].startswith(
-        "whole reference, but the text may also read PAY2026004417; amount differs"
+        "whole reference, but the text may also read PAY-2026-004417; amount differs"
     )
 
 
@@ -369,7 +369,7 @@ def test_a_second_code_in_pieces_leaves_a_line_of_another_amount_to_a_person(amo
     wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]
     found = outcome(match([line("a", amount, f"{CODE} PAY-2026-00\n4471")], wanted))
     assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
-    assert "may also read PAY2026004471" in found["reason"]
+    assert "may also read PAY-2026-004471" in found["reason"]
     paid = outcome(match([line("a", "100", f"{CODE} PAY-2026-00\n4471")], wanted))
     assert (paid["outcome"], paid["expectation_id"]) == ("matched", "r")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -85,6 +86,7 @@ def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Wo
     trace = month_end.trace("EUR 25,000.00")
     assert trace.hops == ()
     assert trace.choices.num_rows == 3
+    assert trace.title == "3 payments, latest first: choose one"
     assert trace.provider_text() == ""
     assert set(trace.choices["kind"].to_pylist()) == {"request"}
     for row in trace.choices.to_pylist():
@@ -95,9 +97,18 @@ def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Wo
 
 def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: Workspace) -> None:
     account = virtual(month_end)
+    of_it = [
+        row
+        for row in month_end.reconcile("2026-10").matches.lines.to_pylist()
+        if row["expectation_id"] == account["id"]
+    ]
     for name in (account["reference_code"], account["reference_code"].lower()):
-        choices = month_end.trace(name).choices
+        trace = month_end.trace(name)
+        choices = trace.choices
         assert choices.num_rows == 50
+        counted = re.fullmatch(r"the latest 50 of (\d+) payments: choose one", trace.title)
+        assert counted is not None
+        assert int(counted[1]) >= len(of_it)
         days = choices["happened_on"].to_pylist()
         assert days == sorted(days, reverse=True)
     by_iban = month_end.trace(account["iban"]).choices
@@ -204,6 +215,37 @@ def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
     assert "event " not in text
     whole = month_end.trace("PAY-2026-004417").provider_text()
     assert "Please confirm that this agrees" in whole
+
+
+def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: Workspace) -> None:
+    (back,) = [row for row in month_end.awaiting_funds().to_pylist() if row["state"] == "RETURNED"]
+    trace = month_end.trace(back["reference"])
+    assert trace.next_step == "RETURNED AC04; fix, then pay again"
+    assert [hop.says.partition("; ")[2] for hop in trace.hops if hop.place == "Bank line"][:2] == [
+        "returned AC04: came back",
+        "returned AC04: brings an earlier payment back",
+    ]
+    ids = month_end.reconcile("2026-10").lines["entry_id"].to_pylist()
+    told = trace.provider_text()
+    assert "returned AC04: brings an earlier payment back" in told
+    assert not [one for one in ids if one in told]
+
+
+def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) -> None:
+    """For a line of each outcome."""
+    lines = month_end.reconcile("2026-10").lines.to_pylist()
+    one_of_each = {(row["outcome"], row["kind"]): row["entry_id"] for row in lines}
+    for name in one_of_each.values():
+        told = month_end.trace(name).provider_text()
+        assert not [row["entry_id"] for row in lines if row["entry_id"] in told], name
+
+
+def test_nothing_is_exchanged_for_a_request_that_ended_or_waits(month_end: Workspace) -> None:
+    cancelled = request(month_end, status="CANCELLED", ramp_type="ON_RAMP")
+    assert "Conversion" not in dict(places(month_end.trace(cancelled["id"])))
+    waiting = request(month_end, status="AWAITING_FUNDS", ramp_type="ON_RAMP")
+    (rate,) = [hop for hop in month_end.trace(waiting["id"]).hops if hop.place == "Conversion"]
+    assert rate.says.startswith("not completed yet; as recorded, (EUR ")
 
 
 def test_hostile_text_stays_text(month_end: Workspace) -> None:

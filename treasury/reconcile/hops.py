@@ -14,6 +14,7 @@ from treasury.reconcile.trace import Hop, HopState
 __all__ = [
     "LINE_STATES",
     "LINE_STEPS",
+    "bank_line",
     "conversion",
     "exchange",
     "id_of",
@@ -52,7 +53,10 @@ def exchange(request: Row) -> Iterator[Hop]:
     )
     gross, net = request["fiat_amount"], request["fiat_net_amount"]
     fiat, asset = request["fiat_currency"] or "?", request["crypto_currency"] or "?"
+    done = request["status"] == "SUCCEEDED"
     if not rate or fee is None or coins is None or gross is None:
+        return
+    if not done and not request["is_open"]:
         return
     if request["ramp_type"] == "ON_RAMP":
         net_words = f"({words(gross, fiat)} − {words(fee, fiat)})"
@@ -62,10 +66,11 @@ def exchange(request: Row) -> Iterator[Hop]:
         gross_words = f"{words(coins, asset)} × {rate.normalize():f} = {words(gross, fiat)}"
         says = f"{gross_words}, less {words(fee, fiat)} = {words(net, fiat)}"
         agrees = convert(coins, rate, fiat) == gross and net is not None and gross - fee == net
+    so_far = "" if done else "not completed yet; "
     yield Hop(
         place="Conversion",
         state="as recorded" if agrees else "contradicted",
-        says=f"as recorded, {says}" if agrees else f"{says}: worked out again it is not",
+        says=f"{so_far}as recorded, {says}" if agrees else f"{says}: worked out again it is not",
     )
 
 
@@ -83,6 +88,42 @@ def paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
             currency=request["fiat_currency"],
             evidence=id_of(event),
         )
+
+
+def bank_line(line: Row) -> Hop:
+    """A line as the bank shows it; what it brings back, or came back as, without ids of ours."""
+    way = "credit from" if line["direction"] == "CRDT" else "debit to"
+    state: HopState = "seen" if line["line_class"] else LINE_STATES[line["outcome"]]
+    went_back = line["outcome"] in {"returned", "duplicate"}
+    said = f"; {_went_back(line)}" if went_back else ""
+    return Hop(
+        place="Bank line",
+        state=state if went_back else "seen",
+        says=f"{words(line['amount'], line['currency'])}, {way}"
+        f" {line['counterparty_name'] or 'no name'}{said}",
+        on=line["booking_date"],
+        amount=line["amount"],
+        currency=line["currency"],
+        evidence=place_of(line),
+    )
+
+
+def _went_back(line: Row) -> str:
+    """Why a line counts for nothing; the other line is named in its evidence alone."""
+    reason: str = line["reason"]
+    for ending, meant in WENT_BACK.items():
+        reason, named, _ = reason.partition(ending)
+        if named:
+            return f"{reason}{meant}"
+    return reason
+
+
+WENT_BACK: Final = {
+    ": brings back a part of ": ": brings a part of an earlier payment back",
+    ": brings back ": ": brings an earlier payment back",
+    ": came back with ": ": came back",
+}
+"""How the reason of a return ends, before the id of the other line, and what is said instead."""
 
 
 def reference(line: Row) -> Hop:

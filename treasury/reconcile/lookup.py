@@ -52,8 +52,10 @@ class Subject(msgspec.Struct, frozen=True):
     id: str
 
 
-def look_up(connection: duckdb.DuckDBPyConnection, what: str) -> tuple[Subject | None, pa.Table]:
-    """The one thing that `what` stands for, else None and what to choose from.
+def look_up(
+    connection: duckdb.DuckDBPyConnection, what: str
+) -> tuple[Subject | None, pa.Table, int]:
+    """The one thing that `what` stands for, else None, the latest to choose from, how many in all.
 
     `connection` has the steps of the trace. Raises InputError where nothing was typed,
     NothingStored where nothing goes by that name.
@@ -71,16 +73,16 @@ def look_up(connection: duckdb.DuckDBPyConnection, what: str) -> tuple[Subject |
         )
     one = _one_of(connection, found)
     if one is not None and one.kind != "virtual account":
-        return one, CHOICES.empty_table()
+        return one, CHOICES.empty_table(), 1
     table = _choices(connection, found)
     if table.num_rows == 1:
-        return Subject(table["kind"][0].as_py(), table["id"][0].as_py()), CHOICES.empty_table()
+        return Subject(table["kind"][0].as_py(), table["id"][0].as_py()), CHOICES.empty_table(), 1
     if not table.num_rows:
         raise NothingStored(
             f"no bank line has reached {clean(what)[:60]}",
             do="run `treasury statements add FILE…` with the provider's report",
         )
-    return None, table
+    return None, table.slice(0, MOST), table.num_rows
 
 
 def amounts_in(what: str) -> tuple[set[Decimal], str | None]:
@@ -161,5 +163,5 @@ def _choices(connection: duckdb.DuckDBPyConnection, found: Iterable[Subject]) ->
     schema = pa.schema([("kind", TEXT), ("id", TEXT)])
     rows = [msgspec.structs.asdict(one) for one in found]
     load(connection, {"wanted": pa.Table.from_pylist(rows, schema=schema)})
-    table: pa.Table = connection.sql(CHOSEN.sql).limit(MOST).to_arrow_table()
+    table: pa.Table = connection.sql(CHOSEN.sql).to_arrow_table()
     return table.cast(CHOICES)

@@ -6,9 +6,13 @@ FROM (
         CASE p.tier WHEN 1 THEN 'whole reference' WHEN 3 THEN 'structured reference, check digits hold'
             WHEN 2 THEN 'reference split by a space or line break' ELSE 'damaged reference: ' || p.damage END
             || CASE WHEN p.tier IN (1, 3) AND d.code IS NOT NULL AND d.code <> p.code
-                THEN ', but the text may also read ' || d.code ELSE '' END AS reason
+                THEN ', but the text may also read ' || d.written ELSE '' END AS reason
     FROM pairs AS p
-    LEFT JOIN (SELECT entry_id, min(code) AS code FROM doubted GROUP BY entry_id) AS d ON d.entry_id = p.entry_id
+    LEFT JOIN (
+        SELECT o.entry_id, min(o.code) AS code, min(e.code) AS written
+        FROM doubted AS o JOIN expectations AS e ON e.expectation_id = o.expectation_id
+        GROUP BY o.entry_id
+    ) AS d ON d.entry_id = p.entry_id
     WHERE (p.contradiction IS NULL
             OR (p.tier <> 4 AND p.entry_id IN (SELECT entry_id FROM crowded WHERE viable > 0 AND code = other_code)))
         AND (p.tier IN (2, 4) OR NOT p.proves

@@ -1,11 +1,23 @@
--- Lines whose whole references cannot settle them: two different codes, or nothing but contradicted ones.
+-- Lines whose whole references cannot settle them: two different codes, or nothing but contradicted ones. Codes are
+-- told as the services write them.
 SELECT
-    entry_id,
-    tier,
-    CASE WHEN code = other_code THEN any_id END AS expectation_id,
+    n.entry_id,
+    n.tier,
+    CASE WHEN n.code = n.other_code THEN n.any_id END AS expectation_id,
     CASE
-        WHEN code = other_code THEN contradiction
-        ELSE 'different codes in one text: ' || code || ', ' || other_code
+        WHEN n.code = n.other_code THEN n.contradiction
+        ELSE 'different codes in one text: ' || w.code || ', ' || w.other_code
     END AS reason
-FROM named
-WHERE code <> other_code OR viable = 0
+FROM named AS n
+LEFT JOIN (
+    SELECT
+        p.entry_id,
+        min(CASE WHEN p.code = c.code THEN e.code END) AS code,
+        min(CASE WHEN p.code = c.other_code THEN e.code END) AS other_code
+    FROM pairs AS p
+    JOIN crowded AS c ON c.entry_id = p.entry_id
+    JOIN expectations AS e ON e.expectation_id = p.expectation_id
+    WHERE p.tier IN (1, 3) AND c.code <> c.other_code
+    GROUP BY p.entry_id
+) AS w ON w.entry_id = n.entry_id
+WHERE n.code <> n.other_code OR n.viable = 0
