@@ -23,6 +23,7 @@ from action_practice import (
 from treasury.actions import KINDS, Fact, Money, RampSeen, changed, field_names, moved
 from treasury.actions.kind import Sent
 from treasury.api.models import RampEvent, RampRequest
+from treasury.api.scopes import SCOPES
 from treasury.errors import InputError
 
 ADDRESS = "0x" + "ab" * 20
@@ -166,12 +167,18 @@ def test_what_the_world_does_not_allow_is_refused_beside_its_field(
         ("crypto_transfer.create", {"receiver_external_id": "ops-usd"}, "not both"),
         ("crypto_transfer.create", {"receiver_account_id": None, "external_address": ADDRESS},
          "external_field: nothing says in which field"),
-        ("company_bank_account.create", {"iban": "BE68539007547035"}, "check digits of iban"),
+        ("company_bank_account.create", {"iban": "BE68539007547035"}, "^iban: the check digits"),
+        ("company_bank_account.create", {"iban": None}, "^iban: is missing; nothing was sent"),
+        ("company_bank_account.create", {"bic": "XX"}, "^bic: is no BIC; nothing was sent"),
+        ("company_bank_account.create", {"bank_account_type": "MARS"}, "^bank_account_type: 'MAR"),
+        ("virtual_account.create", {"in_currency": "USD"}, "^in_currency: 'USD' is not offered"),
+        ("virtual_account.create", {"target_cryptocurrency": "DOGE"}, "^target_cryptocurrency: "),
+        ("payment_session.create", {"out_cryptocurrency": "DOGE"}, "^out_cryptocurrency: 'DOGE'"),
         ("company_bank_account.create", {"name": "Bank\r\nEvil"}, "name: holds a line break"),
         ("ramp_request.create", {"crypto_currency": "DOGE"}, "crypto_currency: DOGE on BASE is n"),
         ("ramp_request.create", {"ramp_type": "SIDE_RAMP"}, "ramp_type: 'SIDE_RAMP' is no ramp"),
         ("ramp_request.create", {"company_wallet_id": "no-such"}, "company_wallet_id: there is no"),
-        ("payment_session.create", {"callback_url": "http://evil.test/x"}, "is not https"),
+        ("payment_session.create", {"callback_url": "http://evil.test/x"}, "^callback_url: is"),
     ],
 )  # fmt: skip
 def test_a_field_that_cannot_be_is_an_input_error_that_names_it(
@@ -221,6 +228,19 @@ def test_an_address_outside_the_service_goes_in_the_field_that_is_named(
 def test_an_unknown_kind_lists_those_there_are(practice: Practice) -> None:
     with pytest.raises(InputError, match=r"ramp_request\.approve"):
         practice.ines.propose("ramp_request.delete", request_id="x")
+
+
+def test_every_kind_declares_what_its_people_and_its_recovery_rest_on() -> None:
+    assert len(KINDS) == 26
+    for kind in KINDS.values():
+        assert kind.operation in SCOPES, kind.name
+        assert kind.credential in {"maker", "checker"}, kind.name
+        assert kind.consequence.endswith("."), kind.name
+        assert bool(kind.shows and kind.event) is (kind.safety == "versioned"), kind.name
+    unlisted = {k.name for k in KINDS.values() if not k.shows and not k.look_up}
+    assert unlisted == {"account_transfer.create", "payment_session.create",
+                        "payment_request.create"}  # fmt: skip
+    assert {KINDS[name].safety for name in unlisted} == {"keyed"}  # else they could be lost
 
 
 def test_every_kind_says_which_fields_it_takes() -> None:

@@ -32,6 +32,7 @@ from treasury.api.models import (
     VirtualBankAccount,
     Wallet,
 )
+from treasury.errors import InputError
 from treasury.money import exponent, is_exact_in
 from treasury.text import clean
 
@@ -43,6 +44,11 @@ __all__ = [
     "OnAccount",
     "WalletOn",
 ]
+
+
+_PAID_IN: Final = ("EUR",)
+_COINS: Final = ("USDC", "EURC", "USDT")
+"""What the specification lets euros become."""
 
 
 class OnAccount(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,11 +100,20 @@ def _decimals(amount: Decimal, unit: str, field: str) -> list[Fact]:
     return [fact("amount", amount, field=field, problem=problem)]
 
 
+def _offered(value: str, offered: tuple[str, ...], field: str) -> None:
+    if value not in offered:
+        raise InputError(
+            f"{field}: {clean(value)!r} is not offered", do=f"use one of: {', '.join(offered)}"
+        )
+
+
 def _on(account: Account) -> list[Fact]:
     return [fact("account", account_name(account)), active(account, "account", "account_id")]
 
 
 def _read_virtual(fields: NewVirtualAccount, records: Records) -> Found:
+    _offered(fields.in_currency, _PAID_IN, "in_currency")
+    _offered(fields.target_cryptocurrency, _COINS, "target_cryptocurrency")
     account = records.account(fields.account_id, "account_id")
     lead = f'virtual account "{clean(fields.name)}" in {fields.in_currency}, converted into'
     return Found(
@@ -128,6 +143,8 @@ def _read_wallet(fields: WalletOn, records: Records) -> Found:
 
 
 def _read_checkout(fields: Checkout, records: Records) -> Found:
+    _offered(fields.in_currency, _PAID_IN, "in_currency")
+    _offered(fields.out_cryptocurrency, _COINS, "out_cryptocurrency")
     account = records.account(fields.account_id, "account_id")
     money = Money(fields.in_currency, fields.in_amount)
     facts = [*_on(account), *_decimals(fields.in_amount, fields.in_currency, "in_amount")]

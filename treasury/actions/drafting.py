@@ -15,7 +15,7 @@ import msgspec
 
 from treasury.actions.context import Context
 from treasury.actions.facts import Fact
-from treasury.actions.fields import read_fields
+from treasury.actions.fields import beside_field, field_names, read_fields
 from treasury.actions.kind import Found, Kind, Money, Safety
 from treasury.actions.kinds import kind_of, sentence
 from treasury.actions.policy import Policy, same_person
@@ -194,8 +194,7 @@ def body_of(kind: Kind, fields: Any, found: Found, key: str) -> Body | None:
     try:
         return kind.body(fields, found, key)
     except InputError as error:
-        what = error.what.partition(": ")[2] or error.what
-        raise InputError(f"{kind.name}: {what}", do=error.do) from None
+        raise beside_field(error, field_names(kind.fields), _plain(fields)) from None
 
 
 def refuse_maker(context: Context, policy: Policy, fields: Any, actor: Actor) -> None:

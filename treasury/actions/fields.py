@@ -7,8 +7,9 @@ begins with the field's name and a colon, so that a form can put it beside the f
 
 from __future__ import annotations
 
+import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -20,10 +21,11 @@ from treasury.identifiers import plain_account
 from treasury.money import parse_amount
 from treasury.text import visible
 
-__all__ = ["field_names", "read_fields"]
+__all__ = ["beside_field", "field_names", "read_fields"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 LONGEST: Final = 500
+_WORDS: Final = re.compile(r"\w+")
 
 _NORMAL: Final[dict[str, Callable[[str], str]]] = {
     # How an identifier is written, so that the same one is the same text.
@@ -68,7 +70,29 @@ def read_fields(kind: type[T], given: Mapping[str, object]) -> T:
     missing = [name for name, required in known.items() if required and name not in read]
     if missing:
         raise InputError(f"{missing[0]}: is missing", do=f"give {', '.join(missing)}")
-    return kind(**read)
+    try:
+        return kind(**read)
+    except InputError as error:
+        raise beside_field(error, known, read) from None
+
+
+def beside_field(
+    error: InputError, known: Iterable[str], given: Mapping[str, object]
+) -> InputError:
+    """What a body says of a field, begun with that field as a form needs it.
+
+    A body begins with its own name; the field is in its sentence, or what was given for it is.
+    """
+    what = error.what.partition(": ")[2] or error.what
+    names = set(known)
+    named = (word for word in _WORDS.findall(what) if word in names)
+    shown = (
+        name for name, value in given.items() if isinstance(value, str) and repr(value) in what
+    )
+    field = next(named, None) or next(shown, None)
+    if field is None:
+        return InputError(what, do=error.do)
+    return InputError(f"{field}: {what.removeprefix(f'{field} ')}", do=error.do)
 
 
 def _value(name: str, value: object, *, is_amount: bool) -> Any:
