@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from panel_lab import CHROMIUM, Desk, Lab, Notebook, running_browser, running_lab
-from panel_month import a_month
 from panel_practice import Practice, practising
 from playwright.sync_api import Browser
 
+from treasury.cli.practice import prepare
 from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
 
 USER = "ana.lyst"
 
 
+@functools.cache
 def secrets_of_practice() -> dict[str, str]:
     return {
         f"TREASURY_{name.upper()}_SECRET": secret
@@ -24,24 +28,38 @@ def secrets_of_practice() -> dict[str, str]:
     }
 
 
+@contextmanager
+def at_the_desk() -> Iterator[None]:
+    """The environment of an analyst of the practice company; afterwards it is as it was."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, secret in secrets_of_practice().items():
+            patch.setenv(name, secret)  # what `prepare` sets goes away as well
+        patch.delenv("JUPYTERHUB_USER", raising=False)
+        patch.setenv("TREASURY_USER", USER)
+        yield
+
+
+@pytest.fixture(scope="session")
+def synced(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The practice workspace after its first sync, without statements; to be copied."""
+    company = Sandbox()
+    with at_the_desk(), company.serve() as served:
+        workspace = prepare(tmp_path_factory.mktemp("synced"), company, served)
+        workspace.sync()
+        workspace.close_clients()
+    return workspace
+
+
 @pytest.fixture
-def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
-    for name, secret in secrets_of_practice().items():
-        monkeypatch.setenv(name, secret)  # what `prepare` sets goes away with the test
-    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
-    monkeypatch.setenv("TREASURY_USER", USER)
-    with practising(tmp_path / "workspace") as made:
+def practice(tmp_path: Path, synced: Workspace) -> Iterator[Practice]:
+    with at_the_desk(), practising(tmp_path / "workspace", synced) as made:
         yield made
 
 
 @pytest.fixture
-def month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+def month(tmp_path: Path, month_end: Workspace) -> Iterator[Practice]:
     """A practice desk with the statements of its month."""
-    for name, secret in secrets_of_practice().items():
-        monkeypatch.setenv(name, secret)
-    monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
-    monkeypatch.setenv("TREASURY_USER", USER)
-    with a_month(tmp_path / "workspace") as made:
+    with at_the_desk(), practising(tmp_path / "workspace", month_end) as made:
         yield made
 
 

@@ -1,24 +1,9 @@
-"""A practice workspace with its bank files, and the verbs of a test at a panel of it."""
+"""The verbs of a test at a panel, and what it then says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-from panel_practice import Practice, practising
-
 from treasury.panels.blocks import Frame, Row, Step
 from treasury.panels.listing import ListPanel
-
-
-@contextmanager
-def a_month(folder: Path) -> Iterator[Practice]:
-    """A practice desk after its sync and with the statements of its month."""
-    with practising(folder) as practice:
-        bank = practice.workspace.folder / "bank"
-        practice.workspace.statements.add(sorted(bank.glob("*.xml")))
-        yield practice
 
 
 def rows_of(panel: ListPanel) -> tuple[Row, ...]:

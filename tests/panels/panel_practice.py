@@ -1,7 +1,12 @@
-"""A practice workspace whose services run in the test process, synced and ready for a panel."""
+"""A practice workspace whose services run in the test process, synced and ready for a panel.
+
+The company of a seed is the same whenever it begins, and so is what a first sync brings: it is
+brought once, and a test begins with a copy.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,13 +55,13 @@ class Practice:
 
 
 @contextmanager
-def practising(folder: Path) -> Iterator[Practice]:
-    """Serve a new practice company and sync a workspace for it in `folder`."""
+def practising(folder: Path, synced: Workspace) -> Iterator[Practice]:
+    """Serve a new practice company to a workspace in `folder`, a copy of one that is `synced`."""
+    shutil.copytree(synced.folder, folder)
     company = Sandbox()
     with company.serve() as served:
         workspace = prepare(folder, company, served)
         try:
-            workspace.sync()
             yield Practice(workspace, company, served)
         finally:
             workspace.close_clients()

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import USER, secrets_of_practice
+from conftest import at_the_desk
 from panel_hostile import HOSTILE, hostile
 from panel_lab import Desk
-from panel_month import a_month
-from panel_practice import Practice
+from panel_practice import Practice, practising
 from panel_rules import (
     CONTRAST,
     PANELS,
@@ -30,6 +29,7 @@ from panel_rules import (
 from playwright.sync_api import Locator, expect
 
 from treasury.cli.practice import prepare
+from treasury.workspace import Workspace
 
 pytestmark = pytest.mark.browser
 
@@ -41,15 +41,11 @@ PICTURES = os.environ.get("TREASURY_PICTURES")
 
 
 @pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Practice]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, secret in secrets_of_practice().items():
-            patch.setenv(name, secret)
-        patch.delenv("JUPYTERHUB_USER", raising=False)
-        patch.setenv("TREASURY_USER", USER)
-        with a_month(tmp_path_factory.mktemp("gallery") / "workspace") as practice:
-            propose_transfers(practice, "100.00", "250.50")
-            yield practice
+def clean(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Practice]:
+    folder = tmp_path_factory.mktemp("gallery") / "workspace"
+    with at_the_desk(), practising(folder, month_end) as practice:
+        propose_transfers(practice, "100.00", "250.50")
+        yield practice
 
 
 @pytest.fixture(scope="module")
