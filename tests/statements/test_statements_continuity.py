@@ -8,7 +8,15 @@ import pytest
 from camt_samples import OURS, document, entry, rows, statement, write
 
 from treasury.lake import Lake
-from treasury.statements import TABLES, AddReport, add_statements, check_statements, read_statements
+from treasury.statements import (
+    TABLES,
+    AddReport,
+    add_statements,
+    check_statements,
+    propose_profile,
+    read_statements,
+    to_toml,
+)
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 
@@ -212,3 +220,21 @@ def test_an_export_made_before_the_day_was_over_contradicts_nothing(desk: Desk) 
     add_statements(desk.lake, [path], NOW, declared={OURS: "own_bank"})
     desk.add(day(6, "110.00", "115.00"))
     assert {proved for _, proved in desk.proofs()} == {True}
+
+
+def test_statements_that_say_no_currency_or_no_account_are_compared_with_none(
+    desk: Desk, tmp_path: Path
+) -> None:
+    head = "Datum;Text;Betrag;Saldo"
+    first = write(tmp_path, f"{head}\n01.10.2026;a;1,00;2,00\n02.10.2026;b;1,00;3,00\n", "1.csv")
+    other = write(tmp_path, f"{head}\n03.10.2026;c;1,00;7,00\n04.10.2026;d;1,00;8,00\n", "2.csv")
+    profile = desk.lake.folder.parent / "profiles" / "some.toml"
+    profile.parent.mkdir(parents=True)
+    profile.write_text(to_toml(propose_profile(first).profile), "utf-8")
+    for account, proof in ((None, "the statement names no account; "), (OURS, "")):
+        report = add_statements(desk.lake, [first, other], NOW, declared={}, account=account)
+        assert [one.proof for one in report.statements] == [
+            f"{proof}the statement names no currency"
+        ] * 2
+        reading = read_statements([first, other], account=account)
+        assert check_statements(reading)["proved"].to_pylist() == [False, False]

@@ -80,7 +80,9 @@ def continuity(statements: Iterable[Facts]) -> dict[str, Continuity]:
 
 
 def _known(facts: Facts) -> _Known | None:
-    if None in {facts.first, facts.last, facts.opening, facts.closing}:
+    """The statement, if it can be compared: it has an account, a currency, days and balances."""
+    stated = (facts.account, facts.currency, facts.first, facts.last, facts.opening, facts.closing)
+    if None in stated:
         return None
     return msgspec.convert(
         {name: getattr(facts, name) for name in _Known.__struct_fields__}, _Known
