@@ -6,6 +6,8 @@ import pytest
 from panel_month import asks, confirms, rows_of, words
 from panel_practice import Practice, said
 
+from treasury.api.bodies import NewCryptoTransfer
+from treasury.errors import ActionRefused
 from treasury.panels.transfers import TransfersPanel
 from treasury.workspace import Workspace
 
@@ -130,6 +132,27 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_written(
     assert frame.message.role == "alert"
     assert frame.step is None
     assert practice.journaled("action.") == []
+
+
+def test_what_was_sent_from_elsewhere_is_said_before_the_same_is_proposed(
+    practice: Practice, accounts: list[str]
+) -> None:
+    fields = typed(accounts)
+    sender, receiver = accounts
+    body = NewCryptoTransfer(amount="12.50", receiver_account_id=receiver, **SENDER)
+    other = practice.workspace.client("maker").finance.transfers.crypto(sender, body).value.id
+    unseen = practice.workspace.actions.propose("crypto_transfer.create", **fields)
+    assert "LOOK" not in unseen.text  # the lake does not know it yet
+    practice.workspace.sync()
+    panel = practice.workspace.panels.transfers()
+    panel.press("crypto")
+    step = asks(panel, "check", **fields)
+    assert f"LOOK: just like it at the service there is {other}" in step.text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREASURY_USER", "jonas")
+        [ready] = practice.workspace.actions.approve(unseen.id)
+    with pytest.raises(ActionRefused, match=f"just like it at the service was none, is {other}"):
+        practice.workspace.actions.execute(ready.id)
 
 
 def test_a_fiat_and_an_account_transfer_have_their_own_fields(panel: TransfersPanel) -> None:

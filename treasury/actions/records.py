@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -131,7 +132,7 @@ class Records:
     def lately(self, what: str, record_id: str = "") -> Sequence[Any]:
         """The newest transfers or account_transfers out of an account, ramp_requests or parties.
 
-        Newest first, those of three days and more; empty where nobody shows them.
+        Newest first: a thousand of three days at most; empty where nobody shows them.
         """
         found: Sequence[Any] = self._ask(f"latest_{what}", record_id) or ()
         return found
@@ -211,9 +212,11 @@ class Stored:
         query = (
             f"SELECT raw FROM {table} WHERE {wanted} AND created_at >= "  # noqa: S608 - our own names
             f"(SELECT max(created_at) FROM {table} WHERE {wanted}) - INTERVAL {DAYS} DAY"
-            " ORDER BY created_at DESC, id"
+            " ORDER BY created_at DESC, id LIMIT $most"
         )
-        rows = self._snapshot.sql(query, {"wanted": record_id}).column("raw").to_pylist()
+        rows = (
+            self._snapshot.sql(query, {"wanted": record_id, "most": MOST}).column("raw").to_pylist()
+        )
         return [msgspec.json.decode(raw, type=model) for raw in rows]
 
     def _with_balances(self, wallets: list[Wallet]) -> list[Wallet] | None:
@@ -270,6 +273,8 @@ _LATEST: Final[dict[str, tuple[Any, str, str]]] = {
     "latest_parties": (Party, "parties", ""),
 }
 DAYS: Final = 3
+MOST: Final = 1_000
+"""So many of the newest are looked at; what is older than those is kept apart by its key alone."""
 
 
 class Live:
@@ -347,7 +352,7 @@ def _holds(balance: Balance, asset: str) -> bool:
 def _newest(listed: Iterable[Record[Any]]) -> list[Any]:
     """What a list that comes newest first begins with: the days before its newest record."""
     found: list[Any] = []
-    for record in listed:
+    for record in islice(listed, MOST):
         made, newest = record.value.created_at, found[0].created_at if found else None
         if made is not None and newest is not None and made < newest - timedelta(days=DAYS):
             break
