@@ -50,10 +50,37 @@ def test_optional_columns_may_be_missing() -> None:
     assert matches.lines["outcome"].to_pylist() == ["matched"]
 
 
-@pytest.mark.parametrize("name", ["entry_id", "account", "amount", "direction", "booking_date"])
+@pytest.mark.parametrize("kept", ["end_to_end_id", "creditor_reference", "remittance"])
+def test_one_column_that_a_reference_may_stand_in_is_enough(kept: str) -> None:
+    names = ["end_to_end_id", "creditor_reference", "remittance"]
+    lines = arrow([line("a", "100.10", None) | {kept: "PAY-2026-004417"}])
+    one = lines.drop_columns([name for name in names if name != kept])
+    assert match_references(one, arrow(WANTED)).lines["outcome"].to_pylist() == ["matched"]
+    with pytest.raises(TableError, match="no column that a reference may stand in"):
+        match_references(lines.drop_columns(names), arrow(WANTED))
+
+
+@pytest.mark.parametrize(
+    "name", ["entry_id", "account", "amount", "currency", "direction", "booking_date"]
+)
 def test_a_missing_column_is_named(name: str) -> None:
     with pytest.raises(TableError, match=f"lines: there is no column '{name}'"):
         match_references(arrow(LINES).drop_columns([name]), arrow(WANTED))
+
+
+@pytest.mark.parametrize(
+    "name", ["expectation_id", "kind", "code", "amount", "currency", "direction"]
+)
+def test_a_missing_column_of_the_expectations_is_named(name: str) -> None:
+    with pytest.raises(TableError, match=f"expectations: there is no column '{name}'"):
+        match_references(arrow(LINES), arrow(WANTED).drop_columns([name]))
+
+
+@pytest.mark.parametrize("name", ["entry_id", "verdict"])
+def test_a_missing_column_of_the_decisions_is_named(name: str) -> None:
+    said = arrow([{"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "x"}])
+    with pytest.raises(TableError, match=f"decisions: there is no column '{name}'"):
+        match_references(arrow(LINES), arrow(WANTED), decisions=said.drop_columns([name]))
 
 
 def test_a_float_amount_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -509,3 +510,18 @@ def test_a_matched_line_shows_who_lost_and_why() -> None:
 def test_accounts_are_compared_without_spaces_and_case() -> None:
     wanted = expectation("r", CODE, "100", account="nl05 test 0417 1643 00")
     assert outcome(match([line("a", "100", CODE)], [wanted]))["outcome"] == "matched"
+
+
+@pytest.mark.parametrize("amount", ["100", None])
+def test_an_expectation_that_was_closed_unpaid_is_closed(amount: str | None) -> None:
+    shut = datetime(2026, 10, 5, 9, tzinfo=UTC)
+    wanted = [expectation("r", CODE, amount, closed_at=shut)]
+    assert state(match([line("x", "1", "rent")], wanted))["state"] == "closed"
+    late = match([line("a", "100", CODE, 6)], wanted)
+    assert (outcome(late)["outcome"], outcome(late)["reason"]) == (
+        "conflict", "closed on 2026-10-05, before this line",
+    )  # fmt: skip
+    assert state(late)["state"] == "closed"
+    paid = match([line("a", "100", CODE, 5)], wanted)
+    assert outcome(paid)["outcome"] == "matched"
+    assert state(paid)["state"] == ("closed" if amount is None else "received")

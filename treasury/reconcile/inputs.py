@@ -41,6 +41,8 @@ class Field(msgspec.Struct, frozen=True):
     values: tuple[str, ...] = ()
     is_account: bool = False
     """Compared as `treasury.identifiers.plain_account` writes it."""
+    is_reference: bool = False
+    """Whether a code may stand in it: a table without any such column is refused."""
     may_be_list: bool = False
     """Whether a row may hold a list of texts, one a line."""
 
@@ -52,9 +54,9 @@ LINES = (
     Field("currency", TEXT, required=True),
     Field("direction", TEXT, required=True, values=("CRDT", "DBIT")),
     Field("booking_date", DATE, required=True),
-    Field("end_to_end_id", TEXT),
-    Field("creditor_reference", TEXT),
-    Field("remittance", TEXT, may_be_list=True),
+    Field("end_to_end_id", TEXT, is_reference=True),
+    Field("creditor_reference", TEXT, is_reference=True),
+    Field("remittance", TEXT, is_reference=True, may_be_list=True),
     Field("counterparty_name", TEXT),
     Field("counterparty_account", TEXT, is_account=True),
     Field("entry_status", TEXT),
@@ -97,6 +99,12 @@ def read_table(source: TableLike | None, fields: tuple[Field, ...], *, what: str
     if table.num_rows == 0 and table.num_columns == 0:
         return pa.schema([(field.name, field.type) for field in fields]).empty_table()
     columns = {field.name: _column(table, field, what) for field in fields}
+    references = [field.name for field in fields if field.is_reference]
+    if references and not set(references) & set(table.column_names):
+        raise TableError(
+            f"{what}: there is no column that a reference may stand in",
+            do=f"add {', '.join(references)}, or one of them",
+        )
     return pa.table(columns)
 
 

@@ -2,10 +2,10 @@
 SELECT
     e.expectation_id,
     CASE
-        WHEN e.amount IS NULL AND x.status IS NULL THEN 'standing'
+        WHEN e.amount IS NULL AND x.status IS NULL AND e.closed_at IS NULL THEN 'standing'
         WHEN coalesce(t.received, 0) > e.amount THEN 'over_received'
         WHEN t.received = e.amount THEN 'received'
-        WHEN x.status IS NOT NULL AND (t.received IS NULL OR e.amount IS NULL) THEN 'closed'
+        WHEN (x.status IS NOT NULL OR e.closed_at IS NOT NULL) AND (t.received IS NULL OR e.amount IS NULL) THEN 'closed'
         WHEN b.last_date >= coalesce(t.last_date, b.last_date) THEN 'reopened'
         WHEN t.received > 0 THEN 'partly_received'
         ELSE 'open'
