@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ from lxml import etree
 from panel_practice import Practice, said
 
 from treasury.actions.pain import NAMESPACE
-from treasury.errors import InputError
+from treasury.errors import InputError, JournalError
 from treasury.panels import FundingPanel
 from treasury.panels.blocks import Frame, Line, Row
 from treasury.panels.text import literal
+from treasury.workspace import Workspace
 
 HASH = "0x" + "ab" * 32
 IBAN = "LT353250012345678901"
@@ -128,6 +130,65 @@ def test_the_chosen_ones_leave_as_a_payment_file(
     assert {one.text for one in root.findall(".//p:CdtrAcct//p:IBAN", space)} == {IBAN}
     total = sum(row["send"] for row in paid)
     assert root.find(".//p:CtrlSum", space).text == f"{total:.2f}"
+
+
+def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = rows(panel, "PAY")[:2]
+    sent = files(panel, monkeypatch)
+    ask(panel, "export", first["request"], pay_from="6689")
+    confirm(panel)
+    (entry,) = paying.journaled("payment_file.made")
+    text = "".join(part["text"] for part in sent)
+    assert entry.body["requests"] == [first["request"]]
+    assert entry.body["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    assert first["reference"] in entry.body["orders"][0]
+    left = f"{entry.subject} by ana.lyst at "
+    assert f"Left in {left}" in str(shown(panel, first["request"]))
+    assert "Left in" not in str(shown(panel, second["request"]))
+
+    colleague = Workspace(paying.workspace.folder).panels.funding(size=50)
+    step = ask(colleague, "export", first["request"], second["request"], pay_from="6689").step
+    assert step is not None
+    (note,) = step.notes
+    assert note.text.startswith(f"{first['reference']} left before, in {left}")
+    assert note.text.endswith(": pay it once")
+    assert step.tone == "stop"
+
+
+def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = rows(panel, "PAY")[0]
+    other = Workspace(paying.workspace.folder).panels.funding(size=50)
+    for one in (panel, other):
+        assert ask(one, "export", row["request"], pay_from="6689").step is not None
+    confirm(panel)
+    sent = files(other, monkeypatch)
+    frame = confirm(other)
+    assert "it has just left in" in said(frame)
+    assert sent == []
+    assert len(paying.journaled("payment_file.made")) == 1
+
+
+def test_a_file_that_cannot_be_journaled_does_not_leave(
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = rows(panel, "PAY")[0]
+    step = ask(panel, "export", row["request"], pay_from="6689").step
+    sent = files(panel, monkeypatch)
+
+    def full(*_: object, **__: object) -> None:
+        raise JournalError("the disk is full", do="make room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(paying.workspace.journal, "extend", full)
+        assert "the disk is full" in said(confirm(panel))
+    assert sent == []
+    assert panel.frame().step == step  # still there: it can be tried again
+    confirm(panel)
+    assert sent[-1]["last"]
 
 
 def test_a_file_is_made_of_what_the_service_still_says(

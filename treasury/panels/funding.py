@@ -7,6 +7,7 @@ submitted here. A remark that something was sent stands apart from what the bank
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -27,6 +28,7 @@ from treasury.money import format_amount
 from treasury.panels.blocks import Button, Column, Fact, Field, Line, Message, Press, Row, Step
 from treasury.panels.deciding import Asked, carry_out, propose_all, what_became
 from treasury.panels.desk import Desk
+from treasury.panels.filed import filed, note_file
 from treasury.panels.listing import Listing, ListPanel
 from treasury.panels.paging import SIZE, Held, Source
 from treasury.panels.panel import status
@@ -74,6 +76,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     requests: tuple[str, ...]
     execution: date
     warnings: tuple[str, ...]
+    filed: dict[str, str]
+    """What had left in a file when this was asked."""
 
 
 class FundingPanel(ListPanel):
@@ -86,6 +90,7 @@ class FundingPanel(ListPanel):
         self._asked: Order | Asked | None = None
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
+        self._filed: dict[str, str] = {}
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
@@ -103,7 +108,7 @@ class FundingPanel(ListPanel):
             searched=("reference", "request", "state", '"to"', "to_account"),
             hint="Reference, state or account",
             columns=COLUMNS,
-            row=_row,
+            row=partial(_row, filed=self._filed),
             empty="Nothing waits for its funds.",
             several=True,
         )
@@ -111,6 +116,7 @@ class FundingPanel(ListPanel):
     def read(self, snapshot: Snapshot) -> Source:
         """The desk's rows with the deposit details as delivered."""
         table = payable_table(self._desk.awaiting_funds().to_arrow(), snapshot)
+        self._filed = filed(self._desk.journal)
         held = Held(funding=table)
         first = held.sql(_DIFFERING, [NAMED]).to_pylist()
         self._changed = tuple((row["reference"], row["differs"]) for row in first)
@@ -226,7 +232,15 @@ class FundingPanel(ListPanel):
             transfers=tuple(_transfer(row) for row in rows),
             requests=tuple(row["request"] for row in rows),
             execution=execution,
-            warnings=tuple(f"{r['reference']}: {r['differs']}" for r in rows if r["differs"]),
+            warnings=(
+                *(f"{r['reference']}: {r['differs']}" for r in rows if r["differs"]),
+                *(
+                    f"{r['reference']} left before, in {self._filed[r['request']]}: pay it once"
+                    for r in rows
+                    if r["request"] in self._filed
+                ),
+            ),
+            filed=self._filed,
         )
         pain001(order.transfers, payer, self._desk.settings.now(), execution)
 
@@ -316,9 +330,19 @@ class FundingPanel(ListPanel):
         now = self._desk.settings.now()
         text = pain001(order.transfers, order.payer, now, order.execution)
         name = f"payments-{now:%Y-%m-%d-%H%M%S}.xml"
+        told = {
+            "orders": [str(one) for one in order.transfers],
+            "payer": order.payer.iban,
+            "execution": order.execution.isoformat(),
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
+        note_file(
+            self._desk.journal, name, order.requests, told, nonce=order.nonce, known=order.filed
+        )
         self.hand_over(press, name, "application/xml", text)
         self._asked = None
         self._chosen.clear()
+        self._filed = filed(self._desk.journal)
         self.tell(
             status(
                 f"Made {name}",
@@ -400,7 +424,7 @@ class FundingPanel(ListPanel):
             return message
 
 
-def _row(row: Mapping[str, Any]) -> Row:
+def _row(row: Mapping[str, Any], filed: Mapping[str, str]) -> Row:
     name = row["reference"] or row["request"]
     amount = format_amount(row["send"], row["currency"]) if row["send"] is not None else "not shown"
     return Row(
@@ -414,7 +438,7 @@ def _row(row: Mapping[str, Any]) -> Row:
             ),
             _pay_to(row),
             _amount(row, amount),
-            _state(row),
+            _state(row, filed.get(row["request"], "")),
         ),
     )
 
@@ -441,7 +465,7 @@ def _amount(row: Mapping[str, Any], shown: str) -> tuple[Line, ...]:
     return (Line(shown, "strong"), Line(digits, "code", "amount"))
 
 
-def _state(row: Mapping[str, Any]) -> tuple[Line, ...]:
+def _state(row: Mapping[str, Any], filed: str) -> tuple[Line, ...]:
     look: Any = _LOUD.get(row["state"], "warn")
     lines = [Line(row["state"], look), Line(row["next_step"])]
     evidence = f", statements to {row['evidence_to']:%d %b}" if row["evidence_to"] else ""
@@ -451,6 +475,8 @@ def _state(row: Mapping[str, Any]) -> tuple[Line, ...]:
             "quiet",
         )
     )
+    if filed:
+        lines.append(Line(f"Left in {filed}", "warn"))
     if row["marked"]:
         lines.append(Line(f"Remark, no evidence: {row['marked']}", "warn"))
     return tuple(lines)
