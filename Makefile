@@ -3,13 +3,15 @@
 WORKSPACE ?= data/workspace
 TREASURY = .venv/bin/treasury --workspace $(WORKSPACE)
 BENCH ?= reconcile lake statements sandbox sync actions close
+PYTEST = .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help install demo test check notebook bench torture lock docs
+.PHONY: help install demo test coverage check notebook bench torture lock docs
 
 help:
 	@echo "make demo      the whole job on a practice company"
 	@echo "make test      all tests"
+	@echo "make coverage  all tests, and which lines they run (a third slower)"
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
 	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
@@ -36,7 +38,10 @@ notebook: .venv/run.stamp
 	@tools/spark
 
 test: .venv/dev.stamp .venv-spark/spark.stamp
-	@.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile --cov --cov-report=term
+	@$(PYTEST)
+
+coverage: .venv/dev.stamp .venv-spark/spark.stamp
+	@$(PYTEST) --cov --cov-report=term
 
 check: .venv/dev.stamp
 	@.venv/bin/ruff check .

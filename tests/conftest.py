@@ -1,14 +1,59 @@
-"""What every room's tests share: the practice company's month, synced over a real socket."""
+"""What every room's tests share: the practice company's month, synced over a real socket.
+
+A file of tests stays on one worker, so the files that take longest begin first: one that began last
+would keep a single worker busy while the others have nothing left.
+"""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from filled import fill
 
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
+
+TESTS = Path(__file__).parent
+LONGEST = (
+    "panels/test_panels_decisions_browser.py",
+    "panels/test_panels_showing_browser.py",
+    "actions/test_actions_torture.py",
+    "reconcile/test_match_spark.py",
+    "cli/test_cli_close.py",
+    "report/test_report_verify.py",
+    "cli/test_cli_desk.py",
+    "lake/test_lake_commit.py",
+    "extract/test_extract_kill.py",
+    "reconcile/test_view_differences.py",
+    "panels/test_panels_funding_browser.py",
+    "panels/test_panels_desk_browser.py",
+    "panels/test_panels_refusals.py",
+    "panels/test_panels_funding.py",
+    "notebooks/test_notebooks_run.py",
+    "notebooks/test_notebooks_parameters.py",
+    "reconcile/test_match_properties.py",
+    "sandbox/test_sandbox_docs.py",
+    "statements/test_statements_large.py",
+    "statements/test_statements_fuzz.py",
+)
+"""The files that take longest, the longest first."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker more than cores, at most four: a test also waits, for a disk or another process."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first and leave the others in their order."""
+    missing = [name for name in LONGEST if not (TESTS / name).is_file()]
+    if missing:
+        raise pytest.UsageError(f"tests/conftest.py: there is no {', '.join(missing)}")
+    places = {TESTS / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(autouse=True)

@@ -33,6 +33,8 @@ pytestmark = pytest.mark.browser
 
 REQUESTS = "/ramp/v1/ramp-requests"
 TRANSFERS = f"/finance/v1/accounts/{SENDER}/transfers/crypto"
+SLOW = 5.0
+"""Seconds that a service takes to answer: long enough for a busy browser to press Cancel."""
 
 
 @pytest.fixture
@@ -119,7 +121,7 @@ def test_rule_2_five_clicks_in_one_turn_and_one_in_a_second_view_decide_once(
 def test_rule_3_cancel_acts_while_the_service_is_slow_and_nothing_was_sent(
     panel: Locator, month: Practice, way: Way
 ) -> None:
-    month.company.faults.add(REQUESTS, method="GET", delay=2.0)
+    month.company.faults.add(REQUESTS, method="GET", delay=SLOW)
     way.choose(panel)
     button(panel, way.verb).click()
     expect(panel.get_by_role("progressbar")).to_be_visible()
@@ -133,7 +135,7 @@ def test_rule_3_a_cancelled_batch_says_after_how_many(
     desk: Desk, month: Practice, request: pytest.FixtureRequest
 ) -> None:
     ready_transfers(month, *(f"1.{number:02}" for number in range(55)))
-    month.company.faults.add(TRANSFERS, method="POST", delay=3.0)
+    month.company.faults.add(TRANSFERS, method="POST", delay=SLOW)
     folder, name = month.workspace.folder, request.node.name
     with one_panel(desk, folder, name, "approvals", size=55) as notebook:
         panel = notebook.panel
@@ -158,7 +160,7 @@ def test_rule_3_a_sync_shows_its_progress_and_can_be_stopped(
     desk: Desk, month: Practice, request: pytest.FixtureRequest
 ) -> None:
     commit = month.workspace.snapshot().commit
-    month.company.faults.add(REQUESTS, method="GET", delay=2.0)
+    month.company.faults.add(REQUESTS, method="GET", delay=SLOW)
     with one_panel(desk, month.workspace.folder, request.node.name, "sync") as notebook:
         panel = notebook.panel
         button(panel, "Sync").first.click()
