@@ -60,9 +60,11 @@ _SOURCES: Final = (".py", ".sql", ".html", ".css")
 _ROOMS: Final = ("journal", "lake", "reconcile", "report", "extract", "statements")
 _FILES: Final = (
     "calendar.py",
+    "csv_input.py",
     "money.py",
     "text.py",
     "identifiers.py",
+    "tabular.py",
     "workbook.py",
     "workbook_process.py",
 )
