@@ -5,14 +5,22 @@ from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from camt_samples import OURS, balance, detail, document, entry, rows, statement, write
 
 from treasury.errors import StatementError
 from treasury.lake import Lake
-from treasury.statements import TABLES, AddReport, add_statements
+from treasury.statements import (
+    TABLES,
+    AddReport,
+    add_statements,
+    check_statements,
+    read_statements,
+)
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+SHARED = Path(__file__).parents[3] / "shared" / "statements"
 DECLARED = {OURS: "own_bank"}
 TWIN = entry("10.00", "CRDT", detail("INV 1"))
 MONTH = document(statement(TWIN, TWIN, entry("5.00", "DBIT"), closing="115.00"))
@@ -49,6 +57,39 @@ def test_the_same_file_again_adds_nothing(lake: Lake, tmp_path: Path, name: str)
     assert [statement.state for statement in report.statements] == ["known"]
     assert report.entries_known == 3
     assert (stored(lake), stored(lake, "statements")) == before
+
+
+def test_two_versions_in_one_folder_again_change_nothing(lake: Lake, tmp_path: Path) -> None:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    text = (
+        ":20:A\n:25:{}\n:28C:5/1\n:60F:C261001EUR1,\n"
+        ":61:261002C1,NMSC\n:86:{}\n:62F:C261002EUR2,\n-"
+    )
+    for number, words in enumerate(("as it was", "as it should be")):
+        write(folder, text.format(OURS, words), f"{number}.sta")
+    assert add(lake, folder).entries_new >= 1
+    before = stored(lake)
+    assert before.filter(pc.field("entry_status") == "BOOK")["remittance"].to_pylist() == [
+        ["as it should be"]
+    ]
+    report = add(lake, folder, days=1)
+    assert (report.statements_new, report.entries_new, report.entries_changed) == (0, 0, 0)
+    assert stored(lake) == before
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared statements are not here")
+def test_all_real_files_can_be_added_and_checked_and_settle(lake: Lake) -> None:
+    first = add(lake, SHARED)
+    assert first.entries_new + first.entries_known == sum(s.entry_count for s in first.statements)
+    ids = stored(lake)["entry_id"]
+    add(lake, SHARED, days=1)  # some are versions of others, so that one row of them settles here
+    before = stored(lake)
+    assert before["entry_id"] == ids
+    again = add(lake, SHARED, days=2)
+    assert (again.statements_new, again.entries_new, again.entries_changed) == (0, 0, 0)
+    assert stored(lake) == before
+    assert check_statements(read_statements([SHARED], go_on=True)).num_rows == len(first.statements)
 
 
 def test_the_same_file_twice_in_one_call_is_one(lake: Lake, tmp_path: Path) -> None:

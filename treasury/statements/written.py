@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import StorageError
-from treasury.lake import BOOL, INTEGER, TEXT, Lake, Writer
+from treasury.lake import BOOL, INTEGER, TEXT, Changes, Lake, Writer
 from treasury.statements.arrow import column
 from treasury.statements.heads import HEAD, Heads, Versions
 from treasury.statements.movements import Facts, Movements, Version, facts_of
@@ -100,17 +100,17 @@ def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Vers
 
 
 def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int]:
-    """Write the movements that are new, or better than the version known; how many of each."""
+    """Write the movements that are new, or better than the version known; how many of each.
+
+    What a version and a later one of the same call undo of each other is no change.
+    """
     _look_at(staging, heads)
     parts = (_count(staging, "came") + _count(staging, "stored")) // _COMPARED_AT_ONCE + 1
     for part in range(parts):
         staging.run(_PART.format(parts=parts, part=part))
         _compare(staging, heads)
-    new = _count(staging, "chosen ANTI JOIN stored USING (entry_id)")
-    better = _count(staging, "chosen SEMI JOIN stored USING (entry_id)")
-    _write(writer, staging)
-    _patch(writer, staging)
-    return new, better + _count(staging, "patches")
+    done = [*_write(writer, staging), *_patch(writer, staging)]
+    return sum(one.new for one in done), sum(one.changed for one in done)
 
 
 def _look_at(staging: Staging, heads: Heads) -> None:
@@ -229,7 +229,7 @@ def _marks(versions: Sequence[Version], *, with_place: bool) -> pa.Table:
     return marks.append_column("place", column([one.place for one in versions], INTEGER))
 
 
-def _write(writer: Writer, staging: Staging) -> None:
+def _write(writer: Writer, staging: Staging) -> Iterator[Changes]:
     """The chosen rows, as they were read but for what was found out about them."""
     for place, rows in staging.parts():
         marks = staging.run(
@@ -238,10 +238,10 @@ def _write(writer: Writer, staging: Staging) -> None:
         ).to_arrow_table()
         if marks.num_rows:
             places = pc.subtract(marks["place"], place)
-            writer.upsert(STATEMENT_ENTRIES, _marked(rows.take(places), marks))
+            yield writer.upsert(STATEMENT_ENTRIES, _marked(rows.take(places), marks))
 
 
-def _patch(writer: Writer, staging: Staging) -> None:
+def _patch(writer: Writer, staging: Staging) -> Iterator[Changes]:
     """The stored rows that are marked otherwise now."""
     for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
         marks = staging.run(
@@ -251,7 +251,7 @@ def _patch(writer: Writer, staging: Staging) -> None:
         names = STATEMENT_ENTRIES.row_schema.names
         rows = writer.read(STATEMENT_ENTRIES, names, f"entry_id IN ({quoted})")
         rows = rows.sort_by("entry_id").cast(STATEMENT_ENTRIES.row_schema)
-        writer.upsert(STATEMENT_ENTRIES, _marked(rows, marks))
+        yield writer.upsert(STATEMENT_ENTRIES, _marked(rows, marks))
 
 
 def _marked(rows: pa.Table, marks: pa.Table) -> pa.Table:
