@@ -18,7 +18,7 @@ PARTIES = "/finance/v1/parties"
 def test_a_row_that_is_chosen_while_work_is_under_way_stays_chosen(
     desk: Desk, month: Practice, request: pytest.FixtureRequest, how: str
 ) -> None:
-    month.company.faults.add(PARTIES, method="GET", delay=2.0)
+    month.company.faults.add(PARTIES, method="GET", delay=5.0)
     start = f"import treasury\nt = treasury.open({str(month.workspace.folder)!r})"
     notebook = desk.open(request.node.name, start, "t.panels.transfers()")
     try:
