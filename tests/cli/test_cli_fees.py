@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from click.testing import CliRunner, Result
@@ -60,6 +61,29 @@ def test_several_months_are_summed_by_what_is_named(month_end: Workspace) -> Non
     whole = sum(Decimal(row["fee"]) for row in each)
     assert sum(Decimal(row["fee"]) for row in by_month) == whole == Decimal("9267.82")
     assert len(each) == sum(row["requests"] for row in by_month) == 84
+
+
+@pytest.mark.parametrize("zone", ["Europe/Brussels", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_a_request_is_of_the_month_in_which_it_completed_where_the_company_is(
+    month_end: Workspace, tmp_path: Path, zone: str
+) -> None:
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    path = tmp_path / "desk" / "treasury.toml"
+    path.write_text(path.read_text("utf-8").replace("Europe/Brussels", zone), "utf-8")
+    desk = Workspace(tmp_path / "desk")
+    completed = desk.sql(
+        "SELECT payment_reference, completed_at FROM ramp_requests WHERE status = 'SUCCEEDED'"
+    ).to_pylist()
+    local = {
+        row["payment_reference"]: row["completed_at"].astimezone(ZoneInfo(zone))
+        for row in completed
+    }
+    found = desk.fees("2026-06..2026-10").rows
+    assert {row["reference"]: (row["month"], row["completed_on"]) for row in found} == {
+        reference: (f"{at:%Y-%m}", at.date())
+        for reference, at in local.items()
+        if 6 <= at.month <= 10
+    }
 
 
 def test_a_network_is_what_the_service_calls_a_chain(month_end: Workspace) -> None:

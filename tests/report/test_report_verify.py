@@ -10,14 +10,15 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor
-from treasury.report.evidence import Evidence, encode
-from treasury.report.pack import EVIDENCE, is_apart
+from treasury.report.evidence import Evidence, code_of, encode
+from treasury.report.pack import EVIDENCE, answer_tables, is_apart
 from treasury.report.verify import verify_pack
 from treasury.statements import STATEMENT_ENTRIES
 from treasury.workspace import Workspace
@@ -50,6 +51,10 @@ def pack(desk: Workspace) -> Path:
     return desk.folder / "close" / "2026-10"
 
 
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
@@ -60,6 +65,35 @@ def test_a_pack_holds_by_itself_and_with_its_workspace(desk: Workspace, pack: Pa
     assert (alone.findings, alone.notes) == ((), ())
     both = desk.verify_pack(pack)
     assert (both.findings, both.notes) == ((), ())
+
+
+def test_the_evidence_names_what_the_close_was_made_from_and_every_file(
+    desk: Workspace, pack: Path
+) -> None:
+    told = msgspec.json.decode((pack / EVIDENCE).read_bytes(), type=Evidence)
+    period = desk.periods.get("2026-10")
+    assert (told.lake.commit, told.lake.at) == (period.close.commit, period.close.known_at)
+    assert told.period == period
+    assert told.journal is not None
+    desk.journal.verify(told.journal)
+    assert (told.rules_hash, told.rules) == (period.close.rules_hash, period.close.rules)
+    assert told.code == code_of()
+    # The month's own, and those that end on the day before it: they prove its opening balances.
+    own = [path for path in (desk.folder / "bank").iterdir() if path.stem[-7:] >= "2026-09"]
+    assert told.bank_files == {path.name: sha256(path.read_bytes()) for path in own}
+    assert told.ledger == {"file_name": "ledger.csv", "sha256": sha256(BOOKS.encode())}
+    made = {name: sha256(content) for name, content in files_of(pack).items()}
+    del made[EVIDENCE]
+    assert told.files | told.apart == made
+
+
+def test_every_table_that_the_page_shows_is_there_as_parquet(desk: Workspace, pack: Path) -> None:
+    closing = desk.periods.month("2026-10")
+    for name, table in answer_tables(closing).items():
+        assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table), name
+    fees = pq.read_table(pack / "tables" / "fees.parquet")
+    assert fees.equals(closing.fees.requests)
+    assert set(fees["finding"].to_pylist()) == {"as expected"}
 
 
 def test_a_pack_is_checked_far_from_its_workspace(pack: Path, tmp_path: Path) -> None:
