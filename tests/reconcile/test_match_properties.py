@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import duckdb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from match_tables import arrow, expectation, line, match
+from match_tables import OWN, arrow, expectation, line, match
 
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.matching import OUTCOMES, STEPS, rule_tables
@@ -92,6 +93,85 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random
     again = match(lines, expectations, decisions)
     for name in ("lines", "expectations", "allocations", "candidates"):
         assert getattr(again, name).equals(getattr(matches, name))
+
+
+@st.composite
+def contradicted_cases(draw: st.DrawFn) -> Case:
+    """Lines and expectations of which most contradict each other in one fact or another."""
+
+    def one_of(*values: Any) -> Any:
+        return draw(st.sampled_from(values))
+
+    lines = [
+        line(
+            f"e{n}",
+            one_of("5", "10", "10.01", "20"),
+            one_of(*CODES, *CODES, "PAY-2026 000001", "VFY-8M3T 407", "PAY-2026-00000", None),
+            one_of(1, 2, 3, 4),
+            direction=one_of("CRDT", "CRDT", "DBIT"),
+            currency=one_of("EUR", "EUR", "EUR", "USD"),
+            account=one_of(OWN, OWN, OWN, "XX"),
+            counterparty_account=one_of("A", "B", None),
+            entry_status=one_of(None, "BOOK", "BOOK", "PDNG"),
+            return_reason=one_of(None, None, None, "AC04"),
+            line_class=one_of(None, None, None, None, "bank_charge"),
+            is_twin=one_of(False, False, False, True),
+        )
+        for n in range(draw(st.integers(1, 8)))
+    ]
+    expectations = [
+        expectation(
+            f"r{n}",
+            code,
+            None if code.startswith("VFY") else "10",
+            status=one_of("PROCESSING", None, "CANCELLED", "some-new-status"),
+            account=one_of(None, None, OWN),
+            closed_at=one_of(None, None, None, datetime(2026, 10, 2, tzinfo=UTC)),
+        )
+        for n, code in enumerate(CODES)
+    ]
+    names = [row["entry_id"] for row in lines]
+    ignored = draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
+    decisions = [
+        {"entry_id": name, "expectation_id": None, "verdict": "ignore", "reason": "x"}
+        for name in ignored
+    ]
+    return lines, expectations, decisions
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(contradicted_cases())
+def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> None:
+    lines, expectations, decisions = case
+    matches = match(lines, expectations, decisions)
+    of_line = {row["entry_id"]: row for row in lines}
+    wanted = {row["expectation_id"]: row for row in expectations}
+    ignored = {row["entry_id"] for row in decisions}
+    for share in matches.allocations.to_pylist():
+        seen, told = of_line[share["entry_id"]], wanted[share["expectation_id"]]
+        assert (seen["currency"], seen["direction"]) == (told["currency"], told["direction"])
+        assert told["account"] in {None, seen["account"]}
+        assert told["status"] != "CANCELLED"
+        assert told["closed_at"] is None or told["closed_at"].date() >= seen["booking_date"]
+        assert seen["entry_status"] != "PDNG"
+        assert not any(seen[name] for name in ("return_reason", "line_class", "is_twin"))
+        assert seen["entry_id"] not in ignored
+    for row in matches.lines.to_pylist():
+        left_out = of_line[row["entry_id"]]["line_class"] or row["entry_id"] in ignored
+        assert (row["outcome"] == "ignored") == bool(left_out)
+        assert (row["margin"] is None) == (row["runner_up_id"] is None)
+        assert row["margin"] is None or 0 <= row["margin"] <= 1
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(contradicted_cases())
+def test_a_line_that_has_nothing_to_do_with_the_others_moves_none_of_them(case: Case) -> None:
+    lines, expectations, decisions = case
+    stranger = line("zz", "77.77", "hello", 3, account="QQ", counterparty_account="ZZ")
+    alone = match(lines, expectations, decisions)
+    beside = match([*lines, stranger], expectations, decisions)
+    assert beside.lines.slice(0, len(lines)).equals(alone.lines)
+    assert beside.expectations.equals(alone.expectations)
 
 
 def test_the_composed_query_gives_the_same_rows_as_the_steps() -> None:
