@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 
 from treasury.journal.decisions import REQUEST_MARKS
@@ -179,11 +180,20 @@ STATEMENTS: Final = Sheet(
         Column("Problem", "problem", width=60),
     ),
 )
-STEPS: Final = sheet_of("Checklist", CHECKLIST, units_of)
-HELD: Final = sheet_of("Balances", BALANCES, units_of)
-ROLLED: Final = sheet_of("Roll-forward", ROLL_FORWARD, units_of)
-OPEN_ITEMS: Final = sheet_of("Open items", ITEMS, units_of)
-LATE: Final = sheet_of("Late items", LATE_ITEMS, units_of)
+
+
+def _all_of(name: str, schema: pa.Schema) -> Sheet:
+    """A sheet of every column of such a table, titled as the others are."""
+    sheet = sheet_of(name, schema, units_of)
+    titled = (msgspec.structs.replace(one, title=one.title.capitalize()) for one in sheet.columns)
+    return msgspec.structs.replace(sheet, columns=tuple(titled))
+
+
+STEPS: Final = _all_of("Checklist", CHECKLIST)
+HELD: Final = _all_of("Balances", BALANCES)
+ROLLED: Final = _all_of("Roll-forward", ROLL_FORWARD)
+OPEN_ITEMS: Final = _all_of("Open items", ITEMS)
+LATE: Final = _all_of("Late items", LATE_ITEMS)
 REMARKS: Final = Sheet(
     "Remarks",
     (
@@ -194,7 +204,7 @@ REMARKS: Final = Sheet(
         Column("Why", "reason", width=60),
     ),
 )
-LEDGERS: Final = sheet_of("Ledger", LEDGER, units_of)
+LEDGERS: Final = _all_of("Ledger", LEDGER)
 SHEETS: Final = (
     STEPS,
     LINES,
