@@ -132,7 +132,15 @@ def _address(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
     return until(found, "JupyterLab to say where it is")
 
 
-def until(look: Callable[[], T | None], what: str, seconds: float = 60.0) -> T:
+def at_last(look: Callable[[], list[str]], seconds: float = 30.0) -> list[str]:
+    """What `look` still finds when a page that lays itself out has had time to be right."""
+    deadline = time.monotonic() + seconds
+    while (found := look()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def until(look: Callable[[], T | None], what: str, seconds: float = PATIENCE / 1000) -> T:
     """What `look` finds, asked again and again until a deadline."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -41,6 +41,26 @@ def outcome(panel: Locator) -> Locator:
     return panel.locator(".tp-status, [role=alert]")
 
 
+def copied(copy: Locator) -> str:
+    """What a Copy button leaves in the clipboard, once it has said so.
+
+    It says so for a moment only, which a busy machine may look away from: the page watches.
+    """
+    copy.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    copy.evaluate(WATCH)
+    copy.click()
+    expect(copy).to_have_attribute("data-said", "Copied")
+    return str(copy.page.evaluate("() => navigator.clipboard.readText()"))
+
+
+WATCH = """one => {
+    const said = () => {
+        if (one.textContent.startsWith("Copied")) one.dataset.said = one.textContent;
+    };
+    new MutationObserver(said).observe(one, {childList: true, characterData: true, subtree: true});
+}"""
+
+
 def start_of(folder: Path) -> str:
     """The cell that opens a workspace."""
     return f"import treasury\nt = treasury.open({str(folder)!r})"

@@ -11,6 +11,7 @@ import pytest
 from lxml import etree
 from panel_lab import Desk, Notebook
 from panel_practice import Practice
+from panel_rules import copied
 from playwright.sync_api import Locator, expect
 
 from treasury.actions.pain import NAMESPACE
@@ -58,22 +59,12 @@ def row(panel: Locator, state: str) -> Locator:
     return panel.get_by_role("row").filter(has=box).first
 
 
-def copied(panel: Locator, place: Locator, what: str) -> str:
-    """What a Copy button leaves in the clipboard."""
-    place.get_by_role("button", name=f"Copy {what}", exact=True).click()
-    expect(place.get_by_text("Copied")).to_have_count(1)
-    text = panel.page.evaluate("() => navigator.clipboard.readText()")
-    expect(place.get_by_text("Copied")).to_have_count(0)
-    return str(text)
-
-
 def test_what_a_copy_button_yields_is_what_the_journal_has(
     panel: Locator, paying: Practice
 ) -> None:
-    panel.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     pay = row(panel, "PAY")
     got = {
-        what: copied(panel, pay, what)
+        what: copied(pay.get_by_role("button", name=f"Copy {what}", exact=True))
         for what in ("reference", "beneficiary", "IBAN", "BIC", "amount")
     }
     pay.get_by_role("checkbox").check()
