@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from report_samples import (
     ZONE,
     account,
@@ -134,6 +135,28 @@ def test_an_account_whose_statements_end_early_blocks_the_close() -> None:
     shown = screen(statements=[account(), short])
     assert "STATEMENTS  1 of 2 proved, to 15 Oct" in shown
     assert "BLOCKED by 1 item\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("changed", "step"),
+    [
+        ({"covered_from": None, "covered_to": None}, "add its statements"),
+        ({"covered_to": date(2026, 10, 28)}, "add the statement after 28 Oct"),
+        ({"covered_from": date(2026, 10, 9)}, "add the statement before 9 Oct"),
+        (
+            {"problem": "its entries do not add up"},
+            "get the file again from the bank, then `treasury statements add FILE`",
+        ),
+    ],
+)
+def test_an_account_that_is_not_complete_says_what_would_complete_it(
+    changed: dict[str, Any], step: str
+) -> None:
+    r = reconciliation(statements=[account(complete=False, **changed)])
+    (one,) = blockers(closing_of(r, ZONE))
+    told = f": {changed['problem']}" if "problem" in changed else ""
+    assert one.label == f"Statement not complete: EUR operating account …6689{told}"
+    assert one.next_step == step
 
 
 def test_a_month_without_any_declared_account_is_never_ready() -> None:

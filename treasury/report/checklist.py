@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from treasury.calendar import Month
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.reconcile.periods import Blocker
 from treasury.report.closing import Closing
@@ -142,9 +143,10 @@ def _statements(closing: Closing) -> Step:
     found = closing.verdict
     missing = [
         Blocker(
-            label=f"Statement not complete: {row['name'] or ''} {short_account(row['account'])}",
+            label=f"Statement not complete: {row['name'] or ''} {short_account(row['account'])}"
+            + (f": {row['problem']}" if row["problem"] else ""),
             items=1,
-            next_step=row["problem"] or _missing(row),
+            next_step=_missing(row, closing.r.month),
             owner="Treasury",
         )
         for row in closing.r.statements.to_pylist()
@@ -156,9 +158,15 @@ def _statements(closing: Closing) -> Step:
     return Step(title="Statements", found=statements_words(found), blockers=tuple(missing))
 
 
-def _missing(row: dict[str, Any]) -> str:
-    reach = row["covered_to"]
-    return f"add the statement after {day(reach)}" if reach else "add its statements"
+def _missing(row: dict[str, Any], month: Month) -> str:
+    """What would complete an account's statements: another file, earlier days or later ones."""
+    if row["problem"]:
+        return "get the file again from the bank, then `treasury statements add FILE`"
+    if row["covered_to"] is None:
+        return "add its statements"
+    if row["covered_to"] < month.last:
+        return f"add the statement after {day(row['covered_to'], month.year)}"
+    return f"add the statement before {day(row['covered_from'], month.year)}"
 
 
 def _synced(closing: Closing) -> Step:

@@ -212,7 +212,7 @@ def _in_transit(r: Reconciliation) -> Section:
     grids = tuple(
         make_grid(
             caption,
-            "Reference | What | Left on | >Amount | Where now | Arrived",
+            "What | Reference | Left on | >Amount | Where now | Arrived",
             rows,
             lambda row: _transit_row(row, r.month.year),
             sheet="In transit",
@@ -226,8 +226,8 @@ def _in_transit(r: Reconciliation) -> Section:
 def _transit_row(row: Mapping[str, Any], year: int) -> tuple[Cell, ...]:
     maybe = f"maybe {day(row['may_have_arrived_on'], year)}" if row["may_have_arrived_on"] else ""
     return (
-        make_cell(row["reference"] or "no reference"),
         make_cell(row["what"]),
+        make_cell(row["reference"] or "no reference"),
         make_cell(day(row["left_on"], year)),
         amount_cell(row),
         make_cell(row["where_now"]),
