@@ -4,7 +4,7 @@
 
 A practice workspace is given so many ramp requests that await approval, as many that await funds,
 and as many transfers; another one as many bank lines that nobody can match, and a third as many
-requests whose funds are a month late. In a warm Lab (one whose browser has shown a panel before) it
+requests that are stuck. In a warm Lab (one whose browser has shown a panel before) it
 is timed from the cell's run to the first page on screen, then a page turn and a search of the last
 row; and it is counted what moves over the Lab's sockets for each. The sync panel has one page.
 """
@@ -46,8 +46,8 @@ SELECT printf('%08x-0000-4000-8000-%012x', n, n) AS id,
     'ON_RAMP' AS ramp_type, $status AS status, true AS is_open,
     'EUR' AS fiat_currency, 'USDC' AS crypto_currency, 'BASE' AS crypto_chain, 1::BIGINT AS version,
     (1000 + n * 0.01::DECIMAL(3, 2))::DECIMAL(38, 18) AS fiat_amount,
-    TIMESTAMPTZ '2026-11-01 00:00:00+00' + INTERVAL (n) MILLISECOND AS created_at,
-    if($status = 'AWAITING_FUNDS', $approved::TIMESTAMPTZ, NULL) AS approved_at,
+    $since::TIMESTAMPTZ + INTERVAL (n) MILLISECOND AS created_at,
+    if($status = 'AWAITING_APPROVAL', NULL, $since::TIMESTAMPTZ + INTERVAL 12 HOUR) AS approved_at,
     if($status = 'AWAITING_FUNDS', 'LT353250012345678901', NULL) AS deposit_iban,
     if($status = 'AWAITING_FUNDS', 'Ramp Operator BV', NULL) AS deposit_beneficiary,
     true AS has_detail, '{}' AS raw
@@ -80,7 +80,7 @@ SELECT printf('b%09d', n) AS entry_id, 'bench' AS statement_id, n AS ordinal,
     'DE89370400440532013000' AS counterparty_account, 'bench.xml' AS file_name, '' AS raw
 FROM range($rows) AS t(n)
 """
-YESTERDAY, LAST_MONTH = "2026-11-01 12:00:00+00", "2026-10-01 12:00:00+00"
+YESTERDAY, LAST_MONTH = "2026-11-01 00:00:00+00", "2026-10-01 00:00:00+00"
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 
 
@@ -118,15 +118,13 @@ def fill_bank(folder: Path, rows: int) -> None:
     store(folder, "statements", "statement_entries", duckdb.sql(LINES, params=given))
 
 
-def fill_late(folder: Path, rows: int) -> None:
-    """Store so many requests whose funds are a month late."""
-    requests(folder, "AWAITING_FUNDS", 0, rows, approved=LAST_MONTH)
+def fill_stuck(folder: Path, rows: int) -> None:
+    """Store so many requests that the service has had in hand for a month."""
+    requests(folder, "PROCESSING", 0, rows, since=LAST_MONTH)
 
 
-def requests(
-    folder: Path, status: str, first: int, last: int, *, approved: str = YESTERDAY
-) -> None:
-    given = {"status": status, "first": first, "last": last, "approved": approved}
+def requests(folder: Path, status: str, first: int, last: int, *, since: str = YESTERDAY) -> None:
+    given = {"status": status, "first": first, "last": last, "since": since}
     store(folder, "sync", "ramp_requests", duckdb.sql(MADE, params=given))
 
 
@@ -199,7 +197,7 @@ def main(rows: int) -> None:
         for name, (_, secret) in company.credentials.items()
     } | {"TREASURY_USER": "ana.lyst"}
     os.environ.update(variables)
-    fills = {"services": fill, "bank": fill_bank, "late": fill_late}
+    fills = {"services": fill, "bank": fill_bank, "stuck": fill_stuck}
     with tempfile.TemporaryDirectory() as place, company.serve() as served:
         folders = {name: Path(place) / name for name in fills}
         for name, filled in fills.items():
@@ -222,7 +220,7 @@ def main(rows: int) -> None:
             measure(desk, moved, folder, "funding", f"PAY-2027-{2 * rows - 1:08}")
             measure(desk, moved, folder, "transfers", f"Transfer {rows - 1:08}")
             measure(desk, moved, folders["bank"], "matches", f"Invoice {rows - 1:08}")
-            measure(desk, moved, folders["late"], "exceptions", f"PAY-2027-{rows - 1:08}")
+            measure(desk, moved, folders["stuck"], "exceptions", f"PAY-2027-{rows - 1:08}")
             measure(desk, moved, folder, "sync")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -30,6 +30,8 @@ __all__ = [
 
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _DAY = timedelta(days=1)
+_DAYS_KEPT = 10_000
+"""Answers kept: a hundred thousand open items are of a few hundred days."""
 
 
 @cache
@@ -58,6 +60,7 @@ def next_target_day(day: date) -> date:
     return add_target_days(day, 1)
 
 
+@lru_cache(_DAYS_KEPT)
 def add_target_days(day: date, count: int) -> date:
     """The `count`-th TARGET day after `day` (`count` of at least 1)."""
     while count > 0:
@@ -67,6 +70,7 @@ def add_target_days(day: date, count: int) -> date:
     return day
 
 
+@lru_cache(_DAYS_KEPT)
 def target_days_between(start: date, end: date) -> int:
     """TARGET days after `start` up to and including `end`; 0 where `end` is not later."""
     days = (start + n * _DAY for n in range(1, (end - start).days + 1))
