@@ -18,6 +18,7 @@ from treasury import Workspace
 from treasury.errors import InputError, NothingStored
 from treasury.reconcile.lookup import amounts_in
 from treasury.reconcile.trace import Hop, Trace
+from treasury.reconcile.tracing import trace as traced
 from treasury.sandbox import Sandbox
 
 
@@ -93,6 +94,15 @@ def test_an_amount_of_several_payments_lists_them_and_guesses_none(month_end: Wo
         assert row["amount"] == 25000
         assert month_end.trace(row["id"]).hops
     assert repr(trace) == "<Trace of EUR 25,000.00: 3 to choose from>"
+
+
+def test_an_amount_may_be_a_number_that_is_exact(month_end: Workspace) -> None:
+    snapshot, question = month_end.snapshot(), month_end._question("2026-10")
+    for amount in (25000, Decimal(25000), Decimal("2.5E+4"), "25000"):
+        assert traced(snapshot, question, amount).choices.num_rows == 3
+    for other in (25000.0, True, None, b"PAY"):
+        with pytest.raises(InputError, match="is not what a payment goes by"):
+            traced(snapshot, question, other)  # type: ignore[arg-type] # what is refused
 
 
 def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: Workspace) -> None:

@@ -21,7 +21,7 @@ from treasury.money import parse_amount
 from treasury.reconcile.pipeline import load, load_steps
 from treasury.text import clean
 
-__all__ = ["CHOICES", "Subject", "amounts_in", "look_up"]
+__all__ = ["CHOICES", "Subject", "amounts_in", "as_typed", "look_up"]
 
 CHOICES: Final = pa.schema(
     [
@@ -50,6 +50,18 @@ class Subject(msgspec.Struct, frozen=True):
 
     kind: str
     id: str
+
+
+def as_typed(what: object) -> str:
+    """What was asked for as text: an amount may be given as a number that is exact."""
+    if isinstance(what, str):
+        return what
+    if isinstance(what, Decimal | int) and not isinstance(what, bool):
+        return f"{Decimal(what):f}"
+    raise InputError(
+        f"{what!r:.60} is not what a payment goes by",
+        do="give a reference, an account, a hash or an id as text, an amount as text or Decimal",
+    )
 
 
 def look_up(

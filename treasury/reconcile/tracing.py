@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Final
 
 import pyarrow as pa
 
 from treasury.lake import Snapshot
 from treasury.reconcile.funding import marks_of
-from treasury.reconcile.lookup import look_up
+from treasury.reconcile.lookup import as_typed, look_up
 from treasury.reconcile.monthly import MONTH_PACKAGE, STEPS, Question, _answered, _known_at
 from treasury.reconcile.pipeline import compose, load_steps
 from treasury.reconcile.trace import Trace
@@ -31,7 +32,7 @@ WAYS: Final[Mapping[str, type[RequestWay | LineWay | TransferWay]]] = {
 def trace(
     snapshot: Snapshot,
     question: Question,
-    what: str,
+    what: str | Decimal | int,
     decisions: pa.Table | None = None,
     marks: pa.Table | None = None,
 ) -> Trace:
@@ -40,16 +41,17 @@ def trace(
     Where several things go by it, the answer holds them as `choices`. Raises InputError where
     nothing was typed, NothingStored where nothing goes by that name.
     """
+    asked = as_typed(what)
     with _answered(snapshot, question, decisions) as connection:
         for step in TRACE_STEPS:
             connection.sql(step.sql).create_view(step.name)
-        subject, choices, there = look_up(connection, what)
+        subject, choices, there = look_up(connection, asked)
         if subject is None:
             told = Told(title=f"{_how_many(choices.num_rows, there)}: choose one")
         else:
             told = WAYS[subject.kind](connection, question, marks_of(marks)).told(subject.id)
         return Trace(
-            asked=what,
+            asked=asked,
             title=told.title,
             hops=told.hops,
             choices=choices,
