@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from camt_samples import rows, write
 from csv_samples import BANKS
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treasury.errors import InputError, StatementError
@@ -266,6 +266,7 @@ def test_exports_of_other_countries_are_proposed_a_profile(
     assert not any("not read" in problem.what for problem in proposal.problems)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 28), st.integers(-(10**6), 10**6), st.booleans()),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from camt_samples import rows, write
+from csv_samples import BANKS
 
 from treasury.errors import StatementError
 from treasury.statements import StatementFile, read_file
@@ -174,3 +175,35 @@ def test_a_table_of_which_most_is_no_movement_is_refused(tmp_path: Path, row: st
     text = f"Datum;Text;Betrag;Saldo\n01.10.2026;a;1,00;2,00\n{row * 10_001}"
     with pytest.raises(StatementError, match="most of its rows are no movements; line 1000"):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize("bank", sorted(BANKS.keys() - {"revolut", "revolut business"}))
+def test_a_bank_that_is_not_known_is_read_as_one_that_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bank: str
+) -> None:
+    """What no column shows is left out: Revolut's fee comes on top of the amount."""
+    names = ("account", "currency", "direction", "amount", "booking_date")
+    known = read(tmp_path, BANKS[bank])
+    monkeypatch.setattr("treasury.statements.csv_file.BUILT_IN", ())
+    guessed = read(tmp_path, BANKS[bank])
+    assert guessed.format == "CSV proposed"
+    found = rows(guessed.entries, *names)
+    assert [row[2:] for row in found] == [row[2:] for row in rows(known.entries, *names)]
+    assert {row[1] for row in found} <= {row[1] for row in rows(known.entries, *names)} | {None}
+    assert len({row[0] for row in found}) == 1
+
+
+HEADERS = {
+    "one column for both ways": "Datum;Text;Soll/Haben;Saldo",
+    "one column that names both ways": "Booked At;Text;Credit/Debit Amount;Balance",
+    "lost letters": "Buchung;Text;Umsatz;W\ufffdhrung",
+    "words within others": "Date;Relationship;Amount;Landcode",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+def test_a_header_is_told_by_its_words_and_by_what_stands_below_it(
+    tmp_path: Path, header: str
+) -> None:
+    file = read(tmp_path, f"{header}\n01.10.2026;CRDT;-5,00;1,00\n15.10.2026;BE;6,00;7,00\n")
+    assert rows(file.entries, "direction", "amount") == [("DBIT", 5), ("CRDT", 6)]

@@ -17,7 +17,8 @@ import pyarrow as pa
 from treasury.errors import InputError, StatementError
 from treasury.money import format_amount
 from treasury.statements.csv_course import Course
-from treasury.statements.csv_layout import SAMPLE, Layout, layout_of, proposal
+from treasury.statements.csv_layout import SAMPLE, Layout, layout_of
+from treasury.statements.csv_proposal import proposal
 from treasury.statements.csv_rows import Key, Movement, Rows, stated_above
 from treasury.statements.csv_text import CsvText, Row
 from treasury.statements.draft import MOST_PROBLEMS, Draft, Head
