@@ -4,6 +4,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from report_samples import HOSTILE, fee, reconciliation
 
 from treasury.errors import InputError
@@ -60,7 +62,36 @@ def test_every_gap_on_either_side_is_named(tmp_path: Path) -> None:
         ("PAY-2026-004418", "recorded, not on the invoice"),
         ("PAY-2026-009999", "on the invoice, no such request completed in these months"),
         ("r3", "recorded in another currency"),
+        ("r3", "recorded, not on the invoice"),
     ]
+
+
+NAMES = ("PAY-2026-004417", "PAY-2026-004418", "r2", "r3", "PAY-2026-009999")
+
+
+@given(
+    lines=st.lists(
+        st.tuples(
+            st.sampled_from(NAMES),
+            st.decimals(0, 1000, places=2),
+            st.sampled_from(("EUR", "GBP", "USD")),
+        ),
+        max_size=8,
+    )
+)
+def test_whatever_is_invoiced_each_recorded_fee_counts_once_in_its_currency(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, Decimal, str]]
+) -> None:
+    result = tied(
+        tmp_path_factory.mktemp("tied"), *(f"{name},{fee},{unit}," for name, fee, unit in lines)
+    )
+    recorded = {row["currency"]: row["recorded"] for row in result.totals.to_pylist()}
+    assert {unit: sum_ for unit, sum_ in recorded.items() if sum_} == {
+        sums.currency: sums.fee for sums in FEES.by_currency()
+    }
+    for row in result.totals.to_pylist():
+        assert row["difference"] == row["invoiced"] - row["recorded"]
+        assert row["invoiced"] == sum(fee for _, fee, unit in lines if unit == row["currency"])
 
 
 def test_a_second_line_for_a_request_is_charged_in_full(tmp_path: Path) -> None:

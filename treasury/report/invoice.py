@@ -141,8 +141,9 @@ def _line(line: Line, requests: Mapping[str, Mapping[str, Any]], seen: set[str])
     }
     row["difference"] = difference(values["fee"], row["recorded"] or Decimal())
     row["finding"] = _finding(found, row, again=request in seen)
-    if request is not None:
-        seen.add(request)
+    if found is not None and found["fiat_currency"] == currency:
+        # Invoiced in another currency, its fee stays to be invoiced in its own.
+        seen.add(found["request_id"])
     return row
 
 
