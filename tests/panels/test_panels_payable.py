@@ -6,11 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from treasury.extract import TABLES
 from treasury.panels.paging import Held
 from treasury.panels.payable import payable_table
+from treasury.reconcile import monthly
 from treasury.reconcile.funding import FUNDING
+from treasury.reconcile.pipeline import needed
+from treasury.workspace import Workspace
 
 OURS = {"deposit_beneficiary": "Ramp Operator BV", "deposit_iban": "LT353250012345678901"}
 RAMP = next(table for table in TABLES if table.name == "ramp_requests")
@@ -103,3 +107,15 @@ def test_details_that_changed_while_it_waited_are_told_first_and_hostile_text_is
     assert found["moved"]["differs"] == (
         f"{was} {shown}, since we first saw it; {was} {shown}, since PAY-paid was paid"
     )
+
+
+def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
+    month_end: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = needed(monthly.STEPS, "funding")
+    assert len(steps) < len(monthly.STEPS)
+    assert steps[-1].name == "funding"
+    found = month_end.awaiting_funds().to_arrow()
+    assert found.num_rows > 0
+    monkeypatch.setattr(monthly, "needed", lambda every, _: every)
+    assert month_end.awaiting_funds().to_arrow().equals(found)

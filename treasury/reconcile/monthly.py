@@ -35,7 +35,7 @@ from treasury.reconcile.matching import (
     read_matches,
     rule_tables,
 )
-from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
+from treasury.reconcile.pipeline import Step, compose, load, load_steps, needed, run
 from treasury.reconcile.rules import ClassRule, Rules
 from treasury.reconcile.view import view_of
 from treasury.reconcile.worded import funding_table
@@ -315,7 +315,8 @@ def awaiting_funds(
     marks: pa.Table | None = None,
 ) -> pa.Table:
     """Requests that wait for their funds, whatever the month; columns as in `funding.FUNDING`."""
-    with _answered(snapshot, question, decisions) as connection:
+    steps = needed(STEPS, "funding")
+    with _answered(snapshot, question, decisions, steps) as connection:
         return funding_table(connection, question.rules, question.today, marks)
 
 

@@ -6,15 +6,19 @@ composed text is what runs and what a person sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from typing import Final
 
 import duckdb
 import msgspec
 import pyarrow as pa
 
-__all__ = ["Step", "compose", "load", "load_steps", "run"]
+__all__ = ["Step", "compose", "load", "load_steps", "needed", "run"]
+
+_WORDS: Final = re.compile(r"\w+")
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -42,6 +46,18 @@ def compose(steps: Iterable[Step], final: str) -> str:
     """One query: every step as a common table expression, then all rows of `final`."""
     parts = ",\n".join(f"{_quoted(step.name)} AS (\n{_indent(step.sql)}\n)" for step in steps)
     return f"WITH {parts}\nSELECT * FROM {_quoted(final)}"
+
+
+def needed(steps: Sequence[Step], final: str) -> tuple[Step, ...]:
+    """The steps that `final` rests on, itself included, in their order.
+
+    A step rests on those that its text names anywhere, in a comment too: one too many is harmless.
+    """
+    wanted = {final}
+    for step in reversed(steps):
+        if step.name in wanted:
+            wanted.update(_WORDS.findall(step.sql))
+    return tuple(step for step in steps if step.name in wanted)
 
 
 def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
