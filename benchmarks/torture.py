@@ -272,7 +272,7 @@ class Bench:
             },
             "account_transfer.create": lambda: {
                 "source_account_id": SENDER, "destination_account_id": RECEIVER,
-                "cryptocurrency": "USDC", "amount": "0.01",
+                "cryptocurrency": "USDC", "amount": f"0.{10_000 + n:06}",
             },
             "payment_session.create": lambda: {
                 "account_id": SENDER, "in_amount": "5.00", "in_currency": "EUR",
