@@ -100,4 +100,42 @@ BANKS: Final[dict[str, str]] = {
         "2026-10-01,2026-10-01,id1,TOPUP,COMPLETED,From A,In,A,EUR,100.50,EUR,100.50,100.50,0.00,"
         "EUR,5100.50,EUR Main,,,\n"
     ),
+    "bunq": (
+        '"Date","Interest Date","Amount","Account","Counterparty","Name","Description"\n'
+        '"2026-10-02","2026-10-02","-1,234.56","NL91","NL93","B","Out"\n'
+        '"2026-10-01","2026-10-01","100.50","NL91","NL92","A","In"\n'
+    ),
+    "swedbank": (
+        '"Client account";"Row type";"Date";"Beneficiary/Payer";"Details";"Amount";"Currency";'
+        '"Debit/Credit";"Transfer reference";"Transaction type";"Reference number";'
+        '"Document number";\n'
+        '"EE38";"10";"01.10.2026";"";"Opening balance";"5000,00";"EUR";"K";"";"AS";"";"";\n'
+        '"EE38";"20";"01.10.2026";"A";"In";"100,50";"EUR";"K";"2026100100001";"MK";"13";"1";\n'
+        '"EE38";"20";"02.10.2026";"B";"Out";"1234,56";"EUR";"D";"2026100200001";"MK";"";"2";\n'
+        '"EE38";"82";"02.10.2026";"";"Turnover";"1234,56";"EUR";"D";"";"K2";"";"";\n'
+        '"EE38";"82";"02.10.2026";"";"Turnover";"100,50";"EUR";"K";"";"K2";"";"";\n'
+        '"EE38";"86";"02.10.2026";"";"Closing balance";"3865,94";"EUR";"K";"";"LS";"";"";\n'
+    ),
+    "mbank": (
+        "mBank S.A.\n\n#Waluta;#Wpływy;#Wydatki;\nPLN;100,50;-1 234,56;\n\n"
+        "#Saldo początkowe;5 000,00 PLN;\n\n"
+        "#Data operacji;#Data księgowania;#Opis operacji;#Tytuł;#Nadawca/Odbiorca;#Numer konta;"
+        "#Kwota;#Saldo po operacji;\n"
+        '2026-10-01;2026-10-01;PRZELEW;"In";"A";\'61109010140000071219812874\';100,50;5 100,50;\n'
+        '2026-10-02;2026-10-02;PRZELEW;"Out";"B";\'\';-1 234,56;3 865,94;\n'
+        ";;;;;;#Saldo końcowe;3 865,94 PLN;\n"
+    ),
+    "lloyds": (
+        "Transaction Date,Transaction Type,Sort Code,Account Number,Transaction Description,"
+        "Debit Amount,Credit Amount,Balance\n"
+        "02/10/2026,DD,'11-22-33,12345678,Out,1234.56,,3865.94\n"
+        "01/10/2026,FPI,'11-22-33,12345678,In,,100.50,5100.50\n"
+    ),
+    "natwest": (
+        "Date, Type, Description, Value, Balance, Account Name, Account Number\n\n"
+        '02/10/2026,D/D,"\'Out",-1234.56,3865.94,"\'OURS","\'112233-12345678",\n'
+        '01 Oct 2026,BAC,"\'In",100.50,5100.50,"\'OURS","\'112233-12345678",\n'
+    ),
 }
+CURRENCIES: Final = {"mbank": "PLN", "lloyds": "GBP", "natwest": "GBP"}
+"""What they are in, if not in euros."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from camt_samples import rows, write
-from csv_samples import BANKS
+from csv_samples import BANKS, CURRENCIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -195,10 +195,10 @@ def test_each_built_in_profile_reads_its_bank(tmp_path: Path, bank: str) -> None
         (date(2026, 10, 2), "DBIT", Decimal("1234.56"), "BOOK"),
     ]
     ((currency, closing, proof),) = rows(file.statements, "currency", "closing_balance", "proof")
-    assert currency == "EUR"
+    assert currency == CURRENCIES.get(bank, "EUR")
     if closing is not None:
         assert closing == Decimal("3865.94")
-        assert "EUR 5,000.00 + credits EUR 100.50" in str(proof)
+        assert f"{currency} 5,000.00 + credits {currency} 100.50" in str(proof)
 
 
 def test_rows_of_totals_and_of_balances_are_no_movements(tmp_path: Path) -> None:

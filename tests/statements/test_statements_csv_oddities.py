@@ -207,3 +207,27 @@ def test_a_header_is_told_by_its_words_and_by_what_stands_below_it(
 ) -> None:
     file = read(tmp_path, f"{header}\n01.10.2026;CRDT;-5,00;1,00\n15.10.2026;BE;6,00;7,00\n")
     assert rows(file.entries, "direction", "amount") == [("DBIT", 5), ("CRDT", 6)]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1250", "Zapłata za usługę"),
+        ("cp1252", "Überweisung für Maître Çédille"),
+        ("utf-8", "ł é"),
+    ],
+)
+def test_letters_are_those_of_the_part_of_europe_that_the_bank_is_in(
+    tmp_path: Path, encoding: str, text: str
+) -> None:
+    content = f"Datum;Text;Betrag\n01.10.2026;{text};1,00\n".encode(encoding)
+    file = read_file(write(tmp_path, content, "export.csv"), account=OURS)
+    assert file.entries["remittance"].to_pylist() == [[text]]
+
+
+def test_a_whole_file_in_central_european_letters_is_read_by_its_profile(tmp_path: Path) -> None:
+    file = read_file(write(tmp_path, BANKS["mbank"].encode("cp1250"), "export.csv"), account=OURS)
+    assert file.format == "CSV mbank"
+    assert file.statements["proved"].to_pylist() == [True]
+    assert file.entries["remittance"].to_pylist() == [["In"], ["Out"]]
+    assert next(p.what for p in file.problems) == "not UTF-8; read as Windows-1250"

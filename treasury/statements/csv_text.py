@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -25,6 +26,11 @@ __all__ = ["CsvText", "Row", "rows_of"]
 _CHUNK: Final = 1 << 18
 _IN_MEMORY: Final = 16 << 20
 _LONGEST_LINE: Final = 1 << 20
+_EASTERN: Final = re.compile(rb"[A-Za-z][\xb3\xb9\xbf][a-z]")
+"""Windows' letters of central Europe: with its western ones they are digits and signs in a word."""
+_AT_HOME: Final = re.compile(rb"\b(?:mBank|CZK|HUF|PLN)\b")
+_ELSEWHERE: Final = re.compile(rb"\b(?:EUR|CHF|GBP|USD|DKK|NOK|SEK)\b|\xe0 ")
+"""Where no letter shows it: currencies, and a French word."""
 _NOT_1252: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
 _DO: Final = "export it from the bank again; nothing of it was stored"
 
@@ -82,6 +88,7 @@ class CsvText:
     def _keep(self, source: Source) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")()
         is_utf8 = is_1252 = True
+        seen = dict.fromkeys((_EASTERN, _AT_HOME, _ELSEWHERE), False)
         first = b""
         while chunk := source.read(_CHUNK):
             if not first:
@@ -90,10 +97,18 @@ class CsvText:
             self._kept.write(chunk)
             self.has_nul |= not self.encoding and b"\0" in chunk
             is_1252 = is_1252 and _NOT_1252.isdisjoint(chunk)
+            for pattern in seen:
+                seen[pattern] = seen[pattern] or pattern.search(chunk) is not None
             is_utf8 = is_utf8 and _decodes(decoder, chunk, final=False)
         is_utf8 = is_utf8 and _decodes(decoder, b"", final=True)
         self.encoding = self.encoding or (
-            "utf-8-sig" if is_utf8 else "windows-1252" if is_1252 else "latin-1"
+            "utf-8-sig"
+            if is_utf8
+            else "windows-1250"
+            if seen[_EASTERN] or (seen[_AT_HOME] and not seen[_ELSEWHERE])
+            else "windows-1252"
+            if is_1252
+            else "latin-1"
         )
 
 

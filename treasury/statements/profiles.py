@@ -422,6 +422,60 @@ BUILT_IN: Final = (
         fee_included=False,
     ),
     _profile(
+        "bunq",
+        ("Date", "Interest Date", "Amount", "Account", "Counterparty", "Name", "Description"),
+        {
+            "booking_date": "Date", "value_date": "Interest Date", "amount": "Amount",
+            "account": "Account", "counterparty_account": "Counterparty",
+            "counterparty_name": "Name", "text": "Description",
+        },
+        day_order="ymd",
+        currency="EUR",
+    ),
+    _profile(
+        "swedbank",
+        ("Kliendi konto|Client account", "Reatüüp|Row type", "Deebet/Kreedit|Debit/Credit"),
+        {
+            "account": "Kliendi konto|Client account", "booking_date": "Kuupäev|Date",
+            "counterparty_name": "Saaja/Maksja|Beneficiary/Payer", "text": "Selgitus|Details",
+            "amount": "Summa|Amount", "currency": "Valuuta|Currency",
+            "sign": "Deebet/Kreedit|Debit/Credit",
+            "reference": "Arhiveerimistunnus|Transfer reference",
+            "kind": "Makse tüüp|Transaction type",
+            "structured_reference": "Viitenumber|Reference number",
+        },
+    ),
+    _profile(
+        "mbank",
+        ("#Data operacji", "#Opis operacji", "#Kwota", "#Saldo po operacji"),
+        {
+            "booking_date": "#Data księgowania|#Data operacji", "value_date": "#Data operacji",
+            "kind": "#Opis operacji", "text": "#Tytuł",
+            "counterparty_name": "#Nadawca/Odbiorca", "counterparty_account": "#Numer konta",
+            "amount": "#Kwota", "balance": "#Saldo po operacji",
+        },
+        day_order="ymd",
+    ),
+    _profile(
+        "lloyds",
+        ("Transaction Date", "Sort Code", "Account Number", "Debit Amount", "Credit Amount"),
+        {
+            "booking_date": "Transaction Date", "kind": "Transaction Type",
+            "account": "Account Number", "text": "Transaction Description",
+            "debit": "Debit Amount", "credit": "Credit Amount", "balance": "Balance",
+        },
+        currency="GBP",
+    ),
+    _profile(
+        "natwest",
+        ("Date", "Type", "Description", "Value", "Balance", "Account Name", "Account Number"),
+        {
+            "booking_date": "Date", "kind": "Type", "text": "Description", "amount": "Value",
+            "balance": "Balance", "account": "Account Number",
+        },
+        currency="GBP",
+    ),
+    _profile(
         "wise",
         ("TransferWise ID", "Payment Reference", "Running Balance"),
         {
