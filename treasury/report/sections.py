@@ -112,7 +112,7 @@ def _ledger(ledger: LedgerComparison) -> Grid:
                 row["name"] or short_account(row["account"]),
                 f"{row['currency']} {short_account(row['account'])}",
             ),
-            *(make_cell(_balance(row, name)) for name in names),
+            *(make_cell(_bare(row, name)) for name in names),
             make_cell(row["finding"], tone="ok" if row["finding"] == AGREES else "bad"),
         ),
         sheet="Ledger",

@@ -1,0 +1,83 @@
+"""The page in a real browser: no table is wider than its place, on a screen, a phone or paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+from report_samples import (
+    PROVIDER,
+    ZONE,
+    account,
+    fee,
+    line,
+    reconciliation,
+    transit,
+    virtual,
+    waiting,
+)
+
+from treasury.report import printing
+from treasury.report.closing import Rolled, closing_of
+from treasury.report.html import render_html
+from treasury.report.provided import LedgerFile
+
+pytestmark = pytest.mark.skipif(printing.browser() is None, reason="no Chromium installed")
+
+LARGE = Decimal("98765432.10")
+COINS = Decimal("98765432.123456")
+WORD = "INVOICE/" * 30
+PLACES = {"screen": (1280, "screen"), "phone": (390, "screen"), "paper": (1032, "print")}
+"""Width in pixels; A4 across, without its margins, has 1032."""
+WIDE = """[...document.querySelectorAll('.scroll')]
+    .filter(one => !one.querySelector('svg') && one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.innerText.slice(0, 60))"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu"]
+        found = playwright.chromium.launch(executable_path=printing.browser(), args=flags)
+        yield found
+        found.close()
+
+
+def page() -> str:
+    """A month of large amounts, long words and findings that take a line to say."""
+    r = reconciliation(
+        statements=[account(opening_balance=LARGE), account(account=PROVIDER, name=WORD)],
+        lines=[
+            line("s", outcome="suggested", amount=LARGE, remittance=WORD, counterparty_name=WORD),
+            line("c", outcome="conflict", reason=f"different codes in one text: {WORD}"),
+        ],
+        awaiting_funds=[
+            waiting("SENT WRONG", send=LARGE, next_step="Short by EUR 12.00; ask the provider"),
+            waiting("SEND CRYPTO", send=COINS, currency="USDC", to="ETHEREUM …c3ea"),
+        ],
+        in_transit=[transit(amount=COINS, currency="USDC", where_now="bank or service: unseen")],
+        virtual_accounts=[virtual("NOT PROVABLE: no provider report", amount=LARGE)],
+        fee_requests=[
+            fee(fiat_gross=LARGE, fiat_net=LARGE, crypto=COINS, fee=Decimal("790123.46")),
+            fee(request_id="r2", exchange_rate=Decimal("0.9240")),
+        ],
+    )
+    ledger = LedgerFile(
+        content="account,currency,balance\nBE11,EUR,123456789.12\n", file_name="l.csv", sha256=""
+    )
+    return render_html(closing_of(r, ZONE, Rolled(), ledger=ledger))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_table_is_cut_off(browser: Browser, tmp_path: Path, place: str) -> None:
+    (tmp_path / "report.html").write_text(page(), "utf-8")
+    width, media = PLACES[place]
+    shown = browser.new_page(viewport={"width": width, "height": 800})
+    shown.emulate_media(media="print" if media == "print" else "screen")
+    shown.goto((tmp_path / "report.html").as_uri())
+    assert shown.evaluate(WIDE) == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    shown.close()
