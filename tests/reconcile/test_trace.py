@@ -100,9 +100,10 @@ def test_an_amount_may_be_a_number_that_is_exact(month_end: Workspace) -> None:
     snapshot, question = month_end.snapshot(), month_end._question("2026-10")
     for amount in (25000, Decimal(25000), Decimal("2.5E+4"), "25000"):
         assert traced(snapshot, question, amount).choices.num_rows == 3
-    for other in (25000.0, True, None, b"PAY"):
+    others: list[Any] = [25000.0, True, None, b"PAY"]
+    for other in others:
         with pytest.raises(InputError, match="is not what a payment goes by"):
-            traced(snapshot, question, other)  # type: ignore[arg-type] # what is refused
+            traced(snapshot, question, other)
 
 
 def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: Workspace) -> None:
