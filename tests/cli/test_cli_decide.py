@@ -38,6 +38,16 @@ def test_no_decision_has_moved_where_there_is_none(desk: Workspace) -> None:
     assert rows(desk, "match", "list", "--moved") == []
 
 
+def test_what_is_open_is_the_same_to_reconcile_and_to_match(desk: Workspace) -> None:
+    needed = rows(desk, "reconcile", "--month", "2026-10", "--open")
+    assert {row["outcome"] for row in needed} == {
+        "suggested", "conflict", "duplicate", "unreferenced",
+    }  # fmt: skip
+    assert [row["entry_id"] for row in needed] == [
+        row["entry_id"] for row in rows(desk, "match", "open")
+    ]
+
+
 def test_a_line_is_found_accepted_listed_and_undone(desk: Workspace) -> None:
     line = next(
         row

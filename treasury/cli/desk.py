@@ -99,6 +99,7 @@ def reconcile(
     context: click.Context, month: str | None, only_open: bool, as_of: str | None, form: str
 ) -> None:
     """Reconcile a month: every bank line with its one outcome and the reason."""
+    from treasury.reconcile.decided import NEEDS_A_PERSON
     from treasury.report import outcome_word, reconciliation_summary
 
     workspace = workspace_of(context, as_of)
@@ -114,7 +115,6 @@ def reconcile(
     print_rows(lines, form, columns=LINE_COLUMNS, title="Bank lines")
 
 
-NEEDS_A_PERSON = ("suggested", "conflict", "duplicate", "unreferenced", "returned")
 LINE_COLUMNS = (
     "booking_date",
     "statement_account",
