@@ -1,7 +1,10 @@
 """Files without end: refused while a few megabytes of them are read, whatever they repeat."""
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 from camt_samples import OURS, balance, detail, document, entry, statement, write
@@ -86,3 +89,37 @@ def test_an_archive_that_holds_a_file_without_end_is_refused(tmp_path: Path, aga
     path = write(tmp_path, gzip.compress(BEFORE.encode()) + member * 16, "bomb.gz")
     with pytest.raises(StatementError, match=r"^bomb"):
         read_statements([path])
+
+
+MANY: Final = 60_000
+MT_HEAD: Final = ":20:A\n:25:BE68539007547034\n:28C:1/1\n:60F:C261001EUR1,\n:61:261002C1,NMSC\n"
+WITHIN: Final = {
+    "an amount in CSV": "Datum;Text;Betrag\n"
+    + "01.10.2026;a;1,00\n" * 3
+    + f"01.10.2026;a;1{' ' * MANY}x\n",
+    "a balance": f":20:A\n:25:BE68539007547034\n:60F:C261001EUR1{' ' * MANY}x\n:62F:C261002EUR1,\n",
+    "a balance before its amount": f":20:A\n:25:BE68539007547034\n:60F:C261001{' ' * MANY}x\n",
+    "field 86": f"{MT_HEAD}:86:{' ' * MANY}x\n",
+    "field 86 of one bank": MT_HEAD + f":86:NAAM: x{'IBAN: NL91ABNA0417 ' * 3000}\n" * 20,
+    "the beginning": f"{chr(10) * MANY}x",
+}
+READ: Final = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+from treasury.errors import StatementError
+from treasury.statements import read_file
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    try:
+        read_file(path)
+    except StatementError:
+        pass
+"""
+
+
+def test_no_text_takes_time_that_grows_with_the_square_of_its_length(tmp_path: Path) -> None:
+    """Each of these took from eight to ninety seconds of the processor; all may take twenty."""
+    for number, text in enumerate(WITHIN.values()):
+        write(tmp_path, text, f"{number}.txt")
+    done = subprocess.run([sys.executable, "-c", READ, str(tmp_path)], check=False)
+    assert done.returncode == 0

@@ -44,6 +44,8 @@ _NUMBER: Final = re.compile(r"[0-9](?:[0-9.,'’ \u00a0\u202f]*[0-9])?[.,]?", re
 _CURRENCY: Final = re.compile(rf"^(?:{MARK})\s*|\s*(?:{MARK})$")
 _WAY: Final = re.compile(r"(?<=[0-9.,])\s*(?:(DR|Dr|D|S)|CR|Cr|C|H)$", re.ASCII)
 """Debit or credit behind an amount, as in `12,50 S`."""
+_LONGEST: Final = 60
+"""Characters of an amount with all that may stand around it."""
 _GROUPING: Final = str.maketrans("", "", "'’ \u00a0\u202f")
 _SPACES: Final = "'’ \u00a0\u202f"
 
@@ -123,7 +125,7 @@ def _bare(text: str) -> tuple[str, bool]:
 
 def is_amount(text: str) -> bool:
     """Whether a cell could be an amount."""
-    return len(text) < 40 and _NUMBER.fullmatch(_bare(text)[0]) is not None
+    return len(text) < _LONGEST and _NUMBER.fullmatch(_bare(text)[0]) is not None
 
 
 def decimal_sign(texts: Iterable[str]) -> Literal["", ",", "."]:
@@ -157,6 +159,8 @@ def _vote(text: str) -> str:
 
 def amount_in(text: str, decimal: str) -> Decimal:
     """The signed amount in a cell. InputError where it does not fit the file's decimal sign."""
+    if len(text) >= _LONGEST:
+        raise InputError(f"{text[:40]!r}... is not an amount")
     bare, negative = _bare(text)
     pattern = _STRICT.get(decimal)
     if pattern is None:

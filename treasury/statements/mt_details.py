@@ -46,14 +46,17 @@ _SLASHED: Final = re.compile(
     r"UCRD|ULTB|ULTC|ULTD|UETR)(?=/)"
 )
 _BEGINS: Final = re.compile(
-    r"\s*(?:(?:\d{3})?\s*([?>~<^|!%$@#])(?=\d\d)"
+    r"\s*(?:(?:\d{3}\s*)?([?>~<^|!%$@#])(?=\d\d)"
     rf"|(?={_SLASHED.pattern})(/)|(?={_KEYWORD.pattern})[A-Z]{{4}}\s?(\+))"
 )
 _NAMED: Final = tuple(
     (mark, re.compile(pattern))
     for mark, pattern in (
         ("REK:", r"REK: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})/NAAM: ?([^\n]+)"),
-        ("NAAM:", r"IBAN: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})\s[\s\S]*?NAAM: ?(\S[^\n]*?)(?=\s\s|\n|$)"),
+        (
+            "NAAM:",
+            r"IBAN: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})\s[\s\S]{0,390}?NAAM: ?(\S[^\n]*?)(?=\s\s|\n|$)",
+        ),
         (" rach.:", r" rach\.: ?(\w{4,34}); (?:od|dla): ?([^;]+);"),
     )
 )
@@ -86,7 +89,7 @@ def _all_begin(separator: str, texts: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=16)
 def _whole(separator: str) -> re.Pattern[str]:
-    one = rf"\s*(?:\d{{3}})?\s*{re.escape(separator)}\d\d[^\0]*"
+    one = rf"\s*(?:\d{{3}}\s*)?{re.escape(separator)}\d\d[^\0]*"
     return re.compile(rf"{one}(?:\0{one})*")
 
 

@@ -27,7 +27,7 @@ ENVELOPE: Final = "{"
 
 _TAGS: Final = r"20|21|25P?|28C?|34F|13[DC]?|60[FM]|61|86|62[FM]|64|65[A-Z]?|90[CD]|NS|94[02]"
 _SEEN: Final = re.compile(
-    rb"(?:^|[\r\n])\s*(?:\{1:F01|:20:|:25P?:|:28C?:|:60[FM]:|:61:)", re.MULTILINE
+    rb"(?:^|[\r\n])[ \t\x0b\x0c]*(?:\{1:F01|:20:|:25P?:|:28C?:|:60[FM]:|:61:)", re.MULTILINE
 )
 _BREAK: Final = re.compile(
     rf"\n[^\S\n]*(?::({_TAGS}):|(-{{1,2}}[^\S\n]*(?=\n)|(?:-[}}{{]|\{{[124]:)[^\n]*))"

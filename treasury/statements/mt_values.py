@@ -18,6 +18,8 @@ from treasury.statements.proof import Balance
 __all__ = ["Lines", "amount_of", "balance_of", "lines_of", "near", "short_day", "with_currency"]
 
 _BALANCE: Final = re.compile(r"\s*(R?[CD])\s*(\d{6})\s*([A-Z]{3})?\s*([0-9.,' ]+?)\s*$", re.ASCII)
+_LONGEST: Final = 100
+"""Characters of a balance with all that may stand around it."""
 _LINE: Final = (
     r"[^\S\n]*(\d{6}|\d{8})(\d{4})? *(R[CD]|E[CD]|[CD])[A-Z]?"
     r"(,?[0-9][0-9.,]*) ?"
@@ -95,7 +97,8 @@ def balance_of(text: str, code: str, currency: str | None) -> tuple[Balance, boo
 
     InputError where it cannot be read.
     """
-    matched = _BALANCE.match(text.partition("\n")[0])
+    line = text.partition("\n")[0].strip()
+    matched = _BALANCE.match(line) if len(line) < _LONGEST else None
     if matched is None:
         raise InputError(f"{text[:40]!r} is not a balance")
     mark, day, stated, amount = matched.groups()
