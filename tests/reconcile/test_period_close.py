@@ -132,6 +132,25 @@ def test_case_34_open_items_roll_forward_from_one_close_to_the_next(closed: Work
     assert sum(row["matched"] for row in found.totals.to_pylist()) > 0
 
 
+def test_a_request_recorded_with_no_money_or_less_waits_for_none(
+    closed: Workspace, tmp_path: Path
+) -> None:
+    items = closed.periods.roll_forward("2026-10").items.to_pylist()
+    names = [row["expectation_id"] for row in items if row["closing"] and row["kind"] == "on_ramp"]
+    later = clock_at(copy_of(closed, tmp_path / "desk"), "2026-11-20T08:00:00+00:00")
+    for name, amount in zip(names, (Decimal(0), Decimal(-5)), strict=False):
+        edit(later, "ramp_requests", "id", name, fiat_amount=amount)
+    found = {
+        row["expectation_id"]: row
+        for row in later.periods.roll_forward("2026-11").items.to_pylist()
+    }
+    for name in names[:2]:
+        row = found[name]
+        assert (row["adjusted"], row["closing"]) == (-row["opening"], 0)
+    with pytest.raises(InputError, match="2027-03 has not begun"):
+        later.periods.roll_forward("2027-03")
+
+
 def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ __all__ = [
     "awaiting_funds",
     "reconcile_month",
     "reconciled",
+    "require_begun",
     "step_sql",
 ]
 
@@ -268,14 +269,19 @@ def reconcile_month(
         return answer
 
 
-@contextmanager
-def reconciled(basis: Basis) -> Iterator[tuple[Reconciliation, duckdb.DuckDBPyConnection]]:
-    """The answer, and the connection on which every step has run; errors as `reconcile_month`."""
-    question = basis.question
+def require_begun(question: Question) -> None:
+    """InputError for a month that has not begun."""
     if question.month.start(question.zone) > question.as_of:
         raise InputError(
             f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
         )
+
+
+@contextmanager
+def reconciled(basis: Basis) -> Iterator[tuple[Reconciliation, duckdb.DuckDBPyConnection]]:
+    """The answer, and the connection on which every step has run; errors as `reconcile_month`."""
+    question = basis.question
+    require_begun(question)
     steps = STEPS[:_STORED]
     with _answered(basis.snapshot, question, basis.decisions, steps) as connection:
         _require_month(connection, question.month)

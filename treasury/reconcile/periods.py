@@ -29,7 +29,13 @@ from treasury.lake import Lake, Snapshot
 from treasury.money import format_amount
 from treasury.reconcile.decided import standing_table
 from treasury.reconcile.known import Known, answer_and_known, known
-from treasury.reconcile.monthly import Basis, Question, Reconciliation, reconcile_month
+from treasury.reconcile.monthly import (
+    Basis,
+    Question,
+    Reconciliation,
+    reconcile_month,
+    require_begun,
+)
 from treasury.reconcile.rollforward import MonthEnd, RollForward, month_end, roll_forward
 from treasury.reconcile.rows import shown
 from treasury.reconcile.rules import Rules
@@ -325,7 +331,11 @@ def _require_checker(actor: Actor, reviewed_by: str) -> None:
 
 
 def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> RollForward:
-    """The open items of the basis' month, from the month's end before to its own."""
+    """The open items of the basis' month, from the month's end before to its own.
+
+    Raises InputError for a month that has not begun.
+    """
+    require_begun(basis.question)
     return _moves(journal, lake, basis, known(basis), decided)
 
 

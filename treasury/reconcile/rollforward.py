@@ -162,8 +162,11 @@ def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
 
 def _made_by(known: Known, month: Month) -> pa.ChunkedArray:
     end = pa.scalar(month.end(known.question.zone), pa.timestamp("us", tz="UTC"))
-    opened = known.expectations["opened_at"]
-    return pc.fill_null(pc.less(opened, end), fill_value=True)
+    made = pc.fill_null(pc.less(known.expectations["opened_at"], end), fill_value=True)
+    amounts = known.expectations["amount"]
+    # A request that is recorded with no money, or less, waits for none.
+    some = pc.greater(amounts, pa.scalar(ZERO, amounts.type))
+    return pc.and_(made, pc.fill_null(some, fill_value=True))
 
 
 def _came_back(booked: pa.Table, matches: Matches) -> dict[tuple[str | None, str], list[Decimal]]:
