@@ -6,6 +6,7 @@ Each test is an attempt to have a payment sent twice: by a clock, an answer, a n
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from action_practice import (
 
 from treasury.actions import Actions, answers, recovery
 from treasury.api.bodies import NewCryptoTransfer
-from treasury.errors import OutcomeUnknown, ServiceError
+from treasury.errors import JournalError, OutcomeUnknown, ServiceError
 from treasury.journal import Actor, Journal
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
@@ -330,3 +331,72 @@ def test_a_service_that_does_not_answer_hides_no_twin(practice: Practice) -> Non
         practice.ines.execute(ready.id)
     assert practice.posts() == []
     assert practice.ines.get(ready.id).state == "ready"
+
+
+# A journal that somebody wrote in
+
+
+def _rewrite(practice: Practice, entry: str, was: str, becomes: str) -> None:
+    """What whoever may write to the file can do, and its triggers do not stop."""
+    database = sqlite3.connect(practice.folder / "journal.sqlite")
+    database.execute("DROP TRIGGER entries_no_update")
+    changed = database.execute(
+        "UPDATE entries SET body = replace(body, ?, ?) WHERE kind = ? AND instr(body, ?)",
+        (was, becomes, entry, was),
+    )
+    assert changed.rowcount == 1
+    database.commit()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("entry", "was", "becomes"),
+    [
+        ("action.proposed", '"amount":"10.00"', '"amount":"9999.00"'),
+        ("action.proposed", OPERATIONS, TREASURY[:-1] + "0"),
+        ("action.proposed", '"credential":"maker"', '"credential":"checker"'),
+        ("action.approved", '"content_hash":"', '"content_hash":"0'),
+    ],
+)
+def test_what_was_changed_after_it_was_approved_is_not_sent(
+    practice: Practice, entry: str, was: str, becomes: str
+) -> None:
+    action = practice.transfer()
+    practice.journal.close()
+    _rewrite(practice, entry, was, becomes)
+    fresh = practice.desk("ines", journal=Journal(practice.folder, now=lambda: MORNING))
+    said = refused(lambda: fresh.execute(action.id))
+    assert "is not what its people agreed to" in said
+    assert practice.posts() == []
+    with pytest.raises(JournalError, match="was changed after it was written"):
+        practice.journal.verify()
+
+
+def test_what_was_changed_after_it_was_sent_is_not_sent_again(practice: Practice) -> None:
+    action = practice.transfer()
+    lost(practice, action.id, "before")
+    practice.journal.close()
+    _rewrite(practice, "action.sending", "10.00", "99.00")
+    fresh = practice.desk("ines", journal=Journal(practice.folder, now=lambda: MORNING))
+    writes = len(practice.posts())
+    with pytest.raises(JournalError, match="was changed after it was written"):
+        fresh.recover()
+    assert len(practice.posts()) == writes
+    assert practice.effects() == []
+
+
+def test_on_a_journal_that_was_changed_nothing_is_decided(practice: Practice) -> None:
+    action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
+    practice.journal.close()
+    _rewrite(practice, "action.proposed", "USDC 10.00", "USDC 1.00")  # what the approver reads
+    other = Journal(practice.folder, now=lambda: MORNING)
+    fresh = practice.desk("jonas", journal=other)
+    for decide in (
+        lambda: fresh.approve(action.id),
+        lambda: fresh.reject(action.id, "no"),
+        lambda: fresh.propose("crypto_transfer.create", **transfer_fields("2.00")),
+    ):
+        with pytest.raises(JournalError, match="entry 2 was changed after it was written"):
+            decide()
+    assert [one.state for one in fresh.list()] == ["proposed"]  # it is read all the same
+    assert other.head().seq == 2

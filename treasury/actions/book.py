@@ -41,25 +41,32 @@ class Book:
         self._alike: dict[str, list[str]] = {}
         self._proposals = 0
         self._policies: set[str] = set()
+        self._wrong: JournalError | None = None
         self.last_left = _LONG_AGO
         """The latest instant at which anything left, by the clocks of the machines it left from."""
 
     def refresh(self) -> None:
         """Read what was written since."""
         with self._lock:
-            added = self._journal.entries(since=self._head.seq)
+            added, wrong = self._journal.follow(self._head)
             if added and added[0].prev_hash != self._head.hash:  # another journal than was read
                 self._forget()
-                added = self._journal.entries()
+                added, wrong = self._journal.follow(self._head)
             self._take(added)
+            self._wrong = self._wrong or wrong
 
-    def decide(self, build: Callable[[], Sequence[Draft]]) -> list[Entry]:
+    def decide(
+        self, build: Callable[[], Sequence[Draft]], *, happened: bool = False
+    ) -> list[Entry]:
         """Append what `build` makes of the book as it is; nothing where `build` raises.
 
         `build` is asked again where somebody wrote in between, and is never refused on what is old.
+        On a journal that was changed after it was written only what has `happened` is appended.
         """
         with self._lock:
             for _ in range(_ATTEMPTS):
+                if self._wrong is not None and not happened:
+                    raise self._wrong
                 try:
                     drafts = build()
                 except TreasuryError:
@@ -85,7 +92,7 @@ class Book:
 
     def note(self, drafts: Sequence[Draft]) -> list[Entry]:
         """Append what has happened, whatever others wrote."""
-        return self.decide(lambda: drafts)
+        return self.decide(lambda: drafts, happened=True)
 
     def get(self, action_id: str) -> Action:
         """An action by its id; InputError where there is none."""

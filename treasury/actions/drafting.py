@@ -21,6 +21,7 @@ from treasury.actions.kinds import kind_of, sentence
 from treasury.actions.policy import Policy, same_person
 from treasury.actions.records import Live, Records, Stored
 from treasury.actions.seen import RampSeen
+from treasury.actions.states import Action
 from treasury.actions.twins import fingerprint_of, twin_fact, twins_since
 from treasury.api.bodies import Body, new_key
 from treasury.errors import ActionRefused, InputError, ServiceError
@@ -33,6 +34,7 @@ __all__ = [
     "decided_today",
     "draft",
     "hold_day",
+    "is_as_approved",
     "proposal",
     "refuse_maker",
 ]
@@ -126,7 +128,11 @@ def draft(
         target=next(iter(kind.ids(fields)), ""),
         key=key,
         content_hash=_content_hash(
-            kind, content, found, (key, credential, client_id, context.place)
+            kind.name,
+            kind.operation,
+            content,
+            found.facts,
+            (key, credential, client_id, context.place),
         ),
         fingerprint=fingerprint,
         needed=needed,
@@ -270,9 +276,23 @@ def _notes(
     return tuple(notes)
 
 
-def _content_hash(kind: Kind, content: dict[str, Any], found: Found, sent: tuple[str, ...]) -> str:
-    facts = [(one.name, one.value) for one in found.facts if one.material]
-    whole = [kind.name, kind.operation, content, facts, sent]
+def is_as_approved(action: Action) -> bool:
+    """Whether what the journal holds of it is what its people agreed to, byte for byte."""
+    place = (action.place,) if action.place else ()  # earlier versions did not say
+    sent = (action.key, action.credential, action.client_id, *place)
+    now = _content_hash(action.kind, action.operation, action.fields, action.facts, sent)
+    return {now} == {action.content_hash, *(one.content_hash for one in action.approvals)}
+
+
+def _content_hash(
+    name: str,
+    operation: str,
+    content: Mapping[str, Any],
+    facts: Sequence[Fact],
+    sent: tuple[str, ...],
+) -> str:
+    material = [(one.name, one.value) for one in facts if one.material]
+    whole = [name, operation, content, material, sent]
     return hashlib.sha256(canonical(whole).encode()).hexdigest()
 
 

@@ -19,6 +19,7 @@ from treasury.actions.drafting import (
     Confirmation,
     body_of,
     hold_day,
+    is_as_approved,
     proposal,
     refuse_maker,
 )
@@ -191,6 +192,12 @@ class Sender:
         """What is to leave, by what the world says now; an entry where the approval lapses."""
         kind, actor = kind_of(action.kind), self._context.who()
         self._context.require_place(action)
+        if not is_as_approved(action):
+            raise ActionRefused(
+                f"{action.id} is not what its people agreed to: the journal was changed after it"
+                " was written; nothing was sent",
+                do="run `treasury journal verify`, and keep the journal as evidence",
+            )
         if not self._context.is_same_client(action):
             raise ActionRefused(
                 f"{action.id} is approved to be sent as {action.client_id}, and the credential"

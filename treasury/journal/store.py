@@ -143,6 +143,17 @@ class Journal:
             query = query.where(entries.c.subject == subject)
         return [_entry(row) for row in self._rows(query)]
 
+    def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
+        """The entries after an end that was read, and what is wrong with the chain among them."""
+        query = sa.select(entries).where(entries.c.seq > after.seq).order_by(entries.c.seq)
+        rows, head = self._rows(query), after
+        try:
+            for row in rows:
+                head = unbroken(row, head)
+        except JournalError as broken:
+            return [_entry(row) for row in rows], broken
+        return [_entry(row) for row in rows], None
+
     def head(self) -> Head:
         """The end of the chain; `Head(0, …)` while it is empty."""
         rows = self._rows(_LAST)
