@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -19,20 +21,35 @@ NAMES = ("operations", "monthly_reconciliation", "trace_payment", "quickstart", 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+@contextmanager
+def served_in(folder: Path, month_end: Workspace) -> Iterator[Workspace]:
+    """A copy of the month in `folder`, its services, and an environment that names them."""
     company = Sandbox()
-    for name, (_, secret) in company.credentials.items():
-        monkeypatch.setenv(f"TREASURY_{name.upper()}_SECRET", secret)
-    for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
-        monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    with company.serve() as served:
-        made = prepare(tmp_path / "workspace", company, served)
-        monkeypatch.setenv("TREASURY_WORKSPACE", str(made.folder))
-        made.sync()
-        made.statements.add(sorted((made.folder / "bank").glob("*.xml")))
-        made.close_clients()
+    shutil.copytree(month_end.folder, folder / "workspace")
+    with pytest.MonkeyPatch.context() as patch, company.serve() as served:
+        for name, (_, secret) in company.credentials.items():
+            patch.setenv(f"TREASURY_{name.upper()}_SECRET", secret)
+        for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+            patch.setenv(name, str(folder / name.lower()))
+        made = prepare(folder / "workspace", company, served)
+        patch.setenv("TREASURY_WORKSPACE", str(made.folder))
         yield made
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, month_end: Workspace) -> Iterator[Workspace]:
+    with served_in(tmp_path, month_end) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def morning(
+    month_end: Workspace, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Workspace, nbformat.NotebookNode]:
+    """The morning's notebook after a run, and the workspace that it ran on."""
+    folder = tmp_path_factory.mktemp("morning")
+    with served_in(folder, month_end) as made:
+        return made, run("operations", folder)
 
 
 def read(name: str) -> nbformat.NotebookNode:
@@ -83,8 +100,10 @@ def test_a_notebook_has_short_cells_with_words_before_them(name: str) -> None:
     assert len(words) >= 5
 
 
-def test_the_morning_runs_and_shows_what_waits(workspace: Workspace, tmp_path: Path) -> None:
-    done = run("operations", tmp_path)
+def test_the_morning_runs_and_shows_what_waits(
+    morning: tuple[Workspace, nbformat.NotebookNode],
+) -> None:
+    workspace, done = morning
     assert "NEEDS YOU" in text(done, "status")
     assert "EUR operating account" in html(done, "statements")
     (panel,) = outputs(done, "approvals")
@@ -99,8 +118,11 @@ def test_the_morning_runs_and_shows_what_waits(workspace: Workspace, tmp_path: P
     assert all(secret not in json.dumps(done) for _, secret in Sandbox().credentials.values())
 
 
-def test_the_morning_shows_no_whole_account_number(workspace: Workspace, tmp_path: Path) -> None:
-    shown = json.dumps(run("operations", tmp_path))
+def test_the_morning_shows_no_whole_account_number(
+    morning: tuple[Workspace, nbformat.NotebookNode],
+) -> None:
+    workspace, done = morning
+    shown = json.dumps(done)
     for account in workspace.settings.accounts:
         assert account.account not in shown
 
