@@ -15,7 +15,7 @@ from treasury.errors import InputError, StatementError
 from treasury.statements import propose_profile, read_file, to_toml
 from treasury.statements.csv_file import CsvFile
 from treasury.statements.csv_values import amount_in, day_in, decimal_sign
-from treasury.statements.profiles import BUILT_IN, load_profile
+from treasury.statements.profiles import BUILT_IN, Profile, load_profile
 
 SHARED = Path(__file__).parents[3] / "shared" / "statements"
 KBC = (
@@ -183,6 +183,11 @@ def test_real_exports_are_read_by_built_in_profiles(name: str) -> None:
     assert file.format != "CSV proposed"
     assert file.entries.num_rows == COUNTS[name]
     assert not any("not read" in problem.what for problem in file.problems)
+
+
+@pytest.mark.parametrize("profile", BUILT_IN, ids=lambda one: one.name)
+def test_a_profile_is_the_same_in_a_file(tmp_path: Path, profile: Profile) -> None:
+    assert load_profile(write(tmp_path, to_toml(profile), "kept.toml")) == profile
 
 
 @pytest.mark.parametrize("bank", BANKS)

@@ -100,6 +100,7 @@ def to_toml(profile: Profile) -> str:
         value = getattr(profile, name)
         if value:
             lines.append(f"{name} = {_quoted(value)}")
+    lines += [] if profile.fee_included else ["fee_included = false"]
     lines += ["", "[columns]"]
     for role, headers in profile.columns.items():
         lines.append(f"{role} = [{', '.join(map(_quoted, headers))}]")
