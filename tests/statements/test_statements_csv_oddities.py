@@ -116,6 +116,15 @@ def test_a_movement_without_a_day_is_no_total(tmp_path: Path, row: str) -> None:
     assert any(problem.line == 3 and "not read" in problem.what for problem in file.problems)
 
 
+def test_what_is_pending_instead_of_on_a_day_is_left_out_and_said(tmp_path: Path) -> None:
+    text = "Datum;Text;Betrag;Saldo;Währung\nVorgemerkt;Shop;-5,00;;EUR\n"
+    file = read(tmp_path, f"{text}15.10.2026;a;-1,00;9,00;EUR\n14.10.2026;b;-1,00;10,00;EUR\n")
+    assert file.entries["remittance"].to_pylist() == [["a"], ["b"]]
+    assert file.problems[0].line == 2
+    assert file.problems[0].what.startswith("left out: 'Vorgemerkt' instead of a day")
+    assert "not read" not in str(file.statements["proof"][0])
+
+
 def test_a_movement_without_a_booking_day_has_its_value_day_and_says_so(tmp_path: Path) -> None:
     file = read(
         tmp_path, "Datum;Valuta;Text;Betrag\n01.10.2026;01.10.2026;a;1,00\n;02.10.2026;b;2,00"

@@ -123,6 +123,9 @@ class Rows:
             return None
         day = self.cell(row, "booking_date") or self.cell(row, "value_date")
         if not is_day(day):
+            if STATUS.get(plain(day)) == "PDNG":
+                self._note(row, f"left out: {day[:40]!r} instead of a day, so it is not booked yet")
+                return None
             if self._is_total(row, day):
                 self.totals += 1
                 return None
