@@ -42,7 +42,8 @@ _BOOKED: Final = (
 )  # fmt: skip
 _PENDING: Final = ("pending", "vorgemerkt", "umsatzvorgemerkt", "inbehandeling", "processing",
                    "created", "encours", "enattente", "inattesa", "pendiente", "venter",
-                   "reservert", "reserverad", "varaus", "oczekujaca", "authorised", "authorized")  # fmt: skip
+                   "reservert", "reserverad", "varaus", "oczekujaca", "authorised",
+                   "authorized")  # fmt: skip
 _FAILED: Final = ("declined", "failed", "reverted", "refuse", "geweigerd", "rejected", "cancelled",
                   "canceled", "refused", "annule", "annullato", "slettet",
                   "abgelehnt", "storniert", "geannuleerd")  # fmt: skip
