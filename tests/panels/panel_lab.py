@@ -62,6 +62,7 @@ THEME = """async (wanted) => {
 }"""
 RUN = "async () => { await window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
 SAVE = "async () => { await window.jupyterapp.shell.currentWidget.context.save(); }"
+CHANGE = "() => { window.jupyterapp.shell.currentWidget.context.model.dirty = true; }"
 RESTART = """async () => {
     await window.jupyterapp.shell.currentWidget.sessionContext.restartKernel();
 }"""
@@ -260,6 +261,10 @@ class Notebook:
         """Save, and read what is then in the file."""
         self.page.evaluate(SAVE)
         return self.path.read_text("utf-8")
+
+    def changed(self) -> None:
+        """Mark it as changed since it was saved, as a widget does at its own time."""
+        self.page.evaluate(CHANGE)
 
     def close(self) -> None:
         """Take its cells away; its kernel goes on for the next."""

@@ -354,6 +354,7 @@ def test_rule_10_six_panels_are_run_again_and_loaded_again(desk: Desk, shown: Ga
     shown.run()
     shown.run()
     shown.notebook.saved()
+    shown.notebook.changed()
     desk.reload(shown.notebook)
     shown.settled()
     for name in PANELS:
