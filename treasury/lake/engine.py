@@ -9,18 +9,22 @@ network and no extension, and its settings are locked.
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
-from treasury.errors import QueryError, WorkspaceDamaged
+from treasury.errors import QueryError, StorageError, WorkspaceDamaged
 from treasury.lake.declare import (
     AMOUNT,
     BOOL,
@@ -81,15 +85,36 @@ def connect() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-@cache
 def _spill_folder() -> str:
-    """Where what does not fit in memory waits: a folder of this process that only its user reads.
+    """Where what does not fit in memory waits; DuckDB makes it when it must, and takes it away.
 
-    DuckDB's own choice is the folder one happens to stand in.
+    Its own choice is the folder one happens to stand in. Each connection has one of its own, in a
+    folder that only this user reads, so that one does not take away what another has there.
     """
+    user = getattr(os, "getuid", lambda: 0)()
+    try:
+        base = Path(tempfile.gettempdir()) / f"treasury-spill-{user}"
+        with suppress(FileExistsError):
+            base.mkdir(mode=0o700)
+        found = base.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
+            base = _folder_of_its_own()  # somebody else was there before
+    except OSError as error:
+        raise StorageError(
+            f"there is no folder for temporary files: {error.strerror or error}",
+            do="free space there, or set TMPDIR to a folder that can be written",
+        ) from None
+    return str(base / f"{os.getpid()}-{next(_NUMBERS)}")
+
+
+_NUMBERS: Final = count()
+
+
+@cache
+def _folder_of_its_own() -> Path:
     folder = tempfile.mkdtemp(prefix="treasury-spill-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return Path(folder)
 
 
 def lock_down(connection: duckdb.DuckDBPyConnection, readable: Iterable[str]) -> None:
