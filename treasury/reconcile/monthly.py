@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.calendar import Month, is_target_day
 from treasury.errors import InputError, NothingStored
@@ -40,6 +41,7 @@ from treasury.reconcile.rules import ClassRule, Rules
 from treasury.reconcile.view import view_of
 from treasury.reconcile.worded import funding_table
 from treasury.settings import BankAccount
+from treasury.statements import coverage
 from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -66,9 +68,9 @@ STEPS: tuple[Step, ...] = (
     *load_steps(
         MONTH_PACKAGE,
         (
-            "covered",
             "month_statements",
-            "account_balances",
+            "opening_balances",
+            "closing_balances",
             "statement_proofs",
             "deciders",
             "every_line",
@@ -343,6 +345,7 @@ def _answered(
                 "decisions": read_decisions(decisions),
                 "decided": read_table(decisions, DECIDED, what="decisions"),
                 "asked": _asked(question),
+                "covered": _covered(connection),
                 **rule_tables(question.rules),
             },
         )
@@ -391,6 +394,13 @@ def _asked(question: Question) -> pa.Table:
         "last_finished_day": pa.array([finished]),
     }
     return pa.table(row)
+
+
+def _covered(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Which days the proved statements of each account have without a gap."""
+    stored = connection.sql("SELECT * FROM statements").to_arrow_table()
+    reached = coverage(stored, {}).select(["account", "covered_from", "covered_to"])
+    return reached.filter(pc.is_valid(reached["covered_to"]))
 
 
 def _accounts(accounts: tuple[BankAccount, ...]) -> pa.Table:

@@ -1,0 +1,168 @@
+"""A month's balances and days, whatever files they come in: months, a longer one, or both."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from case_desk import camt, desk, entry
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treasury.workspace import Workspace
+
+DAYS = {
+    "2026-07": ("2026-07-01", "2026-07-31"),
+    "2026-08": ("2026-08-01", "2026-08-31"),
+    "2026-09": ("2026-09-01", "2026-09-30"),
+    "2026-10": ("2026-10-01", "2026-10-31"),
+}
+MONTHS = tuple(DAYS)
+Line = tuple[str, int]
+"""The day of a movement and what it adds."""
+LINES: tuple[Line, ...] = (
+    ("2026-07-15", 100),
+    ("2026-08-01", 30),
+    ("2026-08-31", -5),
+    ("2026-09-15", 300),
+    ("2026-10-31", 400),
+)
+
+
+def balance(lines: tuple[Line, ...], before: str) -> int:
+    return 1000 + sum(amount for day, amount in lines if day < before)
+
+
+def statement(folder: Path, first: str, last: str, lines: tuple[Line, ...] = LINES) -> Path:
+    """A bank's file of these days, out of the same movements as every other."""
+    within = [
+        entry(str(abs(amount)), "CRDT" if amount > 0 else "DBIT", f"movement {place}", day=day)
+        for place, (day, amount) in enumerate(lines)
+        if first <= day <= last
+    ]
+    return camt(
+        folder,
+        *within,
+        opening=f"{balance(lines, first)}.00",
+        closing=f"{balance(lines, last + '~')}.00",
+        days=(first, last),
+        name=f"{first}-{last}.xml",
+    )
+
+
+def told(workspace: Workspace, month: str) -> dict[str, Any]:
+    (row,) = workspace.reconcile(month).statements.to_pylist()
+    return row
+
+
+def right(month: str, lines: tuple[Line, ...] = LINES) -> tuple[Decimal, Decimal]:
+    first, last = DAYS[month]
+    return Decimal(balance(lines, first)), Decimal(balance(lines, last + "~"))
+
+
+def balances(row: dict[str, Any]) -> tuple[Decimal, Decimal]:
+    return row["opening_balance"], row["closing_balance"]
+
+
+def test_a_longer_statement_beside_the_monthly_ones_changes_nothing(tmp_path: Path) -> None:
+    files = [statement(tmp_path / "bank", *days) for days in DAYS.values()]
+    longer = statement(tmp_path / "bank", "2026-08-01", "2026-10-31")
+    for name, order in {"after": [*files, longer], "before": [longer, *files]}.items():
+        workspace = desk(tmp_path / name)
+        for file in order:
+            workspace.statements.add([file])
+        for month in MONTHS:
+            row = told(workspace, month)
+            assert row["complete"], (name, month)
+            assert balances(row) == right(month), (name, month)
+            assert (str(row["covered_from"]), str(row["covered_to"])) == (
+                "2026-07-01",
+                "2026-10-31",
+            )
+
+
+def test_a_statement_that_overlaps_in_part_is_doubted_and_no_balance_is_wrong(
+    tmp_path: Path,
+) -> None:
+    workspace = desk(tmp_path / "desk")
+    files = [statement(tmp_path / "bank", *days) for days in DAYS.values()]
+    workspace.statements.add(files)
+    workspace.statements.add([statement(tmp_path / "bank", "2026-08-20", "2026-10-20")])
+    assert [balances(told(workspace, month)) for month in MONTHS] == [*map(right, MONTHS)]
+    # It begins among August's days and goes on: no balance shows that both are right.
+    complete = [told(workspace, month)["complete"] for month in MONTHS]
+    assert complete == [True, False, False, False]
+
+
+def test_what_was_booked_before_a_statement_opened_that_day_is_not_counted_again(
+    tmp_path: Path,
+) -> None:
+    workspace = desk(tmp_path / "desk")
+    early = entry("100", text="before noon", day="2026-09-15")
+    late = (entry("7", text="after noon", day="2026-09-15"), entry("1", text="x", day="2026-10-15"))
+    files = (
+        camt(
+            tmp_path, early, closing="200.00", days=("2026-09-01", "2026-09-15"), name="early.xml"
+        ),
+        camt(
+            tmp_path,
+            *late,
+            opening="200.00",
+            closing="208.00",
+            days=("2026-09-15", "2026-10-31"),
+            name="late.xml",
+        ),
+    )
+    workspace.statements.add(list(files))
+    for month, wanted in {"2026-09": (100, 207), "2026-10": (207, 208)}.items():
+        row = told(workspace, month)
+        assert row["complete"]
+        assert balances(row) == wanted
+
+
+def test_a_month_without_a_statement_is_not_covered_though_the_balance_is_the_same(
+    tmp_path: Path,
+) -> None:
+    lines = (("2026-07-15", 100), ("2026-08-10", 50), ("2026-08-11", -50), ("2026-09-15", 300))
+    workspace = desk(tmp_path / "desk")
+    for month in ("2026-07", "2026-09", "2026-10"):
+        workspace.statements.add([statement(tmp_path / "bank", *DAYS[month], lines)])
+    row = told(workspace, "2026-09")
+    assert str(row["covered_from"]) == "2026-09-01"
+    assert row["complete"]
+    assert not told(workspace, "2026-07")["complete"]
+
+
+@settings(max_examples=3, deadline=None)
+@given(
+    lines=st.lists(
+        st.tuples(
+            st.sampled_from([f"{m}-{d:02}" for m in MONTHS for d in (1, 2, 15, 29, 30)]),
+            st.integers(-90, 90).filter(bool),
+        ),
+        min_size=4,
+        max_size=12,
+    ).map(tuple),
+    spans=st.lists(
+        st.sampled_from([*itertools.combinations(range(4), 2)]), min_size=1, max_size=3, unique=True
+    ),
+    order=st.randoms(use_true_random=False),
+)
+def test_every_months_balances_are_the_banks_in_whatever_files_and_order(
+    lines: tuple[Line, ...], spans: list[tuple[int, int]], order: Any
+) -> None:
+    lines = (*lines, *((days[0], 1) for days in DAYS.values()))
+    asked = [*DAYS.values()] + [(DAYS[MONTHS[a]][0], DAYS[MONTHS[b]][1]) for a, b in spans]
+    order.shuffle(asked)
+    with TemporaryDirectory() as folder:
+        workspace = desk(Path(folder) / "desk")
+        files = [statement(Path(folder) / "bank", *days, lines) for days in asked]
+        workspace.statements.add(files)
+        for month in MONTHS:
+            row = told(workspace, month)
+            assert row["complete"] == (row["proved"] == row["statements"])
+            assert row["complete"] or len(spans) > 1
+            assert balances(row) == right(month, lines)

@@ -1,0 +1,32 @@
+-- Each declared account's balance when the month ended: that of the statement which closed first after, moved
+-- back by the account's lines until then, whichever statement has them. Those of a statement that opened with
+-- this closing balance on the day it closed came after it.
+SELECT
+    s.account,
+    CAST(
+        min(s.closing_balance) - coalesce(sum(CASE l.direction WHEN 'CRDT' THEN l.amount ELSE -l.amount END), 0)
+    AS DECIMAL(38, 18)) AS balance
+FROM (
+    SELECT m.account, m.statement_id, m.closing_balance, m.last_day, a.month_last
+    FROM month_statements AS m CROSS JOIN asked AS a
+    QUALIFY row_number() OVER (
+        PARTITION BY m.account
+        ORDER BY CASE WHEN m.last_day >= a.month_last THEN 0 ELSE 1 END,
+            abs(date_diff('day', m.last_day, a.month_last)), m.first_day DESC, m.sequence_number DESC,
+            m.statement_id DESC
+    ) = 1
+) AS s
+LEFT JOIN (
+    SELECT
+        upper(replace(e.statement_account, ' ', '')) AS account,
+        e.statement_id, e.booking_date, e.direction, e.amount, t.from_date, t.opening_balance
+    FROM bank_lines AS e JOIN statements AS t ON t.statement_id = e.statement_id
+    WHERE coalesce(e.entry_status, 'BOOK') = 'BOOK'
+) AS l
+    ON l.account = s.account AND l.booking_date > s.month_last
+    AND (
+        l.statement_id = s.statement_id OR l.booking_date < s.last_day
+        OR (l.booking_date = s.last_day
+            AND NOT coalesce(l.from_date = s.last_day AND l.opening_balance = s.closing_balance, FALSE))
+    )
+GROUP BY s.account
