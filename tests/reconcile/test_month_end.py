@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -108,6 +109,17 @@ def test_each_accounts_balances_tie_with_its_lines(month_end: Workspace) -> None
             )
             assert row["complete"]
             assert row["opening_balance"] + moved == row["closing_balance"]
+
+
+def test_no_reason_that_a_person_reads_names_a_line_by_our_id(month_end: Workspace) -> None:
+    result = month_end.reconcile("2026-10")
+    tables = (result.lines, result.matches.lines, result.matches.candidates)
+    reasons = {reason for table in tables for reason in table["reason"].to_pylist()}
+    back = [reason for reason in reasons if "brings back the payment of 2026-" in reason]
+    assert back
+    ids = set(result.matches.lines["entry_id"].to_pylist())
+    for reason in reasons:
+        assert ids.isdisjoint(re.split(r"[\s:;,]+", reason)), reason
 
 
 def test_requests_that_await_funds_read_as_they_should(

@@ -48,20 +48,17 @@ def test_an_outcome_is_said_in_the_words_of_the_desk(row: dict, shown: str) -> N
 
 
 def test_a_return_names_the_day_of_the_other_line_and_never_its_id() -> None:
-    row = line(outcome="returned", reason="returned AC04: brings back 0f0f")
-    assert outcome_word(row) == "Returned AC04: brings back an earlier payment"
-    booked = {"0f0f": date(2026, 10, 26)}
-    assert outcome_word(row, booked) == "Returned AC04: brings back the payment of 26 Oct"
-    other = line(outcome="returned", reason="returned: came back with 0f0f")
-    assert outcome_word(other, booked) == "Returned: came back on 26 Oct"
+    back = "brings back a part of the payment of"
+    row = line(outcome="returned", reason=f"returned AC04: {back} 2026-10-26")
+    assert outcome_word(row) == f"Returned AC04: {back} 26 Oct"
+    other = line(outcome="returned", reason="returned: came back on 2026-11-02")
+    assert outcome_word(other) == "Returned: came back on 2 Nov"
 
 
-def test_a_suggestion_does_not_show_the_id_of_another_line() -> None:
-    reason = (
-        "no reference; as much as e3381.2026-10-08.0 moved the other way: it may have come back"
-    )
-    told = "no reference; as much moved the other way before: it may have come back"
-    assert reason_words(reason) == told
+def test_a_suggestion_names_the_day_of_another_line_as_the_desk_does() -> None:
+    reason = "no reference; as much moved the other way on 2026-10-08: it may have come back"
+    assert reason_words(reason) == reason.replace("2026-10-08", "8 Oct")
+    assert reason_words("came back on 2026-13-40") == "came back on 2026-13-40"
     assert reason_words("amount agrees") == "amount agrees"
 
 

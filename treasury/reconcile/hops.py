@@ -95,7 +95,7 @@ def bank_line(line: Row) -> Hop:
     way = "credit from" if line["direction"] == "CRDT" else "debit to"
     state: HopState = "seen" if line["line_class"] else LINE_STATES[line["outcome"]]
     went_back = line["outcome"] in {"returned", "duplicate"}
-    said = f"; {_went_back(line)}" if went_back else ""
+    said = f"; {line['reason']}" if went_back else ""
     return Hop(
         place="Bank line",
         state=state if went_back else "seen",
@@ -106,24 +106,6 @@ def bank_line(line: Row) -> Hop:
         currency=line["currency"],
         evidence=place_of(line),
     )
-
-
-def _went_back(line: Row) -> str:
-    """Why a line counts for nothing; the other line is named in its evidence alone."""
-    reason: str = line["reason"]
-    for ending, meant in WENT_BACK.items():
-        reason, named, _ = reason.partition(ending)
-        if named:
-            return f"{reason}{meant}"
-    return reason
-
-
-WENT_BACK: Final = {
-    ": brings back a part of ": ": brings a part of an earlier payment back",
-    ": brings back ": ": brings an earlier payment back",
-    ": came back with ": ": came back",
-}
-"""How the reason of a return ends, before the id of the other line, and what is said instead."""
 
 
 def reference(line: Row) -> Hop:

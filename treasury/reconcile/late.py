@@ -106,7 +106,7 @@ def _came_back(known: Known, closed: Mapping[str, Period]) -> Iterable[dict[str,
             row = _row(known, back, home, closed, since[back["entry_id"]])
             yield row | {
                 "change": "returned",
-                "what": f"brings back {pair['original_id']}",
+                "what": f"brings back the payment of {original['booking_date']}",
                 "original_id": pair["original_id"],
                 "posts_to": str(posts_to),
             }

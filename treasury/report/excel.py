@@ -272,13 +272,10 @@ def _remarks(r: Reconciliation) -> pa.Table:
 def _lines(table: pa.Table) -> pa.Table:
     """Lines in the words of the desk."""
     read = {name: table[name].to_pylist() for name in _WORDED}
-    booked = dict(
-        zip(table["entry_id"].to_pylist(), table["booking_date"].to_pylist(), strict=True)
-    )
 
     @cache
     def became(*facts: str | None) -> str:
-        return outcome_word(dict(zip(_WORDED, facts, strict=True)), booked)
+        return outcome_word(dict(zip(_WORDED, facts, strict=True)))
 
     table = _with(table, "outcome", list(map(became, *(read[name] for name in _WORDED))))
     return _worded(table, {"line_class": LINE_CLASSES, "direction": DIRECTIONS})

@@ -6,7 +6,6 @@ The best candidate is shown; the others, their scores and the margin open only w
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import date
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -42,7 +41,6 @@ EXCEPTIONS: Final = {
 }
 
 
-_BOOKED: Final = ("entry_id", "booking_date")
 OPEN_LINES: Final = pa.schema(
     [
         ("booking_date", DATE),
@@ -59,9 +57,8 @@ OPEN_LINES: Final = pa.schema(
 
 
 class Around(msgspec.Struct, frozen=True):
-    """What a line is read beside: days of other lines, candidates, names of what they name."""
+    """What a line is read beside: its candidates, names of what they name."""
 
-    booked: dict[str, date]
     candidates: dict[str, list[dict[str, Any]]]
     named: dict[str, str]
     year: int
@@ -72,7 +69,7 @@ def exceptions_section(r: Reconciliation) -> Section:
     table = r.lines.filter(pc.is_null(r.lines["line_class"]))
     wanted = pc.is_in(table["outcome"], pa.array(list(EXCEPTIONS), pa.string()))
     lines = table.filter(wanted).to_pylist()
-    around = _around(r, table, lines)
+    around = _around(r, lines)
     grids = []
     for outcome, caption in EXCEPTIONS.items():
         own = [line for line in lines if line["outcome"] == outcome]
@@ -97,12 +94,11 @@ def open_lines(r: Reconciliation) -> pa.Table:
 
 
 def _open_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
-    booked = dict(zip(*(table[name].to_pylist() for name in _BOOKED), strict=True))
     for line in table.to_pylist():
         if line["outcome"] in EXCEPTIONS:
             yield {
                 **{name: line[name] for name in OPEN_LINES.names if name in line},
-                "on_screen": outcome_word(line, booked),
+                "on_screen": outcome_word(line),
                 "direction": DIRECTIONS.get(line["direction"], line["direction"]),
                 "account": short_account(line["account"]),
                 "why": reason_words(line["reason"]) if line["outcome"] == "suggested" else "",
@@ -118,7 +114,7 @@ def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Sectio
     if lines:
         sums = amounts_words((line["amount"], line["currency"]) for line in lines)
         lead = f"{count(len(lines), 'line')}, {sums}; they do not block this month."
-        grids.append(_lines_grid(title, lines, _around(r, r.earlier_lines, lines), "Earlier lines"))
+        grids.append(_lines_grid(title, lines, _around(r, lines), "Earlier lines"))
     if late.num_rows:
         grids.append(_late_grid(late, r.month.year, zone))
     return Section("earlier", title, lead, tuple(grids))
@@ -141,12 +137,11 @@ def _late_grid(late: pa.Table, year: int, zone: ZoneInfo) -> Grid:
     )
 
 
-def _around(r: Reconciliation, table: pa.Table, lines: Sequence[Mapping[str, Any]]) -> Around:
+def _around(r: Reconciliation, lines: Sequence[Mapping[str, Any]]) -> Around:
     suggested = [line for line in lines if line["outcome"] == "suggested"]
     candidates = _candidates(r, [line["entry_id"] for line in suggested])
     rows = (*suggested, *(row for rows in candidates.values() for row in rows))
     return Around(
-        booked=dict(zip(*(table[name].to_pylist() for name in _BOOKED), strict=True)),
         candidates=candidates,
         named=_references(r, {row["expectation_id"] for row in rows}),
         year=r.month.year,
@@ -182,7 +177,7 @@ def _line_row(line: Mapping[str, Any], around: Around) -> tuple[Cell, ...]:
 def _finding(line: Mapping[str, Any], around: Around) -> Cell:
     if line["outcome"] != "suggested":
         reference = f"for {line['reference']}" if line["reference"] else ""
-        return make_cell(outcome_word(line, around.booked), reference)
+        return make_cell(outcome_word(line), reference)
     candidates = around.candidates.get(line["entry_id"], ())
     shown = tuple(_candidate(candidate, around.named) for candidate in candidates)
     if line["margin"] is not None:

@@ -74,14 +74,10 @@ _CONTRADICTIONS: Final = {
 _MONTHS: Final = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 )  # fmt: skip
-_OTHER_LINE: Final = re.compile(r"as much as \S+ moved the other way")
-_RETURN: Final = re.compile(
-    r"returned(?P<code> .{1,40})?: (?P<how>brings back|came back with) (?P<id>\S+)"
+_OTHER_LINE: Final = re.compile(
+    r"(?P<how>brings back (?:a part of )?the payment of|came back on|moved the other way on)"
+    r" [0-9]{4}-(?P<month>0[1-9]|1[0-2])-(?P<day>[0-3][0-9])\b"
 )
-_RETURN_WORDS: Final = {
-    "brings back": ("brings back the payment of {}", "brings back an earlier payment"),
-    "came back with": ("came back on {}", "came back later"),
-}
 _ACCOUNT: Final = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{8,30}\b", re.ASCII)
 
 
@@ -155,11 +151,8 @@ def _counted(name: str, number: int) -> str:
     return _COUNTED.get(name, OUTCOMES[name].lower())
 
 
-def outcome_word(line: Mapping[str, Any], booked: Mapping[str, date] | None = None) -> str:
-    """What became of one of a month's lines, in the words of the desk.
-
-    `booked` gives the booking dates of other lines by their id, for a return to name the payment.
-    """
+def outcome_word(line: Mapping[str, Any]) -> str:
+    """What became of one of a month's lines, in the words of the desk."""
     if line["line_class"]:
         return LINE_CLASSES.get(line["line_class"], clean(line["line_class"]))
     outcome: str = line["outcome"]
@@ -172,7 +165,7 @@ def outcome_word(line: Mapping[str, Any], booked: Mapping[str, date] | None = No
         case "ignored":
             return f"Closed: {reason}"
         case "returned":
-            return _returned(reason, booked or {})
+            return _capital(reason_words(reason))
         case "matched" if reason.startswith("accepted"):
             return f"Matched, {reason}"
         case _:
@@ -180,8 +173,16 @@ def outcome_word(line: Mapping[str, Any], booked: Mapping[str, date] | None = No
 
 
 def reason_words(reason: str) -> str:
-    """Why a line may belong to something, without the ids of other lines."""
-    return clean(_OTHER_LINE.sub("as much moved the other way before", reason))
+    """Why a line is what it is, the day of another line as the desk writes days."""
+    return clean(_OTHER_LINE.sub(_dated, reason))
+
+
+def _dated(found: re.Match[str]) -> str:
+    return f"{found['how']} {int(found['day'])} {_MONTHS[int(found['month']) - 1]}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _contradiction(reason: str) -> str:
@@ -193,14 +194,4 @@ def _contradiction(reason: str) -> str:
     if reason.startswith("Wrong direction"):
         reason = reason.replace("CRDT", "money in").replace("DBIT", "money out")
     shortened = _ACCOUNT.sub(lambda found: short_account(found[0]), reason)
-    return shortened[:1].upper() + shortened[1:]
-
-
-def _returned(reason: str, booked: Mapping[str, date]) -> str:
-    parts = _RETURN.fullmatch(reason)
-    if parts is None:
-        return reason[:1].upper() + reason[1:]
-    dated, undated = _RETURN_WORDS[parts["how"]]
-    other = booked.get(parts["id"])
-    words = dated.format(day(other)) if other else undated
-    return f"Returned{parts['code'] or ''}: {words}"
+    return _capital(shortened)

@@ -1,8 +1,8 @@
--- How much of each line came back, and with which return first.
+-- How much of each line came back, and on which day first.
 SELECT
     original_id AS entry_id,
     CAST(sum(amount) AS DECIMAL(38, 18)) AS amount,
-    min(return_id) AS return_id,
+    min(booking_date) AS booking_date,
     min(return_reason) AS return_reason
 FROM returns
 GROUP BY original_id

@@ -30,7 +30,7 @@ FROM (
     UNION ALL
     SELECT entry_id, expectation_id, 5 AS tier, CAST(0.05 AS DECIMAL(6, 4)) AS score,
         CAST(NULL AS VARCHAR) AS contradiction,
-        'no reference; as much as ' || original_id || ' moved the other way: it may have come back' AS reason
+        'no reference; as much moved the other way on ' || CAST(original_date AS VARCHAR) || ': it may have come back' AS reason
     FROM unmarked_returns
     UNION ALL
     SELECT entry_id, expectation_id, 6 AS tier,

@@ -39,7 +39,7 @@ SELECT
                 WHEN r.before + r.amount < r.expected THEN '; less than what remained'
                 ELSE ''
             END
-            || CASE WHEN v.return_id IS NULL THEN '' ELSE '; a part of it came back with ' || v.return_id END
+            || CASE WHEN v.entry_id IS NULL THEN '' ELSE '; a part of it came back on ' || CAST(v.booking_date AS VARCHAR) END
         WHEN f.tier = 6 THEN 'whole reference of several, and exactly what all of them still expect'
         WHEN f.entry_id IS NOT NULL THEN c.reason
         WHEN c.entry_id IS NULL AND (l.is_reversal OR l.return_reason IS NOT NULL) THEN 'a return of no line that is known'

@@ -1,16 +1,18 @@
--- The lines that returns settle: each return, and each line of which nothing stayed.
+-- The lines that returns settle: each return, and each line of which nothing stayed. What a person reads names the
+-- other line by its day, never by our id.
 SELECT
     r.return_id AS entry_id,
     CASE WHEN r.expectation_id <> '' THEN r.expectation_id END AS expectation_id,
     'returned' || coalesce(' ' || r.return_reason, '') || ': brings back '
-        || CASE WHEN o.amount > r.amount THEN 'a part of ' ELSE '' END || r.original_id AS reason
+        || CASE WHEN o.amount > r.amount THEN 'a part of ' ELSE '' END
+        || 'the payment of ' || CAST(o.booking_date AS VARCHAR) AS reason
 FROM returns AS r
 JOIN lines AS o ON o.entry_id = r.original_id
 UNION ALL
 SELECT
     b.entry_id,
     w.expectation_id,
-    'returned' || coalesce(' ' || b.return_reason, '') || ': came back with ' || b.return_id AS reason
+    'returned' || coalesce(' ' || b.return_reason, '') || ': came back on ' || CAST(b.booking_date AS VARCHAR) AS reason
 FROM came_back AS b
 JOIN lines AS o ON o.entry_id = b.entry_id AND o.amount = b.amount
 LEFT JOIN (

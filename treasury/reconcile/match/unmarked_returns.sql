@@ -1,6 +1,6 @@
 -- Money that may have come back without saying so: as much as an earlier line moved the other way on the same
 -- account, with the same counterparty, within the days allowed. A provider's refund reads like this.
-SELECT r.entry_id, w.expectation_id, o.entry_id AS original_id, date_diff('day', o.booking_date, r.booking_date) AS days
+SELECT r.entry_id, w.expectation_id, o.booking_date AS original_date
 FROM (
     SELECT u.entry_id, u.account, u.currency, u.direction, u.amount, u.booking_date, p.party
     FROM unplaced AS u
