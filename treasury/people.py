@@ -98,13 +98,17 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def compare(a: Reconciliation, b: Reconciliation) -> Comparison:
-    """What moved from one answer to another; InputError for one that was not made from a lake."""
-    if a.basis is None or b.basis is None:
-        raise InputError(
-            "a reconciliation does not say what it was made from",
-            do="compare two of t.reconcile(…)",
-        )
-    return compare_bases(a.basis, b.basis)
+    """What moved from one answer to another; InputError for what is none, or not from a lake."""
+    return compare_bases(_made_from(a), _made_from(b))
+
+
+def _made_from(answer: Reconciliation) -> Basis:
+    do = "compare two of t.reconcile(…)"
+    if not isinstance(answer, Reconciliation):
+        raise InputError(f"a {type(answer).__name__} is no reconciliation", do=do)
+    if answer.basis is None:
+        raise InputError("a reconciliation does not say what it was made from", do=do)
+    return answer.basis
 
 
 def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None) -> Rules:

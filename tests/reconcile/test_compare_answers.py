@@ -135,6 +135,14 @@ def test_two_months_are_not_compared(desk: Workspace) -> None:
         desk.compare(loose, loose)
 
 
+def test_only_answers_for_a_month_are_compared(desk: Workspace) -> None:
+    answer = desk.reconcile("2026-10")
+    for other in (None, answer.lines, answer.matches):
+        for pair in ((answer, other), (other, answer)):
+            with pytest.raises(InputError, match="is no reconciliation - compare two of"):
+                desk.compare(*pair)
+
+
 def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
     desk: Workspace,
 ) -> None:
@@ -147,6 +155,14 @@ def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
     amount = sum(row["amount"] for row in preview.totals.to_pylist())
     assert amount == sum(row["amount"] for row in rows) > 0
     assert {row["currency"] for row in preview.totals.to_pylist()} == {"EUR"}
+    each_way: Counter[str] = Counter()
+    for row in rows:
+        each_way[row["direction"]] += row["amount"]
+    totals: Counter[str] = Counter()
+    for row in preview.totals.to_pylist():
+        totals[row["direction"]] += row["amount"]
+    assert totals == each_way
+    assert set(totals) == {"CRDT", "DBIT"}
     was = {row["request"]: row for row in desk.awaiting_funds().to_pylist()}
     assert preview.requests.num_rows
     assert all(row["due"] != was[row["request"]]["due"] for row in preview.requests.to_pylist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from match_tables import arrow, expectation, line, match
@@ -16,6 +17,14 @@ def test_the_hash_follows_the_content() -> None:
     assert Rules().hash == Rules().hash
     assert Rules(window_days=31).hash != Rules().hash
     assert match([line("a", "1", "x")], [expectation("r", "PAY-1", "1")]).rules_hash == Rules().hash
+
+
+@pytest.mark.parametrize("given", [{"window_days": 10}, {}, "rules.toml", 5])
+def test_what_is_no_rules_is_refused_by_name(given: Any) -> None:
+    with pytest.raises(SettingsError, match=f"a {type(given).__name__} is no Rules - give Rules"):
+        match_references(
+            arrow([line("a", "1", "x")]), arrow([expectation("r", "PAY-1", "1")]), rules=given
+        )
 
 
 def test_rules_are_read_from_toml(tmp_path: Path) -> None:

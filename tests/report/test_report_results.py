@@ -45,6 +45,7 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         t.statements.add(sorted((t.folder / "bank").glob("*.xml"))),
         t.doctor(),
         t.periods.month("2026-10"),
+        t.periods.roll_forward("2026-10"),
         t.checklist("2026-10"),
         pack := t.close("2026-10", folder / "pack"),
         t.verify_pack(pack.folder),

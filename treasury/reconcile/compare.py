@@ -49,6 +49,7 @@ another line, decision, rule; several with `+` between."""
 TOTALS: Final = pa.schema(
     [
         ("currency", TEXT),
+        ("direction", TEXT),
         ("from_outcome", TEXT),
         ("to_outcome", TEXT),
         ("cause", TEXT),
@@ -56,8 +57,9 @@ TOTALS: Final = pa.schema(
         ("amount", AMOUNT),
     ]
 )
-"""The same by currency, way and cause; amounts in `currency`."""
+"""The same by currency, direction (CRDT or DBIT), way and cause; amounts in `currency`."""
 
+_TOTALLED: Final = ("currency", "direction", "from_outcome", "to_outcome", "cause")
 _SEEN: Final = ("outcome", "expectation_id", "matched_amount", "line_class")
 Within = Callable[[date], bool]
 
@@ -123,17 +125,14 @@ def moves_between(first: Known, last: Known, cause: str) -> pa.Table:
 
 
 def totals_of(moves: pa.Table) -> pa.Table:
-    """The moves by currency, way and cause; as in TOTALS."""
+    """The moves by currency, direction, way and cause; as in TOTALS."""
     groups: dict[tuple[str, ...], list[Decimal]] = {}
     for row in moves.to_pylist():
-        key = (row["currency"], row["from_outcome"] or "", row["to_outcome"] or "", row["cause"])
+        key = tuple(row[name] or "" for name in _TOTALLED)
         groups.setdefault(key, []).append(row["amount"])
     rows = [
         {
-            "currency": key[0],
-            "from_outcome": key[1] or None,
-            "to_outcome": key[2] or None,
-            "cause": key[3],
+            **{name: part or None for name, part in zip(_TOTALLED, key, strict=True)},
             "lines": len(amounts),
             "amount": total(amounts),
         }

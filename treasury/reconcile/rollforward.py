@@ -10,7 +10,7 @@ that lines have in requests. Virtual accounts expect no amount and stand outside
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,9 @@ from treasury.money import difference, format_amount, total
 from treasury.reconcile.facts import contradicts
 from treasury.reconcile.known import Known
 from treasury.reconcile.matching import Matches, match_references
+from treasury.reconcile.monthly import step_sql
 from treasury.reconcile.rows import shown
+from treasury.tabular import Tabular
 
 if TYPE_CHECKING:
     from treasury.reconcile.inputs import TableLike
@@ -100,12 +102,24 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
         return sums
 
 
-class RollForward(msgspec.Struct, frozen=True, eq=False):
+class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False):
     """The month's identity: `totals` as in ROLL_FORWARD, `items` as in ITEMS; both tie exactly."""
 
     month: Month
     totals: pa.Table
     items: pa.Table
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The totals, and the request behind each."""
+        return {"Roll-forward": self.totals, "Open items": self.items}
+
+    @property
+    def sql(self) -> str:
+        """The query of the outcomes, which is asked at both ends of the month."""
+        return step_sql("outcomes")
+
+    def __repr__(self) -> str:
+        return f"<RollForward {self.month}: {self.items.num_rows} requests>"
 
     @property
     def items_hash(self) -> str:

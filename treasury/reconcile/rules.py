@@ -163,7 +163,12 @@ def load_rules(path: Path) -> Rules:
 
 
 def check_rules(rules: Rules) -> Rules:
-    """The same rules; SettingsError names what could not mean what it says."""
+    """The same rules; SettingsError names what could not mean what it says, or what is no Rules."""
+    if not isinstance(rules, Rules):
+        raise SettingsError(
+            f"rules: a {type(rules).__name__} is no Rules",
+            do="give Rules(window_days=20), or load_rules(path) of a file",
+        )
     return _read(msgspec.to_builtins(rules, builtin_types=(Decimal,)), "rules: ")
 
 
