@@ -136,6 +136,21 @@ def test_a_month_without_a_statement_is_not_covered_though_the_balance_is_the_sa
     assert not told(workspace, "2026-07")["complete"]
 
 
+def test_midnight_at_the_end_of_a_statement_covers_no_day_more(tmp_path: Path) -> None:
+    workspace = desk(tmp_path / "desk")
+    files = [statement(tmp_path / "bank", *DAYS[month]) for month in ("2026-09", "2026-10")]
+    for file in files:
+        text = file.read_text("utf-8")
+        for last, after in (("2026-09-30", "2026-10-01"), ("2026-10-31", "2026-11-01")):
+            text = text.replace(f"{last}T23:59:59", f"{after}T00:00:00")
+        file.write_text(text, "utf-8")
+    workspace.statements.add(files)
+    row = told(workspace, "2026-10")
+    assert str(row["covered_from"]) == "2026-09-01"
+    assert str(row["covered_to"]) == "2026-10-31"
+    assert row["complete"]
+
+
 @settings(max_examples=3, deadline=None)
 @given(
     lines=st.lists(

@@ -397,8 +397,13 @@ def _asked(question: Question) -> pa.Table:
 
 
 def _covered(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Which days the proved statements of each account have without a gap."""
-    stored = connection.sql("SELECT * FROM statements").to_arrow_table()
+    """Which days the proved statements of each account have without a gap.
+
+    No day after that of the closing balance: banks also write midnight as the end of what they say.
+    """
+    stored = connection.sql(
+        "SELECT * REPLACE (least(to_date, closing_date) AS to_date) FROM statements"
+    ).to_arrow_table()
     reached = coverage(stored, {}).select(["account", "covered_from", "covered_to"])
     return reached.filter(pc.is_valid(reached["covered_to"]))
 

@@ -19,7 +19,8 @@ FROM (
 LEFT JOIN (
     SELECT
         upper(replace(e.statement_account, ' ', '')) AS account,
-        e.statement_id, e.booking_date, e.direction, e.amount, t.from_date, t.opening_balance
+        e.statement_id, e.booking_date, e.direction, e.amount, t.opening_balance,
+        coalesce(t.from_date, t.opening_date) AS opened_on
     FROM bank_lines AS e JOIN statements AS t ON t.statement_id = e.statement_id
     WHERE coalesce(e.entry_status, 'BOOK') = 'BOOK'
 ) AS l
@@ -27,6 +28,6 @@ LEFT JOIN (
     AND (
         l.statement_id = s.statement_id OR l.booking_date < s.last_day
         OR (l.booking_date = s.last_day
-            AND NOT coalesce(l.from_date = s.last_day AND l.opening_balance = s.closing_balance, FALSE))
+            AND NOT coalesce(l.opened_on = s.last_day AND l.opening_balance = s.closing_balance, FALSE))
     )
 GROUP BY s.account
