@@ -29,12 +29,13 @@ from treasury.lake import with_hash
 __all__ = ["PAGE", "listed_requests", "stated_total"]
 
 PAGE: Final = 1000
-PART: Final = 5
+PART: Final = 8
 """Pages of a long list that a thread asks for one after the other and reads at once; of a short one
 each thread has its share."""
 
-AHEAD: Final = 16
-"""Such parts under way, or read and not yet looked at."""
+AHEAD: Final = 4
+"""Such parts under way, or read and not yet looked at. With more the threads only wait for each
+other: reading takes longer than asking."""
 
 WALKS: Final = 3
 TASK: Final = f"{RAMP_REQUESTS.table.name} list"
@@ -133,7 +134,7 @@ def _side_by_side(
     if shrank:
         return "it shrank while it was walked"
     ids = pa.chunked_array([chunk for column in met for chunk in column.chunks], pa.string())
-    came, there = pc.count_distinct(ids).as_py(), _total(said) or total
+    came, there = len(pc.unique(ids)), _total(said) or total
     return f"{came} of {there} records came" if came < there else None
 
 
