@@ -31,6 +31,8 @@ from treasury.report.pictures import month_figures
 from treasury.report.sections import sections
 
 OPEN_OUTCOMES = ("suggested", "conflict", "duplicate", "unreferenced", "returned", "ignored")
+BROUGHT_BACK = "returned AC04: brings back the payment of 2026-10-14"
+MAY_BE_BACK = "no reference; as much moved the other way on {}: it may have come back"
 VOID = {"meta", "col", "img", "br"}
 LOADING = {"src", "srcset", "data", "action", "poster", "background", "formaction"}
 
@@ -85,7 +87,7 @@ FULL = reconciliation(
         line("c", outcome="conflict", reason="status: CANCELLED", reference="PAY-2"),
         line("d", outcome="duplicate"),
         line("u", outcome="unreferenced", statement_account=PROVIDER, account=VIRTUAL),
-        line("r", outcome="returned", reason="returned AC04: brings back the payment of 2026-10-14"),
+        line("r", outcome="returned", reason=BROUGHT_BACK),
         line("i", outcome="ignored", reason="refunded in cash"),
         line("b", outcome="ignored", line_class="bank_charge", direction="DBIT"),
     ],
@@ -157,8 +159,8 @@ def test_what_a_rule_set_apart_is_no_decision_of_a_person() -> None:
 
 def test_open_lines_are_said_in_the_words_of_the_desk_without_ids_of_others() -> None:
     told = {
-        "returned": "returned AC04: brings back the payment of 2026-10-14",
-        "suggested": "no reference; as much moved the other way on 2026-10-14: it may have come back",
+        "returned": BROUGHT_BACK,
+        "suggested": MAY_BE_BACK.format("2026-10-14"),
     }
     lines = [line("a"), *(line(one, outcome=one, reason=why) for one, why in told.items())]
     old = [line("old", outcome="unreferenced", booking_date=date(2026, 9, 2))]
@@ -166,10 +168,7 @@ def test_open_lines_are_said_in_the_words_of_the_desk_without_ids_of_others() ->
     assert [(row["on_screen"], row["why"]) for row in found] == [
         ("No reference", ""),
         ("Returned AC04: brings back the payment of 14 Oct", ""),
-        (
-            "Needs decision",
-            "no reference; as much moved the other way on 14 Oct: it may have come back",
-        ),
+        ("Needs decision", MAY_BE_BACK.format("14 Oct")),
     ]
     assert found[0]["account"] == "…6689"
 
