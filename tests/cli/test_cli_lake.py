@@ -157,10 +157,12 @@ def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
     monkeypatch.setenv("TREASURY_USER", "anna")
     close = ("periods", "close", "--month", "2026-10", "--reviewed-by", "bert")
     run(desk, *close, "--reason", "see the list")
-    with pytest.raises(ActionRefused, match="commit 2 is what the close of 2026-10 rests on"):
-        run(desk, "lake", "unpin", "2")
-    (desk.lake.folder / "pins" / "2.json").unlink()
-    lost = "commit 2, what the close of 2026-10 rests on, is not kept"
+    (closed,) = desk.lake.pins()
+    number = closed.commit.number
+    with pytest.raises(ActionRefused, match=f"commit {number} is what the close of 2026-10"):
+        run(desk, "lake", "unpin", str(number))
+    (desk.lake.folder / "pins" / f"{number}.json").unlink()
+    lost = f"commit {number}, what the close of 2026-10 rests on, is not kept"
     assert {"topic": "closed months", "state": "missing", "what": lost}.items() <= next(
         row for row in rows(desk, "doctor") if row["topic"] == "closed months"
     ).items()
@@ -168,7 +170,7 @@ def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
     assert "closed months" not in run(desk, "doctor").stdout
     assert run(desk, "periods", "verify", "2026-10").exit_code == 0
     run(desk, "periods", "reopen", "2026-10", "--reason", "a late invoice")
-    assert "no longer kept" in run(desk, "lake", "unpin", "2").stdout
+    assert "no longer kept" in run(desk, "lake", "unpin", str(number)).stdout
 
 
 def test_the_doctor_names_what_is_there_and_what_is_missing(
