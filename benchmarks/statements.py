@@ -252,7 +252,7 @@ def main(entries: int) -> None:
         )
         mt = here / "mt.sta"
         write_mt940(mt, entries // 2)
-        both = measured(("mt-940", "ours"), mt, rounds=1)
+        both = measured(("mt-940", "ours"), mt)
         report(
             f"MT940, {entries // 2:,} entries: times faster",
             both["mt-940"]["cpu"] / both["ours"]["cpu"],
