@@ -6,17 +6,19 @@ BENCH ?= reconcile lake statements sandbox sync actions close
 PYTEST = .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help install demo test coverage check notebook bench torture lock docs
+.PHONY: help install demo test acceptance coverage check notebook bench torture lock docs pictures
 
 help:
 	@echo "make demo      the whole job on a practice company"
 	@echo "make test      all tests"
+	@echo "make acceptance  what takes LibreOffice, or long: before a release"
 	@echo "make coverage  all tests, and which lines they run (a third slower)"
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
 	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
-	@echo "make torture   cut every kind of action off everywhere, and settle it"
+	@echo "make torture   attack every kind of action 10,000 times, and count its effects"
 	@echo "make docs      write the generated pages of docs/ again"
+	@echo "make pictures  make the pictures of README.md and docs/ anew (needs Chromium)"
 	@echo "make lock      write locks/ again (needs uv; UPGRADE=1 takes newer versions)"
 
 install: .venv/run.stamp
@@ -40,6 +42,10 @@ notebook: .venv/run.stamp
 test: .venv/dev.stamp .venv-spark/spark.stamp
 	@$(PYTEST)
 
+acceptance: .venv/dev.stamp
+	@command -v soffice >/dev/null || (echo "needs Debian's libreoffice-calc; .ci/run acceptance installs it"; exit 1)
+	@$(PYTEST) -m acceptance
+
 coverage: .venv/dev.stamp .venv-spark/spark.stamp
 	@$(PYTEST) --cov --cov-report=term
 
@@ -57,6 +63,9 @@ torture: .venv/dev.stamp
 
 docs: .venv/dev.stamp
 	@.venv/bin/python tools/reference.py
+
+pictures: .venv/dev.stamp
+	@.venv/bin/python tools/pictures.py
 
 lock:
 	@tools/lock

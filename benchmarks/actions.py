@@ -19,6 +19,7 @@ from treasury.actions import Actions
 from treasury.api import Client
 from treasury.api.bodies import NewCryptoTransfer
 from treasury.journal import Actor, Journal
+from treasury.journal.copies import STATE_VARIABLE
 from treasury.sandbox import Sandbox, Served, serve_forever
 from treasury.settings import Company, Credential, Service, Services, Settings
 
@@ -117,6 +118,7 @@ def main() -> None:
     server.start()
     try:
         with tempfile.TemporaryDirectory() as folder:
+            os.environ[STATE_VARIABLE] = str(Path(folder) / "state")
             share = _measure(_settings(told.get(timeout=60)), Path(folder), count)
     finally:
         server.terminate()

@@ -7,22 +7,35 @@ would keep a single worker busy while the others have nothing left.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from crashed_workers import (
+    pytest_handlecrashitem,
+    pytest_sessionstart,
+    pytest_terminal_summary,
+)
 from filled import fill
 
+from treasury.journal.copies import STATE_VARIABLE
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
+
+__all__ = ["pytest_handlecrashitem", "pytest_sessionstart", "pytest_terminal_summary"]
 
 TESTS = Path(__file__).parent
 LONGEST = (
     "panels/test_panels_decisions_browser.py",
     "panels/test_panels_showing_browser.py",
     "actions/test_actions_torture.py",
+    "actions/test_actions_intermediary.py",
     "reconcile/test_match_spark.py",
     "cli/test_cli_close.py",
+    "report/test_report_closing_page.py",
+    "reconcile/test_period_close.py",
     "report/test_report_verify.py",
+    "reconcile/test_late_decisions.py",
     "cli/test_cli_desk.py",
     "lake/test_lake_commit.py",
     "extract/test_extract_kill.py",
@@ -56,11 +69,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where the tests' workspaces are is noted apart from those of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(STATE_VARIABLE, str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test never sees the workspace or the secrets of whoever runs it, nor another test's."""
+    """A test sees no workspace, secrets or terminal of whoever runs it, nor another test's."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # what is printed is as wide as it is
     for name in [name for name in os.environ if name.startswith("TREASURY_")]:
-        monkeypatch.delenv(name)
+        if name != STATE_VARIABLE:
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="session")

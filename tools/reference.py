@@ -1,6 +1,7 @@
 """Write the generated pages of docs/: `--check` only says whether they are up to date.
 
-cli.md is the commands' own help, tables.md the declarations of the tables.
+cli.md is the commands' own help, tables.md the declarations of the tables, open-items.md the kinds
+of open items.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ import click
 
 from treasury import dictionary
 from treasury.cli import treasury
+from treasury.items import KINDS, TURNS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 HEAD = """\
 # Command line
 
 Made from the commands' own help by `make docs`. Every command that prints rows takes
-`--format table|json|csv|parquet`: amounts keep every digit in each of them. A failure is one line
-on standard error that says what to do next; the exit code is 2 for input or settings, 3 for
-storage, 4 for an action refused and 5 for a service.
+`--format table|json|csv|parquet`: amounts keep every digit in each of them. Control characters in
+a text are shown (`␛`) and in JSON escaped. A long table is printed as plain lines, one too wide as
+a block of lines for each row; no row is left out. A failure is one line on standard error that says
+what to do next; the exit code is 2 for input or settings, 3 for storage, 4 for an action refused
+and 5 for a service.
 """
 
 
@@ -45,7 +49,75 @@ def reference() -> str:
     return "\n".join((HEAD, *pages(treasury, context)))
 
 
-PAGES: dict[str, Callable[[], str]] = {"cli.md": reference, "tables.md": dictionary.page}
+ITEMS_HEAD = """\
+# Open items
+
+One list holds everything that is not settled in a month, each thing once: bank lines that nobody
+has explained, requests, transfers, conversions, balances and statements that are not proved,
+actions and decisions. The first screen, the checklist of a close, its report, its workbook and
+its notebook, and the exceptions panel show rows of this list and count rows of it.
+
+```console
+$ treasury exceptions --month 2026-10                 # also --turn us, --kind overdue, --blocking
+$ treasury exceptions --month 2026-10 --format json   # every column
+```
+
+```python
+items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="overdue"), .to_pandas()
+```
+
+- **Open in a month** means begun by its end and not settled: what stays open is in the list of
+  every month after it. `month` is the one in which it began, `since` the day, `age` the days
+  since on the clock of its rail. An action of unknown outcome is in every list, for it may be
+  about any month.
+- **`item_id`** names the thing and stays the same across syncs and imports.
+- **Money is counted once.** A request whose money may be a line that needs a decision names that
+  line in `counted_in`, and the line counts it; a line counts no more requests than its amount
+  pays.
+- **`blocks`**: *never acceptable* holds up the close whatever anybody says, *until accepted*
+  holds it up until two people agree to carry that item, *never* is listed and carried. What two
+  people agreed to lapses when the amount or the state moves, when the day passes by which it
+  should clear, or after two closes.
+- **Carrying an item** takes two people: `treasury items carry ITEM --owner NAME --by DATE --reason
+  WHY` (`t.items.carry`) proposes it, `treasury items accept ITEM` (`t.items.accept`) agrees as
+  somebody else; `treasury items list` says what holds, waits or has lapsed. Under a policy of one
+  person it is marked as signed alone.
+- **Materiality**: `policy.toml` may name, per currency, an amount up to which an item is listed and
+  does not block, and one for all of them together. Two people put the limits in force
+  (`treasury items limits`). Statements, payments made twice and unknown outcomes block at any
+  amount.
+- **Nothing is said to be open only where everything was asked.** Where the services were never
+  read, no statement is stored, or the instant is before the first sync, the answer is *not
+  known*, with the step.
+
+A request that left in a payment file is IN FILE: it has no Copy and leaves in no second file,
+until its debit is in a statement or somebody says `treasury request not-uploaded NAME --reason …`
+(`t.funding.not_uploaded`). Where the statements reach past the day on which it should have been
+debited, the item says so.
+
+## Kinds
+
+By whose move it is, in the order of the first screen; the name is what `--kind` takes.
+"""
+
+
+def items_page() -> str:
+    """The page about open items, with the table of their kinds."""
+    rows = [
+        f"| {TURNS[turn]} | {kind.label} | `{kind.name}` | {kind.blocks} | {kind.next_step} |"
+        for turn in TURNS
+        for kind in KINDS.values()
+        if kind.turn == turn
+    ]
+    head = "| whose | kind | name | blocks | next step |\n|---|---|---|---|---|"
+    return "\n".join((ITEMS_HEAD, head, *rows, ""))
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": reference,
+    "tables.md": dictionary.page,
+    "open-items.md": items_page,
+}
 
 
 def main() -> int:

@@ -23,6 +23,7 @@ __all__ = [
     "add_target_days",
     "is_target_day",
     "next_target_day",
+    "parse_day",
     "parse_instant",
     "target_days_between",
     "target_holidays",
@@ -86,6 +87,14 @@ def parse_instant(text: str) -> datetime:
             f"{text[:40]!r} is not a date and time", do="write it as 2026-11-01T09:00Z"
         ) from None
     return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+
+
+def parse_day(text: str) -> date:
+    """`2026-10-31` as a date; InputError for anything else."""
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(f"{text[:40]!r} is not a day", do="write it as 2026-10-31") from None
 
 
 class Month(msgspec.Struct, frozen=True, order=True):

@@ -7,6 +7,7 @@ by name, in any order. An amount is written 1234.56: what could be read two ways
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
@@ -17,6 +18,7 @@ import msgspec
 
 from treasury.errors import InputError, TreasuryError
 from treasury.money import parse_amount
+from treasury.regular_files import open_regular
 
 __all__ = ["Column", "Line", "amount", "day", "read_csv", "text"]
 
@@ -79,9 +81,11 @@ def read_csv(path: Path, columns: Sequence[Column]) -> list[Line]:
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """Line numbers and cells of the lines that are not empty."""
     try:
-        if path.stat().st_size > LARGEST:
+        with open_regular(path) as file:
+            bytes_read = file.read(LARGEST + 1)
+        if len(bytes_read) > LARGEST:
             raise InputError(f"{path} is larger than 64 MB", do="give the right file")
-        content = path.read_text("utf-8-sig")
+        content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror}", do="name a file that can be read"

@@ -7,6 +7,7 @@ asked only to bring back what a repair could not find again.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -16,16 +17,23 @@ from urllib.parse import urlsplit
 import msgspec
 import pyarrow as pa
 
+from treasury.access import excess_access
 from treasury.calendar import target_holidays
 from treasury.errors import JournalError, SettingsError, TreasuryError
 from treasury.identifiers import plain_account
+from treasury.journal import Journal
+from treasury.journal.copies import original_of
+from treasury.journal.periods import closed_periods
+from treasury.journal.signing import require_key
 from treasury.lake import Lake, damages, repair, tables_of
 from treasury.lost import Gap, lost_looks, missing_statements, narrow_marks
+from treasury.reconcile.answers import altered_answers
 from treasury.settings import FILE_NAME, Settings
 from treasury.statements import TABLES as STATEMENT_TABLES
-from treasury.statements import coverage
+from treasury.statements import stored_coverage
 from treasury.tabular import Tabular, html_table
 from treasury.text import clean
+from treasury.wording import instant_words
 
 __all__ = ["FINDINGS", "Examination", "Finding", "examine"]
 
@@ -47,6 +55,8 @@ class Finding(msgspec.Struct, frozen=True):
     state: State
     what: str
     do: str = ""
+    is_optional: bool = False
+    """Whether the desk works without it, so that its step comes after all others."""
 
 
 FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
@@ -79,13 +89,22 @@ class Examination(Tabular, msgspec.Struct, frozen=True):
         """The query of every commit, where the findings are about what is stored."""
         return 'SELECT * FROM commits ORDER BY "at"'
 
+    @property
+    def next_step(self) -> str:
+        """The one thing to do next: what is damaged first, then in the order of a first day."""
+        open_ones = [one for one in self.findings if one.do and one.state in {"damaged", "missing"}]
+        open_ones.sort(key=lambda one: (one.state != "damaged", one.is_optional))
+        return open_ones[0].do if open_ones else ""
+
     def __str__(self) -> str:
-        """A line for each finding, and the next step below it."""
+        """A line for each finding, and the next step below it; the first step of all at the end."""
         lines = []
         for one in self.findings:
             lines.append(f"{one.state:<8} {one.topic}: {one.what}")
             if one.do:
                 lines.append(f"{'':<8} -> {one.do}")
+        step = self.next_step
+        lines.append(f"next     {step}" if step else "all is in order")
         return "\n".join(lines)
 
 
@@ -93,6 +112,7 @@ def examine(
     folder: Path,
     settings: Settings,
     lake: Lake,
+    journal: Journal,
     now: datetime,
     *,
     mend: bool = False,
@@ -103,11 +123,19 @@ def examine(
     What a repair could not find of these tables of the services, `ask_again` asks for; its answer
     says what came.
     """
-    findings = [*_environment(settings), *_credentials(settings), *_writable(folder)]
+    has_services = settings.services is not None
+    findings = [*_environment(settings)]
+    if has_services or settings.credentials:
+        findings += _credentials(settings)
+    findings += _writable(folder)
+    findings += [*_access(folder, settings), *_journal(journal), *_copied(journal)]
     mended, whole = _stored(lake, now, mend, ask_again)
     findings += mended
+    findings += _answers(lake, journal)
     if whole:
-        findings += [*_sync(lake, settings, now), *_accounts(lake, settings), *_wallets(lake)]
+        if has_services:
+            findings += _sync(lake, settings, now)
+        findings += [*_accounts(lake, settings), *_wallets(lake)]
     findings += [*_calendars(settings, now), *_rules(folder)]
     return Examination(tuple(findings))
 
@@ -118,8 +146,10 @@ def _environment(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "environment",
             "missing",
-            f"{desk.environment}, without the services' addresses",
+            f"{desk.environment}, without the services' addresses: bank files are read, proved and"
+            " exported, and nothing says what their lines are for",
             f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
+            is_optional=True,
         )
         return
     hosts = {urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp)}
@@ -152,6 +182,7 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
             "missing",
             "one credential only: what it creates it may not approve",
             "add a second one, of a user who may approve, or approve in the provider's portal",
+            is_optional=True,
         )
 
 
@@ -161,6 +192,61 @@ def _writable(folder: Path) -> Iterator[Finding]:
     else:
         yield Finding(
             "workspace", "missing", f"{folder} may not be written to", "get the right to write"
+        )
+
+
+def _journal(journal: Journal) -> Iterator[Finding]:
+    """Whether each entry is as it was written and signed, and none is missing at the end."""
+    try:
+        journal.head()
+        rules = journal.signing.rules()
+    except TreasuryError as error:
+        yield Finding("journal", "missing", error.what, error.do or "")
+        return
+    try:
+        count = journal.verify(rules=rules).seq
+    except JournalError as error:
+        yield Finding("journal", "damaged", error.what, error.do or "")
+    else:
+        signed = " and signed as the policy wants it" if rules.required else ""
+        what = f"{count:,} entries, each as it was written{signed}"
+        yield Finding("journal", "ok", what if count else "nothing is decided yet")
+    if not rules.required:
+        return
+    try:
+        require_key(journal.signing.key(), rules, [journal.who()])
+    except TreasuryError as error:
+        yield Finding("journal", "missing", error.what, error.do or "")
+
+
+def _copied(journal: Journal) -> Iterator[Finding]:
+    """Whether this workspace is a copy of another, from which nothing is sent."""
+    if journal.folder is None:
+        return
+    try:
+        original = original_of(journal.folder)
+    except JournalError as error:
+        yield Finding("workspace", "missing", error.what, error.do or "")
+        return
+    if original is not None:
+        yield Finding(
+            "workspace",
+            "missing",
+            f"it is a copy of {original}: nothing is sent from here",
+            f"go on in {original}, or run `treasury journal adopt --reason …` here",
+        )
+
+
+def _access(folder: Path, settings: Settings) -> Iterator[Finding]:
+    """Whether more people may read the workspace than its settings say."""
+    shared = settings.workspace.shared
+    count = sum(1 for _ in excess_access(folder, shared))
+    if count:
+        yield Finding(
+            "access",
+            "missing",
+            f"others than {'the group' if shared else 'you'} may read {count:,} files and folders",
+            f"run `chmod -R {'o=' if shared else 'go='} {shlex.quote(str(folder))}`",
         )
 
 
@@ -214,8 +300,7 @@ def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[Finding]:
     """Whether what closed months rest on is kept, file by file."""
     try:
         unkept = lake.unkept()
-    except JournalError as error:
-        yield Finding("journal", "missing", error.what, error.do or "")
+    except JournalError:  # which is a finding already
         return
     for number, what in sorted(unkept.items()):
         told = f"commit {number}, what {what} rests on, is not kept"
@@ -232,6 +317,22 @@ def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[Finding]:
             )
         else:
             yield Finding("closed months", "missing", told, "run `treasury doctor --repair`")
+
+
+def _answers(lake: Lake, journal: Journal) -> Iterator[Finding]:
+    """Whether what closed months stored of their answers is as it was written."""
+    try:
+        closed = closed_periods(journal.entries("period.")).values()
+    except JournalError:  # which is a finding already
+        return
+    for period in closed:
+        for path in altered_answers(lake.workspace, period.close):
+            yield Finding(
+                "closed months",
+                "damaged",
+                f"{path} is not as the close of {period.month} stored it",
+                "restore it from a copy",
+            )
 
 
 def _published(lake: Lake, mend: bool) -> Iterator[Finding]:
@@ -302,7 +403,7 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
     yield Finding(
         "sync",
         "missing" if old else "ok",
-        f"last at {local:%Y-%m-%d %H:%M}, {hours:,} hours ago",
+        f"last at {instant_words(local)}, {hours:,} hours ago",
         "run `treasury sync`" if old else "",
     )
 
@@ -310,20 +411,19 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
 def _accounts(lake: Lake, settings: Settings) -> Iterator[Finding]:
     """Declared accounts and how far their statements reach; known ones that are not declared."""
     snapshot = lake.snapshot()
-    declared = {account.account: account.source for account in settings.accounts}
+    declared = {plain_account(one.account): one.source for one in settings.accounts}
     if not declared:
         yield Finding(
             "statements", "missing", "no account is declared", f"add [[accounts]] to {FILE_NAME}"
         )
-    for row in coverage(snapshot.sql("SELECT * FROM statements"), declared).to_pylist():
+    for row in stored_coverage(snapshot, settings.accounts).to_pylist():
         yield _covered(row["account"], row["source"], row["covered_to"])
     query = (
         "SELECT iban, name FROM company_bank_accounts"
         " WHERE iban IS NOT NULL AND vanished_at IS NULL ORDER BY iban"
     )
-    ours = {plain_account(account) for account in declared}
     for row in snapshot.sql(query).to_pylist():
-        if plain_account(row["iban"]) not in ours:
+        if plain_account(row["iban"]) not in declared:
             yield Finding(
                 "statements",
                 "missing",
@@ -367,6 +467,7 @@ def _wallets(lake: Lake) -> Iterator[Finding]:
             "missing",
             f"{wallet}: no service shows its balance, and no evidence was added",
             "run `treasury wallets add FILE`; until then it reads: service says delivered",
+            is_optional=True,
         )
 
 
@@ -391,6 +492,7 @@ def _rules(folder: Path) -> Iterator[Finding]:
             "missing",
             "no rules.toml: payroll, tax and bank charges stay unexplained lines",
             f"write {path} with [[classes]]",
+            is_optional=True,
         )
         return
     try:

@@ -15,7 +15,7 @@
      └─ ServiceError               a payment service, or the way to it
          ├─ ServiceUnreachable     no connection, or none in time
          ├─ BadCredentials         the token address refused the credential
-         ├─ Unauthorized           401 although the token was fresh
+         ├─ Unauthorized           401, of a read also with a renewed token
          ├─ Forbidden              403
          ├─ NotFound               404 for one record
          ├─ NotOffered             404 or 405 on a route this generation of the service lacks
@@ -146,7 +146,7 @@ class BadCredentials(ServiceError):
 
 
 class Unauthorized(ServiceError):
-    """401 although the token was renewed."""
+    """401: the token is missing, expired or refused."""
 
 
 class Forbidden(ServiceError):

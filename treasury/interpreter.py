@@ -20,6 +20,7 @@ __all__ = ["started"]
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from importlib import import_module;"
+    " import_module('treasury.terminal').guard_output();"
     " sys.exit(getattr(import_module(sys.argv[2]), sys.argv[3])(*sys.argv[4:]))"
 )
 _INHERITED: Final = (

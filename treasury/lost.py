@@ -25,8 +25,9 @@ _ROWS: Final = STATEMENT_ENTRIES.name
 
 _SHORT: Final = f"""
 SELECT statement_id FROM {_HEADS}
-LEFT JOIN (SELECT statement_id, count(*) AS stored FROM {_ROWS} GROUP BY ALL) USING (statement_id)
-WHERE coalesce(stored, 0) < entry_count
+LEFT JOIN (SELECT statement_id, count(*) AS stored FROM {_ROWS} WHERE vanished_at IS NULL
+    GROUP BY ALL) USING (statement_id)
+WHERE vanished_at IS NULL AND coalesce(stored, 0) < entry_count
 """
 """Statements with fewer movements than were read; of two that hold the same ones, one is too."""
 

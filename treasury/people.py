@@ -6,47 +6,57 @@ settings, and a workspace as known at an earlier instant is kept from deciding a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-from decimal import Decimal
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from treasury.actions.policy import Policy
 from treasury.calendar import Month
-from treasury.errors import InputError
-from treasury.journal import Actor, Journal, current_actor
-from treasury.journal.decisions import decision_table, mark_table, standing, standing_marks
-from treasury.journal.periods import Period, closed_periods, period_history, rules_in_force
+from treasury.decoding import convert
+from treasury.errors import InputError, NothingStored
+from treasury.items import Carrying, Effects, Limits, OpenItems, effects_between
+from treasury.journal import Actor, Journal
+from treasury.journal.decisions import Decision
+from treasury.journal.heads import publish_head
+from treasury.journal.periods import (
+    Close,
+    Period,
+    Preparation,
+    closed_periods,
+    period_history,
+    preparations,
+    rules_in_force,
+)
 from treasury.journal.turns import Decided, read_decided, require_present
 from treasury.lake import Lake, Snapshot
 from treasury.reconcile import Question, Reconciliation, Rows, Rules, load_rules
 from treasury.reconcile.changing import Changing
 from treasury.reconcile.compare import Comparison, compare_bases
-from treasury.reconcile.deciding import Deciding
+from treasury.reconcile.deciding import Deciding, foreseen
 from treasury.reconcile.known import Known, known
 from treasury.reconcile.late import late_items
 from treasury.reconcile.marking import Marking
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.periods import (
-    ClosePlan,
     basis_of,
-    close_period,
+    basis_on,
     examine,
-    plan_close,
+    journaled_roll_forward,
     reconcile,
     reopen_period,
     roll_forward_of,
-    verify_period,
 )
 from treasury.reconcile.rollforward import ROLL_FORWARD, RollForward
 
 if TYPE_CHECKING:
-    from treasury.reconcile.periods import Blocker, Examined
-    from treasury.report.closing import Closing
+    from treasury.report.closing import Closing, VerifiedMonth
+    from treasury.report.locking import PreparedMonth
 
 __all__ = ["Desk", "Periods", "compare", "rules_for"]
 
@@ -62,6 +72,9 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     zone: ZoneInfo
     now: Callable[[], datetime]
     until: datetime | None
+    policy: Callable[[], Policy]
+    heads: Path | None = None
+    """Where each close publishes the journal's head."""
 
     @property
     def matches(self) -> Deciding:
@@ -91,10 +104,65 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Months that are closed."""
         return Periods(self)
 
+    def effects(self, planned: Sequence[Decision]) -> Effects:
+        """What planned decisions would change beside their lines, in the open items.
+
+        They are those of the last month that has ended, or of the first open one that a line is in.
+        """
+        from treasury.reconcile.known import answer_and_known
+        from treasury.report.closing import closing_of
+
+        decided = read_decided(self.journal, until=self.until)
+        month = self._month_of(planned, closed_periods(decided.entries))
+        question, snapshot = self.question(month, None), self.snapshot()
+        sides = []
+        for entries in (decided.entries, foreseen(decided, planned).entries):
+            try:
+                answer, seen = answer_and_known(basis_on(snapshot, question, entries))
+            except NothingStored as error:
+                return Effects(month=month, effects=(), unknown=str(error))
+            sides.append((closing_of(answer, self.zone).items, seen))
+        (before, first), (after, last) = sides
+        return effects_between(before, after, (first, last), {one.entry_id for one in planned})
+
+    def _month_of(self, planned: Sequence[Decision], closed: Mapping[str, Period]) -> Month:
+        """The month whose open items the decisions are seen in."""
+        booked = [
+            Month.of(date.fromisoformat(line["booking_date"]))
+            for one in planned
+            if (line := one.facts.get("line"))
+        ]
+        month = max((*booked, self.month.previous))
+        while str(month) in closed and month < self.month:
+            month = month.next
+        return month
+
+    @property
+    def items(self) -> Carrying:
+        """Open items that people agree to carry past a close."""
+        periods = self.periods
+        return Carrying(
+            self.journal,
+            periods.items_on,
+            self.policy,
+            lambda: self.today,
+            until=self.until,
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """Amounts below which an open item does not block a close."""
+        return Limits(self.journal, self.policy, until=self.until)
+
+    @property
+    def today(self) -> date:
+        """The day of the question in the reporting time zone."""
+        return self.now().astimezone(self.zone).date()
+
     @property
     def month(self) -> Month:
         """The month that it is."""
-        return Month.of(self.now().astimezone(self.zone).date())
+        return Month.of(self.today)
 
 
 def compare(a: Reconciliation, b: Reconciliation) -> Comparison:
@@ -121,77 +189,91 @@ def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None
     then = [one for one in everything if until is None or one.at <= until]
     period = closed_periods(then).get(str(month))
     if period is not None:
-        return msgspec.convert(period.close.rules, Rules)
+        return convert(period.close.rules, Rules)
     found = None if until is None else rules_in_force(everything, until)
     if found is not None:
-        return msgspec.convert(found.content, Rules)
+        return convert(found.content, Rules)
     return load_rules(path) if path.is_file() else Rules()
 
 
 class Periods:
-    """The months of a workspace: closed, reopened, given again."""
+    """The months of a workspace: prepared, signed, reopened, given again."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def close(
-        self,
-        month: str | Month,
-        reason: str | None = None,
-        *,
-        reviewed_by: str,
-        actor: Actor | None = None,
-    ) -> Period:
-        """Close and lock a month that has ended; with something open, `reason` says why.
-
-        Prepared by who runs it, reviewed by somebody else. Raises ActionRefused with what blocks,
-        and TreasuryError where the open items do not roll forward.
-        """
-        period = self.lock(month, reason, reviewed_by=reviewed_by, actor=actor).period
-        assert period is not None  # that is what a lock is
-        return period
-
-    def lock(
-        self,
-        month: str | Month,
-        reason: str | None = None,
-        *,
-        reviewed_by: str,
-        ledger: Path | None = None,
-        actor: Actor | None = None,
+    def prepare(
+        self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
     ) -> Closing:
-        """The same, and the month as it was closed: what its report is made from.
+        """Prepare a month that has ended to be signed by a second person.
 
-        The ledger in the CSV file `ledger` is compared, and journaled with the close.
+        Pins the lake's commit, the journal's end and the hash of the list of open items; the ledger
+        in the CSV file `ledger` is compared, and journaled with it. Raises ActionRefused where
+        something blocks that nobody proposed to carry, and TreasuryError where the open items do
+        not roll forward.
         """
-        from treasury.report.checklist import blockers
-        from treasury.report.closing import closed_month, found_of
-        from treasury.report.provided import draft_of, read_ledger
+        found = self._prepare(month, ledger, actor, show=False)
+        if found.refusal is not None:
+            raise found.refusal
+        return found.closing
+
+    def prepare_or_show(
+        self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
+    ) -> PreparedMonth:
+        """The same, or the month as it is now with the reason why it is not prepared."""
+        return self._prepare(month, ledger, actor, show=True)
+
+    def _prepare(
+        self, month: str | Month, ledger: Path | None, actor: Actor | None, *, show: bool
+    ) -> PreparedMonth:
+        from treasury.report.locking import prepare_month
+        from treasury.report.provided import read_ledger
 
         t = self._desk
         require_present(t.until)
-        who, asked = actor or current_actor(), _month(month)
-        given = None if ledger is None else read_ledger(ledger)
-        examined: list[Closing] = []
-
-        def blocking(found: Examined) -> tuple[Blocker, ...]:
-            examined.append(found_of(found, t.zone, ledger=given))
-            return blockers(examined[-1])
-
-        period, found = close_period(
+        return prepare_month(
             t.journal,
             t.lake,
             t.question(month, None),
-            blocking,
-            actor=who,
-            reviewed_by=reviewed_by,
+            actor=actor or t.journal.who(),
+            policy=t.policy(),
             now=t.now(),
-            reason=reason,
-            beside=() if given is None else (draft_of(str(asked), given, who),),
+            ledger=None if ledger is None else read_ledger(ledger, t.lake.workspace),
+            show=show,
         )
-        if found is None:
-            return closed_month(t.journal, t.lake, period)
-        return msgspec.structs.replace(examined[-1], period=period)
+
+    def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:
+        """Sign what somebody else prepared, and lock the month.
+
+        Raises ActionRefused for whoever prepared it, unless the policy is that of one person: the
+        close then says that nobody reviewed it. The journal's head is published where the settings
+        say so; StorageError where it cannot be, and the month is closed all the same.
+        """
+        from treasury.report.closing import closed_month
+        from treasury.report.locking import sign_month
+
+        t = self._desk
+        require_present(t.until)
+        period, closing = sign_month(
+            t.journal, t.lake, _month(month), actor=actor or t.journal.who(), policy=t.policy()
+        )
+        if t.heads is not None:
+            last = t.journal.last()
+            assert last is not None  # the close, or what came after it
+            publish_head(t.heads, last, f"close of {period.month}")
+        return closed_month(t.journal, t.lake, period) if closing is None else closing
+
+    def withdraw(
+        self, month: str | Month, reason: str, *, actor: Actor | None = None
+    ) -> Preparation:
+        """Take a preparation back, so that the month can be prepared anew."""
+        from treasury.report.locking import withdraw_preparation
+
+        t = self._desk
+        require_present(t.until)
+        who = actor or t.journal.who()
+        t.policy().check_identity(who)
+        return withdraw_preparation(t.journal, _month(month), reason, actor=who)
 
     def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
         """A month with its balances, verdict and roll-forward: as it was closed, else as of now.
@@ -199,10 +281,29 @@ class Periods:
         Without a month it is the last one that has ended.
         `ledger` is compared where the month is open; a closed one has that of its close.
         """
+        return self.closing_on(month, self._decided(), ledger=ledger)
+
+    def items_on(
+        self, month: str | Month | None, decided: Decided, ledger: Path | None = None
+    ) -> OpenItems:
+        """A month's list under these decisions; the prepared one where it waits for a signature."""
+        from treasury.report.locking import prepared_month
+
+        t = self._desk
+        month = t.month.previous if month is None else _month(month)
+        preparation = preparations(decided.entries).get(str(month))
+        if preparation is None:
+            return self.closing_on(month, decided, ledger=ledger).items
+        return prepared_month(t.journal, t.lake, preparation, decided.entries).items
+
+    def closing_on(
+        self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
+    ) -> Closing:
+        """The same under the decisions that are handed to it."""
         from treasury.report.closing import closed_month, found_of
         from treasury.report.provided import read_ledger
 
-        t, decided = self._desk, self._decided()
+        t = self._desk
         month = t.month.previous if month is None else _month(month)
         period = closed_periods(decided.entries).get(str(month))
         if period is not None and ledger is not None:
@@ -212,43 +313,27 @@ class Periods:
             )
         if period is not None:
             return closed_month(t.journal, t.lake, period)
-        found = examine(t.journal, t.lake, self._basis(month), decided)
-        return found_of(found, t.zone, ledger=None if ledger is None else read_ledger(ledger))
-
-    def plan(
-        self,
-        month: str | Month,
-        *,
-        reviewed_by: str,
-        reason: str | None = None,
-        actor: Actor | None = None,
-    ) -> ClosePlan:
-        """What closing the month would journal, and what blocks it; writes nothing."""
-        from treasury.report.checklist import blockers
-        from treasury.report.closing import found_of
-
-        t = self._desk
-        return plan_close(
-            t.journal,
-            t.lake,
-            t.question(month, None),
-            lambda found: blockers(found_of(found, t.zone)),
-            actor=actor or current_actor(),
-            reviewed_by=reviewed_by,
-            reason=reason,
+        basis = basis_on(t.snapshot(), t.question(month, None), decided.entries)
+        found = examine(t.journal, t.lake, basis, decided)
+        return found_of(
+            found,
+            t.zone,
+            ledger=None if ledger is None else read_ledger(ledger, t.lake.workspace),
+            preparation=preparations(decided.entries).get(str(month)),
         )
 
     def reopen(self, month: str | Month, reason: str, *, actor: Actor | None = None) -> Period:
         """Let a closed month go, the last one only; journaled with the reason."""
         require_present(self._desk.until)
-        return reopen_period(
-            self._desk.journal, _month(month), reason, actor=actor or current_actor()
-        )
+        journal = self._desk.journal
+        return reopen_period(journal, _month(month), reason, actor=actor or journal.who())
 
     def list(self) -> Rows:
-        """Every close there was: month, state, who prepared and reviewed, what it rests on."""
-        rows = [_row(period) for period in period_history(self._decided().entries)]
-        return Rows(pa.Table.from_pylist(rows, schema=_PERIODS))
+        """Every close there was, and what waits for a signature: who, when, what it rests on."""
+        entries = self._decided().entries
+        rows = [_row(period.close, period) for period in period_history(entries)]
+        rows += [_row(one.close, None) for one in preparations(entries).values()]
+        return Rows(pa.Table.from_pylist(rows, schema=_PERIODS), zone=self._desk.zone)
 
     def get(self, month: str | Month) -> Period:
         """The close of a month; InputError where it is not closed."""
@@ -260,24 +345,21 @@ class Periods:
     def answer(self, month: str | Month) -> Reconciliation:
         """A closed month's answer, made again from what it was closed on."""
         t = self._desk
-        return reconcile(basis_of(t.journal, t.lake, self.get(month)))
+        return reconcile(basis_of(t.journal, t.lake, self.get(month).close))
 
-    def verify(self, month: str | Month) -> Reconciliation:
-        """The same, held against what the close says of it; JournalError where it differs."""
+    def verify(self, month: str | Month) -> VerifiedMonth:
+        """A closed month held against what its close says; JournalError where it differs.
+
+        One that other models closed is held against what they stored, and says so.
+        """
+        from treasury.report.closing import verify_period
+
         t = self._desk
         return verify_period(t.journal, t.lake, self.get(month))
 
     def closing(self, period: Period) -> pa.Table:
         """The roll-forward that a close journaled; columns as in ROLL_FORWARD."""
-        rows = [
-            {
-                name: Decimal(value)
-                if pa.types.is_decimal(ROLL_FORWARD.field(name).type)
-                else value
-                for name, value in row.items()
-            }
-            for row in period.close.roll_forward
-        ]
+        rows = journaled_roll_forward(period.close)
         return pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
 
     def roll_forward(self, month: str | Month) -> RollForward:
@@ -285,9 +367,11 @@ class Periods:
         t = self._desk
         return roll_forward_of(t.journal, t.lake, self._basis(month), self._decided())
 
-    def late(self) -> Rows:
-        """What was learnt about closed months after their close, and where it posts to."""
-        return Rows(late_items(self._known(), closed_periods(self._decided().entries)))
+    def late(self, month: str | Month | None = None) -> Rows:
+        """What was learnt about closed months, or one, after the close, and where it posts to."""
+        entries = self._decided().entries
+        found = late_items(self._known(), closed_periods(entries), entries)
+        return Rows(found if month is None else found.filter(pc.equal(found["month"], str(month))))
 
     def _decided(self) -> Decided:
         return read_decided(self._desk.journal, until=self._desk.until)
@@ -295,9 +379,7 @@ class Periods:
     def _basis(self, month: str | Month) -> Basis:
         t = self._desk
         entries = self._decided().entries
-        marks = mark_table(standing_marks(entries))
-        verdicts = decision_table(standing(entries))
-        return Basis(t.snapshot(), t.question(month, None), verdicts, marks)
+        return basis_on(t.snapshot(), t.question(month, None), entries)
 
     def _known(self) -> Known:
         return known(self._basis(self._desk.month))
@@ -310,6 +392,7 @@ _PERIODS = pa.schema(
         ("closed_at", pa.timestamp("us", tz="UTC")),
         ("prepared_by", pa.string()),
         ("reviewed_by", pa.string()),
+        ("signed_alone", pa.bool_()),
         ("reason", pa.string()),
         ("open_items", pa.int64()),
         ("commit", pa.int64()),
@@ -321,18 +404,23 @@ _PERIODS = pa.schema(
 )
 
 
-def _row(period: Period) -> dict[str, Any]:
-    close = period.close
-    return {
-        "month": period.month,
-        "state": "closed" if period.is_closed else "reopened",
-        "closed_at": period.closed_at,
+def _row(close: Close, period: Period | None) -> dict[str, Any]:
+    state = "prepared" if period is None else "closed" if period.is_closed else "reopened"
+    row = {
+        "month": close.month,
+        "state": state,
         "prepared_by": close.prepared_by,
-        "reviewed_by": close.reviewed_by,
+        "reviewed_by": None if close.alone else close.reviewed_by or None,
+        "signed_alone": close.alone,
         "reason": close.reason,
         "open_items": sum(item["items"] for item in close.open_items),
         "commit": close.commit,
         "rules_hash": close.rules_hash,
+    }
+    if period is None:
+        return row
+    return row | {
+        "closed_at": period.closed_at,
         "reopened_at": period.reopened_at,
         "reopened_by": period.reopened_by or None,
         "reopen_reason": period.reopen_reason or None,

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.api import models
+from treasury.decoding import decode_json
 from treasury.extract.rows import Field, Form, Found, form, rows
 from treasury.journal import Entry, Journal
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
@@ -233,7 +234,7 @@ def _answered(entry: Entry, model: type[Any]) -> Answered:
 def _read(raw: bytes, model: type[Any]) -> Any:
     """The record, or None where the bytes are no such record."""
     try:
-        return msgspec.json.decode(raw, type=model)
+        return decode_json(raw, model)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 

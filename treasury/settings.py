@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import tomllib
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal
-from urllib.parse import urlsplit
+from typing import Any, Final, Literal
+from urllib.parse import unquote_plus, urlsplit
 from zoneinfo import ZoneInfo
 
 import msgspec
 
+from treasury.access import Shared
+from treasury.decoding import convert
 from treasury.errors import SettingsError, StorageError
+from treasury.identifiers import plain_account
 
 __all__ = [
+    "WEEKDAYS",
     "BankAccount",
     "Company",
     "Credential",
@@ -28,10 +34,14 @@ __all__ = [
     "Service",
     "Services",
     "Settings",
+    "StatementDays",
+    "find_secret",
+    "is_pinned",
     "load_settings",
     "pin_environment",
     "place_of",
     "require_https",
+    "secret_at",
 ]
 
 FILE_NAME = "treasury.toml"
@@ -39,6 +49,10 @@ PIN_NAME = "environment"
 
 Environment = Literal["sandbox", "staging", "production"]
 Source = Literal["own_bank", "provider_report"]
+Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+WEEKDAYS: Final[tuple[Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+StatementDays = Literal["business", "every", "movements"] | tuple[Weekday, ...]
+"""`business`: TARGET days; `movements`: only days on which something moved; or days of the week."""
 
 
 class Secret:
@@ -63,7 +77,8 @@ class Secret:
 class Company(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[workspace]`: whose desk this is. `now` fixes the clock and is for the sandbox only.
 
-    In production nothing is written to the services before `allow_writes` says so.
+    In production nothing is written to the services before `allow_writes` says so. What is written
+    to disk is its user's alone, or with `shared` its group's.
     """
 
     company: str
@@ -71,6 +86,7 @@ class Company(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     time_zone: str = "Europe/Brussels"
     now: datetime | None = None
     allow_writes: bool = False
+    shared: Shared | None = None
 
 
 class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,10 +125,28 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def secret(self) -> Secret:
         """Fetch the secret; SettingsError says where it was looked for, never what was found."""
-        return _secret_at(self.client_secret, self.client_id, "client_secret")
+        return secret_at(self.client_secret, self.client_id, "client_secret")
 
 
-def _secret_at(described: str, whose: str, key: str) -> Secret:
+def secret_at(described: str, whose: str, key: str) -> Secret:
+    """The secret at the place that a setting names; SettingsError where nothing is there."""
+    try:
+        secret, missing = find_secret(described, key)
+    except SettingsError as error:
+        secret, missing = None, error.what
+    if secret is None:
+        raise SettingsError(
+            f"no secret for {whose}: {missing}",
+            do="set it there, then run the command again",
+        )
+    return secret
+
+
+def find_secret(described: str, key: str) -> tuple[Secret | None, str]:
+    """The secret at the place that a setting names, or None; and what is to be said of none.
+
+    SettingsError where nobody can tell: the keyring does not answer.
+    """
     kind, _, place = described.partition(":")
     match kind:
         case "env":
@@ -123,49 +157,73 @@ def _secret_at(described: str, whose: str, key: str) -> Secret:
             value = path.read_text("utf-8").strip() if path.is_file() else None
             missing = f"secret file {path} does not exist"
         case "keyring":
-            import keyring  # only where it is used: it loads the desktop's secret service
-
-            service, _, user = place.partition("/")
-            value = keyring.get_password(service, user)
-            missing = f"the keyring has no entry {place}"
+            value, missing = _in_keyring(place), f"the keyring has no entry {place}"
         case _:
             value = None
             missing = f"{key} names no place (env:NAME, file:PATH, keyring:SERVICE/USER)"
-    if not value:
-        raise SettingsError(
-            f"no secret for {whose}: {missing}",
-            do="set it there, then run the command again",
-        )
-    return Secret(value)
+    return (Secret(value) if value else None), missing
+
+
+def _in_keyring(place: str) -> str | None:
+    """What the desktop's keyring has at SERVICE/USER; SettingsError where it does not say."""
+    try:
+        # Only where it is used: it loads the desktop's secret service.
+        import keyring
+    except ImportError:
+        raise _no_keyring("keyring is not installed (`pip install treasury[keyring]`)") from None
+    service, _, user = place.partition("/")
+    try:
+        return keyring.get_password(service, user)
+    except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
+        if type(error).__name__ == "NoKeyringError":
+            why = "this machine has no keyring; env:NAME and file:PATH need none"
+        else:
+            why = f"the keyring does not answer ({type(error).__name__})"
+        raise _no_keyring(why) from None
+
+
+def _no_keyring(why: str) -> SettingsError:
+    return SettingsError(why, do="unlock or install it, or name another place")
 
 
 class JournalPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[journal]`: the database of a journal that several desks share, PostgreSQL by its URL.
 
-    The URL names no password; `password` says where it is, as a client's secret.
+    Without a URL it is in the workspace. The URL names no password; `password` says where it is, as
+    a client's secret, and `key` where each person's own signing key is. Each month's close adds the
+    journal's head to the file `publish_head`, or leaves a file of its own in that folder.
     """
 
-    url: str
+    url: str | None = None
     password: str | None = None
+    key: str = "file:~/.config/treasury/signing.key"
+    publish_head: str | None = None
 
     def secret(self) -> Secret | None:
         """Fetch the password; None where the database asks for none."""
         if self.password is None:
             return None
-        return _secret_at(self.password, "the journal", "password")
+        return secret_at(self.password, "the journal", "password")
 
 
-class BankAccount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BankAccount(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """`[[accounts]]`: an account whose statements we are given, and who writes them.
 
     `own_bank` is an account of ours at a bank; `provider_report` is the provider's account on which
-    credits to our virtual IBANs are booked.
+    credits to our virtual IBANs are booked. One in several currencies is declared for each.
+    `opened` and `closed` are its first and its last day, `statement_days` those for which the bank
+    writes a statement: TARGET days where nothing is said.
     """
 
     account: str
     source: Source
     currency: str = "EUR"
     name: str = ""
+    opened: date | None = None
+    closed: date | None = None
+    statement_days: StatementDays | None = None
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -182,6 +240,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def zone(self) -> ZoneInfo:
         """The reporting time zone."""
         return ZoneInfo(self.workspace.time_zone)
+
+    @property
+    def currencies(self) -> dict[str, tuple[str, ...]]:
+        """Each declared account with its currencies, in the order of the file."""
+        codes: dict[str, tuple[str, ...]] = {}
+        for one in self.accounts:
+            number = plain_account(one.account)
+            codes[number] = (*codes.get(number, ()), one.currency)
+        return codes
 
     def now(self) -> datetime:
         """The instant that it is, in UTC: the sandbox's fixed one where set, else the machine's."""
@@ -202,35 +269,112 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def load_settings(folder: Path) -> Settings:
     """Read and check `treasury.toml` in `folder`; SettingsError names the file and the key."""
     path = folder / FILE_NAME
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
-        raise SettingsError(
-            f"{path} does not exist",
-            do="run `treasury init`, or `treasury demo` for a practice company",
-        ) from None
-    try:
-        settings = msgspec.convert(tomllib.loads(text), Settings)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise SettingsError(f"{path}: {error}", do="correct that key") from None
+    settings = _read(path)
+    if isinstance(settings, SettingsError):
+        raise settings
     _check(settings, path)
     return _bound(settings)
+
+
+def _read(path: Path) -> Settings | SettingsError:
+    """The settings, or what is wrong with the file.
+
+    The error is not raised here: a traceback can show the variables of every function it went
+    through, and here they hold the file's text, in which somebody may have put a password.
+    """
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+        journal = found.get("journal")
+        if isinstance(journal, dict) and holds_secret(str(journal.get("url"))):
+            return SettingsError(
+                f"{path}: journal.url holds a password",
+                do='take it out, and say where it is with password = "env:NAME"',
+            )
+        return _untouched(found, path) or convert(found, Settings)
+    except FileNotFoundError:
+        return SettingsError(
+            f"{path} does not exist",
+            do="run `treasury init`, or `treasury demo` for a practice company",
+        )
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        return SettingsError(f"{path}: {error}", do="correct that key")
+
+
+PLACEHOLDER: Final = "…"
+_TO_FILL: Final = {
+    "services.token_url": "the address of tokens that the provider gave you",
+    "services.finance.base_url": "the finance service's address, its version included",
+    "services.ramp.base_url": "the ramp service's address, its version included",
+    "client_id": "the client id that the provider gave you",
+    "client_secret": "the place of the secret: env:NAME, file:PATH or keyring:SERVICE/USER",
+    "account": "the IBAN, or remove the block until you have statements of it",
+    "name": "what the account is called, or remove the line",
+}
+"""What to write in place of each value that the template leaves open, by the end of its key."""
+
+
+def _untouched(found: Any, path: Path) -> SettingsError | None:
+    """What is wrong with a file in which a value of the template was not filled in."""
+    for key, value in _values(found):
+        if PLACEHOLDER in value and (key != "workspace.company" or value == PLACEHOLDER):
+            wanted = next((words for end, words in _TO_FILL.items() if key.endswith(end)), "it")
+            return SettingsError(
+                f"{path}: {key} is still the template's {PLACEHOLDER}", do=f"write {wanted}"
+            )
+    return None
+
+
+def _values(found: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a TOML document, with its key; the blocks of an array are numbered from 1."""
+    if isinstance(found, str):
+        yield key, found
+    elif isinstance(found, dict):
+        for name, value in found.items():
+            yield from _values(value, f"{key}.{name}" if key else name)
+    elif isinstance(found, list):
+        for number, value in enumerate(found, 1):
+            yield from _values(value, f"{key}[{number}]")
+
+
+_USERINFO: Final = re.compile(r"[^:/]+://[^:/@]*:[^@]*@")
+"""As SQLAlchemy reads an address: user, a colon and everything up to an @."""
+_SECRET_NAME: Final = re.compile(
+    r"pass(?:word|wd|phrase)?$|pwd|secret|token|credential|(?:client|server|api)_?key",
+    re.IGNORECASE,
+)
+"""Names of parameters that are secrets; `passfile` and `sslkey` name a place."""
+
+
+def holds_secret(url: str) -> bool:
+    """Whether the address of a database holds a password, before its host or as a parameter."""
+    if _USERINFO.match(url):
+        return True
+    names = (unquote_plus(part.partition("=")[0]) for part in re.split(r"[?&;#]", url)[1:])
+    return any(_SECRET_NAME.search(name.strip()) for name in names)
 
 
 def pin_environment(folder: Path, settings: Settings) -> None:
     """Note beside the lake which environment fills it; refuse another one from then on.
 
-    To be called before the first thing is stored. SettingsError where the workspace already holds
-    the records of another environment, or of the same at other hosts. The sandbox has no host of
-    its own.
+    To be called before the first thing is stored, and after the services have answered: addresses
+    that were never right are not noted. SettingsError as `is_pinned`.
+    """
+    if not is_pinned(folder, settings):
+        _note(folder / PIN_NAME, place_of(settings))
+
+
+def is_pinned(folder: Path, settings: Settings) -> bool:
+    """Whether it is noted which environment fills a workspace.
+
+    SettingsError where it holds the records of another environment, or of the same at other hosts.
+    The sandbox has no host of its own.
     """
     mark = place_of(settings)
     path = folder / PIN_NAME
     try:
         held = path.read_text("utf-8").strip()
     except FileNotFoundError:
-        _note(path, mark)
-        return
+        return False
     if not held:
         raise SettingsError(
             f"{path} is empty, so whose records {folder} holds is not known",
@@ -241,6 +385,7 @@ def pin_environment(folder: Path, settings: Settings) -> None:
             f"{folder} holds the records of {held}, and {FILE_NAME} now says {mark}",
             do="make a workspace of its own for each environment",
         )
+    return True
 
 
 def _note(path: Path, mark: str) -> None:
@@ -301,11 +446,42 @@ def _check(settings: Settings, path: Path) -> None:
         _check_same("services", services.environment, settings, path)
     for name, credential in settings.credentials.items():
         _check_same(f"credentials.{name}", credential.environment, settings, path)
-    if settings.journal is not None and urlsplit(settings.journal.url).password is not None:
-        raise SettingsError(
-            f"{path}: journal.url holds a password",
-            do='take it out, and say where it is with password = "env:NAME"',
-        )
+    _check_accounts(settings.accounts, path)
+
+
+def _check_accounts(accounts: tuple[BankAccount, ...], path: Path) -> None:
+    """Each account once in a currency, of one source, closed after it was opened."""
+    sources: dict[str, Source] = {}
+    declared: set[tuple[str, str]] = set()
+    for one in accounts:
+        where, number = f"{path}: [[accounts]] {one.account}", plain_account(one.account)
+        if _CURRENCY.fullmatch(one.currency) is None:
+            raise SettingsError(
+                f"{where} is in {one.currency!r:.20}, which is no currency",
+                do="write three capital letters, like EUR",
+            )
+        if (number, one.currency) in declared:
+            raise SettingsError(
+                f"{where} is declared twice in {one.currency}", do="remove one of the two blocks"
+            )
+        declared.add((number, one.currency))
+        if sources.setdefault(number, one.source) != one.source:
+            raise SettingsError(
+                f"{where} has two sources", do="give all its blocks the same source"
+            )
+        if one.opened and one.closed and one.closed < one.opened:
+            raise SettingsError(
+                f"{where} closed on {one.closed}, before it opened on {one.opened}",
+                do="correct `opened` or `closed`",
+            )
+        if one.statement_days == ():
+            raise SettingsError(
+                f"{where} has no statement_days",
+                do='write "business", "every", "movements", or days of the week like ["fri"]',
+            )
+
+
+_CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 
 
 def _check_same(

@@ -11,16 +11,27 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
 from treasury.money import format_amount
 from treasury.text import safe_html
+from treasury.wording import in_words, instant_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CURRENCY_OF", "Tabular", "cell", "exact_pandas", "html_table", "shown", "units_of"]
+__all__ = [
+    "CURRENCY_OF",
+    "Tabular",
+    "cell",
+    "exact_pandas",
+    "html_table",
+    "in_zone",
+    "shown",
+    "units_of",
+]
 
 PREVIEW: Final = 200
 """Rows of a table that a notebook shows."""
@@ -34,6 +45,10 @@ class Tabular:
     def sheets(self) -> Mapping[str, pa.Table]:
         """Each table by the name of its sheet in Excel, the one that stands for all first."""
         raise NotImplementedError
+
+    def time_zone(self) -> ZoneInfo | None:
+        """The zone in which instants are shown; None where they are shown in UTC."""
+        return None
 
     def to_arrow(self) -> pa.Table:
         """The first table, as Arrow."""
@@ -56,20 +71,45 @@ class Tabular:
 
     def _repr_html_(self) -> str:
         lines = (safe_html(line) for line in str(self).strip("<>").splitlines())
-        tables = (html_table(table) for table in self.sheets().values() if table.num_rows)
+        zone = self.time_zone()
+        tables = (html_table(table, zone) for table in self.sheets().values() if table.num_rows)
         return f"<p class='tex2jax_ignore'>{'<br>'.join(lines)}</p>" + "".join(tables)
 
 
 def exact_pandas(table: pa.Table) -> pd.DataFrame:
-    """An Arrow table as pandas: Decimals stay Decimals, and an integer beside a null an integer."""
+    """An Arrow table as pandas: Decimals stay Decimals, and an integer beside a null an integer.
+
+    A Decimal has the digits that say something, and two decimals at least: `14000.00`.
+    """
     import pandas as pd
 
     integers = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
-    return table.to_pandas(types_mapper=integers.get)
+    frame: pd.DataFrame = table.to_pandas(types_mapper=integers.get)
+    for at, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type):
+            values = table.column(at).to_pylist()
+            frame.isetitem(at, [None if one is None else Decimal(shown(one)) for one in values])
+    return frame
 
 
-def html_table(table: pa.Table) -> str:
-    """The first rows of a table as HTML in which no outside text is markup."""
+def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
+    """The table with its instants in a time zone; they stay the instants that they are."""
+    if zone is None:
+        return table
+    fields = [
+        pa.field(one.name, pa.timestamp(one.type.unit, tz=zone.key))
+        if pa.types.is_timestamp(one.type) and one.type.tz is not None
+        else one
+        for one in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
+def html_table(table: pa.Table, zone: ZoneInfo | None = None, *, as_stored: bool = False) -> str:
+    """The first rows of a table as HTML in which no outside text is markup.
+
+    Instants are shown in `zone`; `as_stored` leaves values as a query would name them.
+    """
     names = table.column_names
     style = {f.name: _style(f.type) for f in table.schema}
 
@@ -81,8 +121,10 @@ def html_table(table: pa.Table) -> str:
         return f"<tr>{''.join(cells)}</tr>"
 
     head = row("th", [name.replace("_", " ") for name in names])
-    preview = table.slice(0, PREVIEW).to_pylist()
-    body = "".join(row("td", [cell(values, name) for name in names]) for values in preview)
+    preview = in_zone(table.slice(0, PREVIEW), zone).to_pylist()
+    body = "".join(
+        row("td", [cell(values, name, as_stored=as_stored) for name in names]) for values in preview
+    )
     more = table.num_rows - PREVIEW
     note = f"<p>{more:,} more rows: use .to_pandas()</p>" if more > 0 else ""
     # Jupyter must not take "$5 and $6" for mathematics.
@@ -100,10 +142,12 @@ def _style(kind: pa.DataType) -> str:
 
 
 _OWN: Final = (
-    "amount", "matched_amount", "send", "opening_balance", "closing_balance", "fiat", "balance",
-    "in_transit_in", "in_transit_out", "expected", "ledger", "difference", "invoiced", "recorded",
-    "vat", "money_in", "money_out", "fees", "unexplained", "in_doubt", "new", "matched", "reopened",
-    "cancelled", "adjusted",
+    "amount", "accepted_amount", "matched_amount", "send", "opening_balance", "closing_balance",
+    "fiat", "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference",
+    "invoiced", "recorded", "vat", "money_in", "money_out", "fees", "unexplained", "in_doubt",
+    "undecided",
+    "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "standing_blocked",
+    "report", "journal", "roll_forward",
 )  # fmt: skip
 _FIAT: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change")
 _ASSET: Final = ("known_in", "known_out", "converted")
@@ -128,16 +172,16 @@ def units_of(names: Collection[str]) -> dict[str, str]:
     }
 
 
-def cell(row: Mapping[str, Any], name: str) -> str:
-    """A value of a row as a person reads it: an amount with its currency, an instant in UTC."""
+def cell(row: Mapping[str, Any], name: str, *, as_stored: bool = False) -> str:
+    """A value of a row as a person reads it: in words, with its currency, with its time zone."""
     value = row[name]
     unit = next((unit for unit in CURRENCY_OF.get(name, ()) if unit in row), "")
     currency = row.get(unit)
     if isinstance(value, Decimal) and currency:
         return format_amount(value, currency)
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M} UTC"
-    return shown(value)
+        return instant_words(value)
+    return shown(value if as_stored else in_words(name, value))
 
 
 def shown(value: object) -> str:

@@ -11,7 +11,7 @@ import html
 import unicodedata
 from typing import Final
 
-__all__ = ["clean", "neutral", "safe_html", "visible"]
+__all__ = ["Screen", "clean", "is_hidden", "safe_html", "visible"]
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
@@ -31,13 +31,22 @@ def safe_html(text: object) -> str:
     return html.escape(clean(text)).replace("$", "&#36;")
 
 
-def neutral(text: str) -> str:
-    """A CSV cell of outside text: one that a spreadsheet would run gets a leading apostrophe."""
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
+class Screen(str):
+    """A text of several lines that a notebook shows as it is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def is_hidden(char: str) -> bool:
+    """Whether a character does not show: a control, a direction mark, one of no width."""
+    return unicodedata.category(char) in _HIDDEN
 
 
 def _shown(char: str) -> str:
-    if unicodedata.category(char) not in _HIDDEN:
+    if not is_hidden(char):
         return char
     code = ord(char)
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"

@@ -38,6 +38,7 @@ class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     snapshot: Callable[[], Snapshot]
     zone: ZoneInfo
     now: Callable[[], datetime]
+    who: Callable[[], Actor]
     until: datetime | None
 
     def add_evidence(
@@ -73,7 +74,7 @@ class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             Path(file),
             require_company_wallet(self.lake, chain, address),
             now,
-            by=_who(actor),
+            by=(actor or self.who()).name,
             source=source,
             first=None if first is None else _instant(first, self.zone),
             last=until,
@@ -108,7 +109,7 @@ class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             asset=asset,
             balance=parse_amount(balance, what="balance"),
             at=at if isinstance(at, datetime) else _instant(at, self.zone, end=True),
-            by=_who(actor),
+            by=(actor or self.who()).name,
             source=source,
         )
 
@@ -121,7 +122,7 @@ class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             " source, stated_by, valid_from AS added_at, file_name FROM wallet_evidence"
             " ORDER BY chain, address, asset, coalesce(observed_at, covers_from), evidence_id"
         )
-        return Rows(self.snapshot().sql(query), query)
+        return Rows(self.snapshot().sql(query), query, self.zone)
 
     def _present(self) -> datetime:
         if self.until is not None:
@@ -130,12 +131,6 @@ class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 do="use the workspace itself",
             )
         return self.now()
-
-
-def _who(actor: Actor | None) -> str:
-    from treasury.journal import current_actor
-
-    return (actor or current_actor()).name
 
 
 def _instant(text: str, zone: ZoneInfo, *, end: bool = False) -> datetime:

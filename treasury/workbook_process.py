@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.decoding import decode_json
 from treasury.errors import StorageError
 from treasury.interpreter import started
 from treasury.text import clean
@@ -69,7 +70,7 @@ def work(name: str) -> int:
     threading.Thread(target=_end_with_caller, daemon=True).start()
     folder = Path(name)
     try:
-        book = msgspec.json.decode((folder / _ORDER).read_bytes(), type=Book)
+        book = decode_json((folder / _ORDER).read_bytes(), Book)
         tables = {sheet.name: _table(folder, at) for at, sheet in enumerate(book.sheets)}
         write_book(book, tables, folder / _MADE)
     except OSError as error:
@@ -130,7 +131,7 @@ def _require_made(folder: Path, code: int) -> None:
         return
     told = (folder / _TOLD).read_text("utf-8", "replace").strip().rpartition("\n")[2]
     try:
-        refused = msgspec.json.decode(told, type=_Refused)
+        refused = decode_json(told, _Refused)
     except msgspec.MsgspecError:
         raise StorageError(
             f"the process that wrote the workbook ended with {code}: {clean(told)[:200]}",

@@ -15,18 +15,30 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treasury.access import keep_to_group, keep_to_user
 from treasury.calendar import Month, Months, parse_instant
-from treasury.errors import InputError, SettingsError
-from treasury.settings import FILE_NAME, Settings, load_settings, pin_environment
+from treasury.errors import InputError, NothingStored, SettingsError
+from treasury.settings import (
+    FILE_NAME,
+    JournalPlace,
+    Services,
+    Settings,
+    is_pinned,
+    load_settings,
+    pin_environment,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from treasury.actions import Actions
     from treasury.api import Client
+    from treasury.bank_files import Statements
     from treasury.doctor import Examination
     from treasury.extract import Progress, SyncReport
-    from treasury.journal import Journal
+    from treasury.items import Carrying, Effects, Limits, OpenItems
+    from treasury.journal import Actor, Journal
+    from treasury.journal.decisions import Decision
     from treasury.lake import Lake, Snapshot
     from treasury.panels import Panels
     from treasury.people import Desk, Periods
@@ -38,12 +50,13 @@ if TYPE_CHECKING:
     from treasury.reconcile.trace import Trace
     from treasury.report import ClosePack, Fees, Tied
     from treasury.report.accounting import Accounting
+    from treasury.report.bridge import TransitBridge
     from treasury.report.checklist import Checklist
     from treasury.report.verify import Verified
-    from treasury.statements import AddReport
+    from treasury.text import Screen
     from treasury.wallets import Wallets
 
-__all__ = ["Statements", "Workspace", "find_workspace", "open_workspace"]
+__all__ = ["Workspace", "find_workspace", "open_workspace"]
 
 DEFAULT = Path("data") / "workspace"
 RULES_FILE = "rules.toml"
@@ -53,7 +66,8 @@ def find_workspace(start: Path | None = None) -> Path:
     """The workspace's folder: $TREASURY_WORKSPACE, else the nearest one here or further up.
 
     A folder is a workspace when it holds `treasury.toml`; `data/workspace` is looked into on the
-    way. Where there is none, it is `data/workspace` below `start`.
+    way. Where there is none, it is `data/workspace` of the project that `start` is in, else below
+    `start`.
     """
     named = os.environ.get("TREASURY_WORKSPACE")
     if named:
@@ -63,7 +77,10 @@ def find_workspace(start: Path | None = None) -> Path:
         for candidate in (folder, folder / DEFAULT):
             if (candidate / FILE_NAME).is_file():
                 return candidate
-    return start / DEFAULT
+    project = (
+        folder for folder in (start, *start.parents) if (folder / "pyproject.toml").is_file()
+    )
+    return next(project, start) / DEFAULT
 
 
 def open_workspace(folder: str | Path | None = None) -> Workspace:
@@ -75,15 +92,21 @@ class Workspace:
     """A treasury desk on disk.
 
     Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
-    `close`, `sql`, `status`, `at`, `compare`, `matches`, `funding`, `rules`, `periods`, `panels`.
+    `close`, `sql`, `status`, `at`, `compare`, `matches`, `funding`, `rules`, `items`, `limits`,
+    `periods`, `panels`.
     Months are written "2026-10", instants "2026-11-01T09:00Z".
     """
 
     def __init__(self, folder: Path, *, as_of: datetime | None = None) -> None:
         self.folder = folder
         self.settings: Settings = load_settings(folder)
+        if self.settings.workspace.shared:
+            keep_to_group(folder)
+        else:
+            keep_to_user()
         self._as_of = as_of
         self._clients: dict[str, Client] = {}
+        self._readers: dict[str, Client] = {}
 
     def __repr__(self) -> str:
         desk = self.settings.workspace
@@ -99,14 +122,16 @@ class Workspace:
         from treasury.statements import TABLES as STATEMENT_TABLES
 
         tables = (*SERVICE_TABLES, *STATEMENT_TABLES)
-        return Lake(self.folder, tables, rests_on=self._closed_on)
+        return Lake(self.folder, tables, rests_on=self._closed_on, tell=_tell)
 
     def _closed_on(self) -> dict[int, str]:
-        """The commits that closed months rest on."""
-        from treasury.journal.periods import closed_periods
+        """The commits that closed months rest on, and those that wait for a signature."""
+        from treasury.journal.periods import closed_periods, preparations
 
-        closed = closed_periods(self.journal.entries("period.")).values()
-        return {one.close.commit: f"the close of {one.month}" for one in closed}
+        entries = self.journal.entries("period.")
+        prepared = [one.close for one in preparations(entries).values()]
+        closed = [one.close for one in closed_periods(entries).values()]
+        return {one.commit: f"the close of {one.month}" for one in (*prepared, *closed)}
 
     def snapshot(self) -> Snapshot:
         """The last commit of the lake, or the records as known at this workspace's instant.
@@ -148,7 +173,8 @@ class Workspace:
         from treasury.extract import Scope, sync
 
         self._require_now("sync")
-        pin_environment(self.folder, self.settings)
+        self._require_services()
+        pinned = is_pinned(self.folder, self.settings)
         scope = Scope(
             tables=None if tables is None else frozenset(tables),
             since=date.fromisoformat(since) if isinstance(since, str) else since,
@@ -156,6 +182,9 @@ class Workspace:
             details=details,
         )
         client = self.client(credential or self._first_credential())
+        if not pinned:
+            client.require_answers()
+            pin_environment(self.folder, self.settings)
         shown = progress or self._progress()
         return sync(client, self.lake, self.settings.now(), scope=scope, progress=shown)
 
@@ -176,8 +205,16 @@ class Workspace:
 
     @cached_property
     def statements(self) -> Statements:
-        """Bank statements: `add` and `list`."""
-        return Statements(self)
+        """Bank statements: `add`, `withdraw`, `confirm`, `list`, `coverage`."""
+        from treasury.bank_files import Statements
+
+        return Statements(
+            lake=self.lake,
+            journal=self.journal,
+            snapshot=self.snapshot,
+            settings=self.settings,
+            until=self._as_of,
+        )
 
     @cached_property
     def wallets(self) -> Wallets:
@@ -189,14 +226,18 @@ class Workspace:
             snapshot=self.snapshot,
             zone=self.settings.zone,
             now=self.now,
+            who=self._who,
             until=self._as_of,
         )
+
+    def _who(self) -> Actor:
+        return self.journal.who()
 
     def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Rows:
         """Run one SELECT over the lake; amounts come out as exact decimals. Raises QueryError."""
         from treasury.reconcile import Rows
 
-        return Rows(self.snapshot().sql(query, params), query)
+        return Rows(self.snapshot().sql(query, params), query, self.settings.zone, as_stored=True)
 
     def table(self, name: str) -> Rows:
         """A whole table or history, for Arrow, pandas or Polars: `polars.DataFrame(t.table(…))`."""
@@ -204,7 +245,7 @@ class Workspace:
 
         quoted = name.replace('"', '""')
         query = f'SELECT * FROM "{quoted}"'  # noqa: S608 - shown beside the rows, never run
-        return Rows(self.snapshot().table(name), query)
+        return Rows(self.snapshot().table(name), query, self.settings.zone, as_stored=True)
 
     def tables(self, name: str | None = None) -> Rows:
         """Every table and what it is for; with a name every column of it."""
@@ -220,8 +261,11 @@ class Workspace:
         from treasury.lake import changes
         from treasury.reconcile import Rows
 
+        self._require_known("what changed")
+
         end = None if until is None else _instant(until)
-        return Rows(changes(self.snapshot(), name, _instant(since), end))
+        found = changes(self.snapshot(), name, _instant(since), end)
+        return Rows(found, zone=self.settings.zone, as_stored=True)
 
     def status_durations(self, name: str = "ramp_requests") -> Rows:
         """How long each record was in each status, and whether events or observation say so."""
@@ -229,7 +273,18 @@ class Workspace:
         from treasury.lake import durations
         from treasury.reconcile import Rows
 
-        return Rows(durations(self.snapshot(), name, LIFECYCLES.get(name)))
+        self._require_known("how long anything was in a status")
+
+        found = durations(self.snapshot(), name, LIFECYCLES.get(name))
+        return Rows(found, zone=self.settings.zone)
+
+    def _require_known(self, what: str) -> None:
+        """NothingStored where nothing had been stored yet: then nothing can be said of it."""
+        if self.snapshot().commit is None:
+            raise NothingStored(
+                f"{what} is not known: nothing was stored",
+                do="run `treasury sync`, or ask for an instant after the first one",
+            )
 
     def doctor(self, *, repair: bool = False, accept_loss: Iterable[str] = ()) -> Examination:
         """What is there, what is missing or damaged, and the next step of each.
@@ -249,6 +304,7 @@ class Workspace:
             self.folder,
             self.settings,
             self.lake,
+            self.journal,
             self.settings.now(),
             mend=repair,
             ask_again=lambda tables: self.sync(tables=tables, full=True),
@@ -256,14 +312,22 @@ class Workspace:
 
     # What it amounts to
 
+    def month(self, month: str | Month | None = None) -> Month:
+        """The month that a verb is about: the one given, else the last one that has ended."""
+        return self._this_month().previous if month is None else _month(month)
+
     def reconcile(self, month: str | Month | None = None) -> Reconciliation:
         """Reconcile a month: each bank line in one outcome, and what waits, is missing or due.
 
-        Without a month it is the last one that has ended. Raises NothingStored.
+        Without a month it is the last one that has ended. A closed month is given as it was closed,
+        whatever became known since (`periods.late`). Raises NothingStored.
         """
         from treasury.reconcile import reconcile_month
 
-        question = self._question(self._last_month() if month is None else month)
+        asked = self.month(month)
+        if self.is_closed(asked):
+            return self.periods.month(asked).r
+        question = self._question(asked)
         return reconcile_month(self.snapshot(), question, self._decisions(), self._marks())
 
     def awaiting_funds(self) -> Rows:
@@ -273,7 +337,7 @@ class Workspace:
 
         question = self._question(self._this_month())
         found = awaiting_funds(self.snapshot(), question, self._decisions(), self._marks())
-        return Rows(found, step_sql("funding"))
+        return Rows(found, step_sql("funding"), self.settings.zone)
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end, with the evidence of each hop or what is missing.
@@ -338,7 +402,8 @@ class Workspace:
         """
         from treasury.report.accounting import accounting
 
-        return accounting(self.reconcile(month), self.settings.zone)
+        closing = self.periods.month(month)
+        return accounting(closing.r, closing.zone, closing.rolled.corrections)
 
     def checklist(self, month: str | Month | None = None) -> Checklist:
         """What has to be true before a month is locked, what is, and what blocks."""
@@ -348,22 +413,25 @@ class Workspace:
 
     def close(
         self,
-        month: str | Month,
+        month: str | Month | None = None,
         folder: str | Path | None = None,
         *,
-        reviewed_by: str | None = None,
-        reason: str | None = None,
+        sign: bool = False,
         ledger: str | Path | None = None,
         pdf: bool = False,
         notebook: bool = False,
     ) -> ClosePack:
-        """Write the month's pack; `folder` defaults to `close/<month>`.
+        """Prepare the month, or with `sign` lock it as a second person, and write its pack.
 
-        With `reviewed_by` the month is locked first: see `periods.close`. A closed month's pack is
-        made again from what it was closed on, the same whatever became known since. `ledger` is a
-        CSV file of account, currency and balance to compare; `pdf` prints the report beside it, by
+        Without a month it is the last one that has ended; `folder` defaults to `close/<month>`.
+        Where something blocks the month is not prepared, and `note` of what is returned says why;
+        its pack is then a draft. A closed month's pack is made again from what it was closed on,
+        the same whatever became known since. `ledger` is a CSV file of account, currency and
+        balance to compare, when the month is prepared; `pdf` prints the report beside it, by
         Chromium; `notebook` leaves the close's notebook there, run by papermill.
         """
+        import msgspec
+
         from treasury.report import write_close
         from treasury.report.notebook import require_papermill
         from treasury.report.printing import require_browser
@@ -373,13 +441,27 @@ class Workspace:
             require_browser()
         if notebook:
             require_papermill()
-        target = Path(folder) if folder is not None else self.folder / "close" / str(_month(month))
-        given = None if ledger is None else Path(ledger)
-        if reviewed_by is None:
+        month = self.month(month)
+        target = Path(folder) if folder is not None else self.folder / "close" / str(month)
+        given, note = None if ledger is None else Path(ledger), ""
+        if sign and given is not None:
+            raise InputError(
+                "the ledger is given when a month is prepared, not when it is signed",
+                do="leave it out; what was prepared is signed",
+            )
+        if sign:
+            closing = self.periods.sign(month)
+        elif self.is_closed(month):
             closing = self.periods.month(month, ledger=given)
+        elif self._as_of is not None:  # a draft of what was known then, whatever was prepared
+            month_then = self.periods.month(month, ledger=given)
+            closing = msgspec.structs.replace(month_then, preparation=None)
         else:
-            closing = self.periods.lock(month, reason, reviewed_by=reviewed_by, ledger=given)
-        return write_close(closing, target, pdf=pdf, notebook=self.folder if notebook else None)
+            prepared = self.periods.prepare_or_show(month, ledger=given)
+            closing = prepared.closing
+            note = "" if prepared.refusal is None else str(prepared.refusal)
+        workspace = self.folder if notebook else None
+        return write_close(closing, target, pdf=pdf, notebook=workspace, note=note)
 
     def verify_pack(self, folder: str | Path) -> Verified:
         """Hold a pack against this workspace: its pinned commit, its journal, its own inputs."""
@@ -387,34 +469,73 @@ class Workspace:
 
         return verify_with(Path(folder), self.journal, self.lake)
 
-    def status(self, month: str | Month | None = None) -> str:
-        """The first screen, for the month given or else the last one that has ended."""
-        from treasury.journal.periods import closed_periods
-        from treasury.journal.turns import read_decided
-        from treasury.report import first_screen
+    def status(self, month: str | Month | None = None, *, width: int | None = None) -> Screen:
+        """The first screen, for the month given or else the last one that has ended.
 
-        result = self.reconcile(month)
-        report = self.folder / "close" / str(result.month) / "report.html"
-        decided = read_decided(self.journal, until=self._as_of)
-        return first_screen(
-            result,
-            zone=self.settings.zone,
-            report=report if report.is_file() else None,
-            period=closed_periods(decided.entries).get(str(result.month)),
-        )
+        Of a month of which nothing is stored it says what is not known, and the step to take.
+        `width` is how many columns there are, where they may be few.
+        """
+        from treasury.report import SERVICES_ADD, first_screen, unknown_screen
+        from treasury.text import Screen
+
+        try:
+            closing = self.periods.month(month)
+        except NothingStored as missing:
+            question = self._question(self.month(month))
+            has_services = self.settings.services is not None
+            screen = unknown_screen(
+                question, self.snapshot(), why=missing.what, has_services=has_services
+            )
+        else:
+            report = self.folder / "close" / str(closing.r.month) / "report.html"
+            written = report if report.is_file() else None
+            late = 0 if closing.period is None else len(self.periods.late(closing.r.month))
+            screen = first_screen(closing, report=written, width=width, late=late)
+        if self.settings.services is None:
+            screen = f"{screen}\nNOT SET UP  {SERVICES_ADD}"
+        return Screen(screen)
+
+    def facts(self, month: str | Month | None = None) -> Rows:
+        """The facts of the first screen as rows, for a program; amounts in their currency.
+
+        Raises NothingStored where nothing of the month is known.
+        """
+        from treasury.reconcile import Rows
+        from treasury.report.screen_facts import screen_facts
+
+        return Rows(screen_facts(self.periods.month(month)))
+
+    def open_items(self, month: str | Month | None = None) -> OpenItems:
+        """Everything that is not settled in a month, each thing once; of a closed one as it was.
+
+        Without a month it is the last one that has ended. Raises NothingStored.
+        """
+        return self.periods.month(month).items
+
+    def transit_bridge(self, month: str | Month | None = None) -> TransitBridge:
+        """Money in transit by the report, the journal and the roll-forward, row by row.
+
+        Without a month it is the last one that has ended. Raises NothingStored.
+        """
+        return self.periods.month(month).bridge
 
     # What people decide
 
     @cached_property
     def journal(self) -> Journal:
         """People's decisions, append-only."""
-        from treasury.journal import Journal
+        from treasury.actions.identity import Identity
+        from treasury.actions.policy import load_policy
+        from treasury.journal import Journal, Signing
 
-        place = self.settings.journal
-        if place is None:
-            return Journal(self.folder, now=self.settings.now)
+        place = self.settings.journal or JournalPlace()
         return Journal(
-            place.url, password=place.secret(), now=self.settings.now, folder=self.folder
+            place.url or self.folder,
+            password=place.secret(),
+            now=self.settings.now,
+            folder=self.folder,
+            who=Identity(lambda: load_policy(self.folder)).who,
+            signing=Signing(place.key, lambda: load_policy(self.folder).signatures),
         )
 
     @cached_property
@@ -425,7 +546,7 @@ class Workspace:
         self._require_now("act")
         return Actions(
             self.journal,
-            self.client,
+            self._writing_client,
             self.settings,
             self.settings.now,
             folder=self.folder,
@@ -436,6 +557,10 @@ class Workspace:
     def matches(self) -> Deciding:
         """Verdicts on bank lines: `accept`, `reject`, `ignore`, `assign`, `undo`, `list`."""
         return self._desk().matches
+
+    def decision_effects(self, *planned: Decision) -> Effects:
+        """What decisions planned with `dry_run=True` would change beside their own lines."""
+        return self._desk().effects(planned)
 
     @cached_property
     def funding(self) -> Marking:
@@ -448,8 +573,18 @@ class Workspace:
         return self._desk().rules
 
     @cached_property
+    def items(self) -> Carrying:
+        """Open items past a close: `carry` proposes, `accept` agrees, `withdraw`, `list`."""
+        return self._desk().items
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Amounts below which an open item does not block: `propose`, `accept`, `list`."""
+        return self._desk().limits
+
+    @cached_property
     def periods(self) -> Periods:
-        """Months: `close`, `reopen`, `list`, `answer`, `verify`, `roll_forward`, `late`."""
+        """Months: `prepare`, `sign`, `withdraw`, `reopen`, `list`, `verify`, `late`, and more."""
         return self._desk().periods
 
     def compare(self, a: Reconciliation, b: Reconciliation) -> Comparison:
@@ -468,21 +603,36 @@ class Workspace:
     # The way there
 
     def client(self, credential: str) -> Client:
-        """The client of both services with the named credential; kept until `close_clients`."""
+        """The client of both services with the named credential, for reading.
+
+        What writes is proposed and approved as an action (`t.actions`); any other write is an
+        ActionRefused. Kept until `close_clients`.
+        """
+        if credential not in self._readers:
+            self._readers[credential] = self._writing_client(credential).for_reading(_as_action)
+        return self._readers[credential]
+
+    def _writing_client(self, credential: str) -> Client:
+        """The client that approved actions are sent with."""
         from treasury.api import Client
 
         if credential not in self._clients:
-            services = self.settings.services
-            if services is None:
-                raise SettingsError(
-                    f"{self.folder / FILE_NAME} names no services",
-                    do="add [services] with token_url, finance.base_url and ramp.base_url",
-                )
+            services = self._require_services()
             self._clients[credential] = Client(services, self.settings.credential(credential))
         return self._clients[credential]
 
+    def _require_services(self) -> Services:
+        services = self.settings.services
+        if services is None:
+            raise SettingsError(
+                f"{self.folder / FILE_NAME} names no services",
+                do="add [services] with token_url, finance.base_url and ramp.base_url",
+            )
+        return services
+
     def close_clients(self) -> None:
         """Close the connections to the services."""
+        self._readers.clear()
         while self._clients:
             self._clients.popitem()[1].close()
 
@@ -504,6 +654,15 @@ class Workspace:
             rules=rules or self._rules(asked),
         )
 
+    def is_closed(self, month: str | Month) -> bool:
+        """Whether a month was closed by this workspace's instant, and not reopened."""
+        from treasury.journal.periods import closed_periods
+
+        until, entries = self._as_of, self.journal.entries("period.")
+        return str(_month(month)) in closed_periods(
+            entry for entry in entries if until is None or entry.at <= until
+        )
+
     def _rules(self, month: Month) -> Rules:
         from treasury.people import rules_for
 
@@ -520,6 +679,7 @@ class Workspace:
         return request_marks(self.journal, until=self._as_of)
 
     def _desk(self) -> Desk:
+        from treasury.actions.policy import load_policy
         from treasury.people import Desk
 
         return Desk(
@@ -531,11 +691,18 @@ class Workspace:
             zone=self.settings.zone,
             now=self.now,
             until=self._as_of,
+            policy=lambda: load_policy(self.folder),
+            heads=self._heads(),
         )
+
+    def _heads(self) -> Path | None:
+        """Where each close publishes the journal's head, by the settings."""
+        place = None if self.settings.journal is None else self.settings.journal.publish_head
+        return None if place is None else self.folder / Path(place).expanduser()
 
     def _months(self, months: str | Month | tuple[str | Month, str | Month] | None) -> Months:
         if months is None:
-            return Months(self._last_month(), self._last_month())
+            return Months(self.month(), self.month())
         if isinstance(months, str):
             return Months.parse(months)
         if isinstance(months, Month):
@@ -544,9 +711,6 @@ class Workspace:
 
     def _this_month(self) -> Month:
         return Month.of(self.now().astimezone(self.settings.zone).date())
-
-    def _last_month(self) -> Month:
-        return Month.of(self.now().astimezone(self.settings.zone).date()).previous
 
     def _first_credential(self) -> str:
         if not self.settings.credentials:
@@ -564,46 +728,9 @@ class Workspace:
             )
 
 
-class Statements:
-    """The bank statements of a workspace."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    def add(
-        self, *files: str | Path | Iterable[str | Path], account: str | None = None
-    ) -> AddReport:
-        """Read bank files, prove each statement and store what is new, in one commit.
-
-        `account` is whose file it is, where the file does not say. Raises StatementError, naming
-        the file, where one cannot be read; then nothing is stored. The same file again adds
-        nothing.
-        """
-        from treasury.statements import add_statements
-
-        workspace = self._workspace
-        workspace._require_now("add statements")  # noqa: SLF001 - one object in two classes
-        accounts = workspace.settings.accounts
-        return add_statements(
-            workspace.lake,
-            [
-                path
-                for entry in files
-                for path in ([entry] if isinstance(entry, str | Path) else entry)
-            ],
-            workspace.settings.now(),
-            declared={one.account: one.source for one in accounts},
-            currencies={one.account: one.currency for one in accounts},
-            account=account,
-        )
-
-    def list(self) -> Rows:
-        """Every stored statement: account, dates, balances, whether it is proved."""
-        return self._workspace.sql(
-            "SELECT account, currency, opening_date, closing_date, opening_balance,"
-            " closing_balance, entry_count, proved, proof, file_name FROM statements"
-            " ORDER BY account, closing_date, statement_id"
-        )
+def _tell(sentence: str) -> None:
+    """Say something beside an answer: where answers are piped on, it is not among them."""
+    sys.stderr.write(f"{sentence}\n")
 
 
 def _instant(instant: str | datetime) -> datetime:
@@ -612,3 +739,13 @@ def _instant(instant: str | datetime) -> datetime:
 
 def _month(month: str | Month) -> Month:
     return month if isinstance(month, Month) else Month.parse(month)
+
+
+def _as_action(operation: str) -> str:
+    """What to do in place of writing with a client that reads."""
+    from treasury.actions import KINDS
+
+    kind = next((kind.name for kind in KINDS.values() if kind.operation == operation), None)
+    if kind is None:
+        return "no action does this; `treasury actions kinds` lists what can be changed from here"
+    return f"propose it as an action: t.actions.propose({kind!r}, …)"

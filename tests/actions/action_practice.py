@@ -47,7 +47,8 @@ class Practice:
         self.settings = settings
         self.folder = folder
         self.wall = Wall()
-        self.journal = Journal(folder, now=lambda: MORNING)
+        self.now = MORNING
+        self.journal = Journal(folder, now=lambda: self.now)
         self._stack = stack
         self._clients: dict[str, Client] = {}
         self.ines = self.desk("ines")
@@ -57,8 +58,29 @@ class Practice:
         given: dict[str, Any] = {"folder": self.folder, "wall": self.wall} | more
         journal = given.pop("journal", self.journal)
         settings = given.pop("settings", self.settings)
-        who = Actor(person, "environment")
-        return Actions(journal, self.client, settings, lambda: MORNING, who=lambda: who, **given)
+        source = given.pop("source", "environment")
+        actor = Actor(person, source, "claimed" if source == "environment" else "verified")
+        who = given.pop("who", lambda: actor)
+        return Actions(journal, self.client, settings, lambda: self.now, who=who, **given)
+
+    def pass_(self, **span: float) -> None:
+        """Move every clock on: the desk's, the machine's and the company's."""
+        self.now += timedelta(**span)
+        self.wall.pass_(**span)
+        self.sandbox.clock.advance(**span)
+
+    def forget_keys(self) -> None:
+        """The provider's memory of keys is over; what took effect has."""
+        self.sandbox._world.keys._db.execute("delete from idempotency_keys")
+
+    def beside(self, folder: Path) -> tuple[Actions, Actions]:
+        """The two people at a workspace in another folder, which has a journal of its own."""
+        journal = Journal(folder, now=lambda: self.now)
+        self._stack.callback(journal.close)
+        return (
+            self.desk("ines", journal=journal, folder=folder),
+            self.desk("jonas", journal=journal, folder=folder),
+        )
 
     def client(self, name: str) -> Client:
         if name not in self._clients:

@@ -67,6 +67,19 @@ def test_the_proposal_is_checked_against_the_last_sync_and_says_the_field(run: R
         run("ines", *TRANSFER, "amount")
 
 
+def test_a_key_that_is_evidence_only_can_be_left_out(run: Run) -> None:
+    wallet = ("actions", "propose", "wallet.create", f"account_id={TREASURY}", "chain=BASE")
+    said = run("ines", *wallet, "--without-key").output
+    assert "It is sent without an idempotency key." in said
+    run("ines", "actions", "withdraw", "A-1")
+    assert "without an idempotency key" not in run("ines", "actions", "again", "A-1").output
+    assert "without an idem" in run("ines", "actions", "again", "A-1", "--without-key").output
+    with pytest.raises(InputError, match="has no key that could be left out"):
+        run("ines", *TRANSFER, "amount=1.00", "--without-key")
+    with pytest.raises(InputError, match="is not FIELD=VALUE"):
+        run("ines", *wallet, "without_key=yes")
+
+
 def test_several_are_listed_shown_rejected_and_withdrawn(run: Run) -> None:
     for amount in ("1.00", "2.00", "3.00"):
         run("ines", *TRANSFER, f"amount={amount}")
@@ -104,7 +117,7 @@ def test_without_a_terminal_nothing_is_decided_unasked(run: Run) -> None:
 def test_kinds_fields_and_the_policy_are_told(run: Run) -> None:
     assert "ramp_request.submit_hash" in run("ines", "actions", "kinds").output
     fields = run("ines", "actions", "kinds", "wallet.create", "--format", "csv").output
-    assert fields == "field,needed\naccount_id,True\nchain,True\n"
+    assert fields == '"field","needed"\n"account_id","True"\n"chain","True"\n'
     policy = json.loads(run("ines", "actions", "policy", "--format", "json").output)
     assert {row["kind"]: row["people"] for row in policy}["crypto_transfer.create"] == 2
 

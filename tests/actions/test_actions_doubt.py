@@ -27,6 +27,7 @@ from treasury.actions import Actions, answers, recovery
 from treasury.api.bodies import NewCryptoTransfer
 from treasury.errors import JournalError, OutcomeUnknown, ServiceError
 from treasury.journal import Actor, Journal
+from treasury.panels.filed import note_file
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
 EXTERNAL = "0x" + "aB" * 20
@@ -400,3 +401,58 @@ def test_on_a_journal_that_was_changed_nothing_is_decided(practice: Practice) ->
             decide()
     assert [one.state for one in fresh.list()] == ["proposed"]  # it is read all the same
     assert other.head().seq == 2
+
+
+def test_a_change_under_an_open_desk_stops_what_is_decided_and_sent(practice: Practice) -> None:
+    """The desks have read the journal before; what they remember is not what it says now."""
+    waits = practice.ines.propose("crypto_transfer.create", **transfer_fields("3.00"))
+    ready, cut_off = practice.transfer(), practice.transfer("4.00")
+    lost(practice, cut_off.id, "before")
+    practice.ines.recover(cut_off.id)
+    writes = len(practice.posts())
+    _rewrite(practice, "action.proposed", "USDC 3.00", "USDC 1.00")
+    ines, jonas = practice.ines, practice.jonas
+    for decide in (
+        lambda: jonas.approve(waits.id),
+        lambda: jonas.reject(waits.id, "no"),
+        lambda: ines.withdraw(waits.id),
+        lambda: ines.execute(ready.id),
+        lambda: ines.execute_all([ready.id]),
+        lambda: ines.propose("crypto_transfer.create", **transfer_fields("2.00")),
+        lambda: note_file(practice.journal, "pay.xml", ["PAY-1"], {}, nonce="1"),
+    ):
+        with pytest.raises(JournalError, match="was changed after it was written") as caught:
+            decide()
+        assert "nothing is decided on it" in str(caught.value)
+    assert len(practice.posts()) == writes
+    assert ines.get(ready.id).state == "ready"
+
+
+def test_what_left_is_noted_on_a_journal_that_was_changed_meanwhile(practice: Practice) -> None:
+    action = practice.transfer()
+    real = answers.post
+
+    def post(*given: Any) -> Any:
+        _rewrite(practice, "action.approved", '"reason":null', '"reason":"x"')
+        return real(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answers, "post", post)
+        assert practice.ines.execute(action.id).state == "done"
+    assert practice.kinds()[-1] == "done"
+    assert len(practice.effects()) == 1
+    with pytest.raises(JournalError, match="was changed after it was written"):
+        practice.ines.propose("crypto_transfer.create", **transfer_fields("2.00"))
+
+
+def test_a_desk_reads_a_journal_anew_that_was_mended(practice: Practice) -> None:
+    action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
+    practice.journal.close()
+    whole = (practice.folder / "journal.sqlite").read_bytes()
+    _rewrite(practice, "action.proposed", "USDC 10.00", "USDC 1.00")
+    fresh = practice.desk("jonas", journal=Journal(practice.folder, now=lambda: MORNING))
+    with pytest.raises(JournalError, match="was changed after it was written"):
+        fresh.approve(action.id)
+    (practice.folder / "journal.sqlite").write_bytes(whole)
+    [approved] = fresh.approve(action.id)
+    assert "USDC 10.00" in approved.text

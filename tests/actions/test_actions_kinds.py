@@ -66,7 +66,7 @@ def test_what_is_created_is_sent_once_and_its_answer_is_kept(practice: Practice,
     assert entry.body["operation"] == KINDS[kind].operation
     assert json.loads(entry.body["response"])["id"] == done.outcome.record
     [sending] = practice.journal.entries("action.sending")
-    assert bool(sending.body["key"]) is (KINDS[kind].safety == "keyed")
+    assert bool(sending.body["key"]) is KINDS[kind].takes_key
     assert sending.body["key"] in sending.body["body"]
     practice.journal.verify()
 
@@ -237,7 +237,10 @@ def test_every_kind_declares_what_its_people_and_its_recovery_rest_on() -> None:
         assert kind.credential in {"maker", "checker"}, kind.name
         assert kind.consequence.endswith("."), kind.name
         assert bool(kind.shows and kind.event) is (kind.safety == "versioned"), kind.name
-    unlisted = {k.name for k in KINDS.values() if not k.shows and not k.look_up}
+        assert kind.shows or kind.look_up, f"{kind.name}: nothing shows its effect"
+        if kind.safety == "neither":
+            assert kind.look_up, f"{kind.name}: a refusal of it cannot be looked into"
+    unlisted = {k.name for k in KINDS.values() if k.safety != "versioned" and not k.look_up}
     assert unlisted == {"account_transfer.create", "payment_session.create",
                         "payment_request.create"}  # fmt: skip
     assert {KINDS[name].safety for name in unlisted} == {"keyed"}  # else they could be lost
@@ -267,7 +270,7 @@ def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(
     assert action.text == (
         'Register bank account "=HYPERLINK("x")" at Test Bank in BE, held by Harbour Lane Trading'
         " NV, number BE68539007547034. Once the provider has reviewed it, off-ramp money can be"
-        " paid to it. Proposed by ines at 2026-11-02 08:00:00 UTC, sent as harbour-checker."
+        " paid to it. Proposed by ines at 2026-11-02 09:00:00 CET, sent as harbour-checker."
         " Reason: new bank"
     )
     assert "…7034" in action.masked

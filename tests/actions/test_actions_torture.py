@@ -1,62 +1,150 @@
-"""Killed anywhere, under any fault, an action takes effect once or is said to be unknown."""
+"""Whatever is done to it, an action takes effect at most once, and is never called what it is not.
+
+A sample of `make torture`; the whole of it runs by itself.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.torture import FAULTS, POINTS, Bench, Run, benched, every_run, sample
+from benchmarks.torture import kills, proxy
+from benchmarks.torture.company import open_company
+from benchmarks.torture.playing import SUBJECTS, play, sample, shares
+from benchmarks.torture.runs import BROKEN, Result, Run, Step, draws, judge, judge_copies
+from benchmarks.torture.settling import relayed_desk
 from treasury.actions import KINDS
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to cut a process off")
 
-SAMPLE, SEED = 200, 2026
+SEED = 2026
+SAMPLES = {"kills": 104, "proxy": 78, "hostile": 52, "restores": 52, "copies": 26, "edits": 26}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _parent_of_kills() -> Iterator[None]:
+    yield
+    kills.end_parent()
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-        with benched() as bench:
-            yield bench
+def cutter() -> Iterator[kills.Cutter]:
+    with open_company() as company, kills.enter(company) as cutter:
+        yield cutter
 
 
 @pytest.mark.timeout(900)
-def test_a_sample_of_the_matrix_keeps_the_promise(bench: Bench) -> None:
-    runs = sample(SAMPLE, SEED)
-    assert {run.kind for run in runs} == set(KINDS)
-    assert {run.point for run in runs} == set(POINTS)
-    assert {run.fault for run in runs} == set(FAULTS)
-    results = [bench.run(run) for run in runs]
-    assert [(result.verdict, result) for result in results if result.verdict] == []
-    ends = Counter(result.ended for result in results)
-    assert ends["killed"] > SAMPLE / 2  # most of them are cut, or this proves little
+@pytest.mark.parametrize("name", [*SUBJECTS])
+def test_a_sample_of_each_class_keeps_the_promise(name: str) -> None:
+    results = [one for share in shares({name: SAMPLES[name]}, SEED) for one in play(share)]
+    assert {result.run.kind for result in results} == set(KINDS)
+    broken = [(one.why, one.run.command, one) for one in results if one.outcome in BROKEN]
+    assert broken == []
+    if name == "kills":
+        ends = Counter(result.ended for result in results)
+        assert ends["killed"] > len(results) / 2  # most of them are cut, or this proves little
 
 
-def test_the_matrix_has_every_kind_at_every_point_under_every_fault() -> None:
-    whole = {(run.kind, run.point, run.fault) for run in every_run()}
-    assert len(whole) == len(KINDS) * len(POINTS) * len(FAULTS)
+def test_there_are_ten_thousand_runs_and_more() -> None:
+    assert sum(sample(None, [*SUBJECTS]).values()) >= 10_000
+
+
+def test_the_kills_are_every_kind_at_every_point_under_every_fault() -> None:
+    whole = {(kind, cut.point, cut.fault) for kind, cut in kills.matrix()}
+    assert len(whole) == len(KINDS) * len(kills.POINTS) * len(kills.FAULTS)
+
+
+@pytest.mark.parametrize("name", [*SUBJECTS])
+def test_a_run_is_drawn_from_its_class_seed_and_number_alone(name: str) -> None:
+    subject = SUBJECTS[name]
+    runs = draws(subject, SEED, range(60))
+    assert draws(subject, SEED, [41]) == [runs[41]]
+    assert draws(subject, SEED + 1, range(60)) != runs
+
+
+@pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "kills"])
+def test_every_block_of_a_class_has_each_kind_once(name: str) -> None:
+    assert {run.kind for run in draws(SUBJECTS[name], SEED, range(26, 52))} == set(KINDS)
+
+
+RUN = Run("proxy", SEED, 0, "wallet.create", None)
+KEYED = RUN._replace(kind="crypto_transfer.create")
+
+
+@pytest.mark.parametrize(
+    ("run", "ended", "steps", "outcome"),
+    [
+        (RUN, "done", [("done", 1)], "done, 1"),
+        (RUN, "killed", [("sending", 0), ("unknown", 0)], "unknown, 0"),
+        (RUN, "refused", [("refused", 0), ("refused", 0), ("done", 1)], "done, 1"),
+        (RUN, "done", [("done", 2)], "DOUBLED"),
+        (RUN, "done", [("done", 0)], "CALLED DONE"),
+        (RUN, "Forbidden", [("refused", 1)], "CALLED REFUSED"),
+        (RUN, "RateLimited", [("ready", 1), ("done", 1)], "CALLED REFUSED"),
+        (RUN, "OverflowError", [("sending", 1), ("done", 1)], "LOST"),
+        (RUN, "killed", [("sending", 1), ("sending", 1)], "LOST"),
+        (KEYED, "OutcomeUnknown", [("unknown", 1), ("unknown", 1)], "LOST"),
+    ],
+)
+def test_a_broken_promise_is_called_one(
+    run: Run, ended: str, steps: list[tuple[str, int]], outcome: str
+) -> None:
+    assert judge(run, ended, [Step(*step) for step in steps]).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcome"),
+    [
+        ([("done", 1), ("ready", 1)], "done, 1"),
+        ([("done", 2), ("done", 2)], "DOUBLED"),
+        ([("done", 0), ("ready", 0)], "CALLED DONE"),
+        ([("ready", 1), ("lapsed", 1)], "CALLED REFUSED"),
+        ([("ready", 0), ("ready", 0)], "LOST"),
+    ],
+)
+def test_copies_may_not_know_but_may_not_double(steps: list[tuple[str, int]], outcome: str) -> None:
+    assert judge_copies(RUN, "done", [Step(*step) for step in steps]).outcome == outcome
+
+
+def _through_proxy(kind: str, plan: proxy.Plan) -> Result:
+    with open_company() as company, relayed_desk(company) as bench:
+        return proxy.play(bench, Run("proxy", SEED, 0, kind, plan))
+
+
+def test_a_proxy_that_forges_the_services_own_refusal_cannot_be_told_apart() -> None:
+    forged = proxy.Plan(1, "shape", 400, writes=1, reads="pass", delay=0.0)
+    result = _through_proxy("payment_request.create", forged)
+    assert (result.steps[0], result.outcome) == (Step("refused", 1), "DOUBLED")
+
+
+def test_what_a_proxy_repeats_by_itself_is_not_ours() -> None:
+    twice = proxy.Plan(2, "passed on", 200, writes=1, reads="pass", delay=0.0)
+    assert _through_proxy("company_wallet.create", twice).outcome == "beyond us"
+    assert _through_proxy("crypto_transfer.create", twice).outcome == "done, 1"
 
 
 @pytest.mark.parametrize("kind", ["crypto_transfer.create", "ramp_request.create"])
-def test_of_several_processes_that_execute_one_action_one_does(bench: Bench, kind: str) -> None:
-    ended, effects = bench.race(kind, 4)
+def test_of_several_processes_that_execute_one_action_one_does(
+    cutter: kills.Cutter, kind: str
+) -> None:
+    ended, effects = cutter.race(kind, 4)
     assert sorted(ended) == ["ActionRefused"] * 3 + ["done"]
     assert effects == 1
 
 
 def test_a_create_without_key_that_never_left_is_executed_and_one_that_may_have_is_not(
-    bench: Bench,
+    cutter: kills.Cutter,
 ) -> None:
-    never = bench.run(Run("ramp_request.create", "inside the first entry", "none"))
-    assert (never.ended, never.last, never.effects) == ("killed", "done", 1)
-    maybe = bench.run(Run("ramp_request.create", "before the request", "none"))
-    assert (maybe.ended, maybe.first, maybe.last, maybe.effects) == (
-        "killed", "sending", "unknown", 0,
-    )  # fmt: skip
-    adopted = bench.run(Run("ramp_request.create", "before the answer is read", "none"))
-    assert (adopted.first, adopted.last, adopted.effects) == ("sending", "done", 1)
+    def cut(point: str) -> Result:
+        plan = kills.Cut(point, "none")
+        return cutter.play(Run("kills", SEED, 0, "ramp_request.create", plan))
+
+    never = cut("inside the first entry")
+    assert (never.ended, never.steps[-1]) == ("killed", Step("done", 1))
+    maybe = cut("before the request")
+    assert (maybe.ended, maybe.steps) == ("killed", (Step("sending", 0), Step("unknown", 0)))
+    adopted = cut("before the answer is read")
+    assert adopted.steps == (Step("sending", 1), Step("done", 1))

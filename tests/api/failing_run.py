@@ -25,7 +25,7 @@ def calls(client: Client) -> list[Callable[[], Any]]:
     """A read, a keyed and a plain write for each way to fail, which the id asks for."""
     ways = [
         "400", "401", "402", "403", "404", "405", "409", "415", "422", "429", "500", "503",
-        "echo", "html", "cut", "drop", "redirect", "nothing", "nonsense",
+        "echo", "header", "malformed", "html", "cut", "drop", "redirect", "nothing", "nonsense",
     ]  # fmt: skip
     card = bodies.NewVirtualBankAccount(name="E", in_currency="EUR", target_cryptocurrency="USDC")
     made: list[Callable[[], Any]] = []

@@ -71,4 +71,5 @@ def answer(result: object, **beside: object) -> httpx.Response:
 
 def refusal(status: int, code: str | None = None, **headers: str) -> httpx.Response:
     body = {"success": False, "errors": [{"code": code, "message": "No."}] if code else []}
-    return httpx.Response(status, content=json.dumps(body), headers=headers)
+    json_headers = {"Content-Type": "application/json"} | headers
+    return httpx.Response(status, content=json.dumps(body), headers=json_headers)

@@ -48,8 +48,8 @@ def test_one_replay_after_401(connect: Connect) -> None:
         return answer({"id": "r1", "status": "REJECTED"}) if fresh else refusal(401)
 
     client, service = connect(handler)
-    assert client.ramp.requests.reject("r1", version=3).value.status == "REJECTED"
-    assert [request.content for request in service.requests] == [b'{"version":3}'] * 2
+    assert client.ramp.requests.get("r1").value.status == "REJECTED"
+    assert len(service.requests) == 2
 
 
 class Held(httpx.SyncByteStream):

@@ -69,6 +69,13 @@ class _Handler(BaseHTTPRequestHandler):
                 token = self.headers["Authorization"]
                 said["errors"][0]["message"] = f"bad header {token}; token={TOKEN}"
                 self._reply(400, {**said, "traceCode": token})
+            case "header":
+                token = f"{self.headers['Authorization']}; {SECRET}"
+                self._reply(400, said, **{"X-Trace-Id": token, "Set-Cookie": f"t={token}"})
+            case "malformed":
+                token = self.headers["Authorization"].encode()
+                self.wfile.write(b"HTTP/1.1 200 " + token + b"\r\n" + token + b"\r\n\r\n")
+                self.close_connection = True
             case "html":
                 self._reply(502, f"<html>{self.headers['Authorization']}</html>")
             case "nonsense":
@@ -104,8 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 _WAYS = {
-    "echo", "html", "nonsense", "nothing", "redirect", "cut", "drop", "401", "402", "403", "404",
-    "405", "409", "415", "422", "429", "500", "503",
+    "echo", "header", "malformed", "html", "nonsense", "nothing", "redirect", "cut", "drop",
+    "401", "402", "403", "404", "405", "409", "415", "422", "429", "500", "503",
 }  # fmt: skip
 
 
@@ -126,7 +133,7 @@ def test_a_run_of_failures_shows_neither_secret_nor_token(failing: Failing) -> N
         check=True,
     )
     told = run.stdout + run.stderr
-    assert told.rstrip().endswith("FAILED 171")  # 19 ways, 3 calls, 3 clients: every one
+    assert told.rstrip().endswith("FAILED 189")  # 21 ways, 3 calls, 3 clients: every one
     assert failing.secrets >= 2  # the secret was sent,
     assert failing.tokens > 50  # so was the token,
     assert failing.strangers == 0  # but nowhere else,

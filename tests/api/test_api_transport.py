@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import httpx
 import pytest
 from fake_service import Connect, HandClock, answer, refusal
@@ -66,22 +64,6 @@ def test_retry_after_in_milliseconds_is_honoured(connect: Connect, hand_clock: H
     client, _ = connect(scripted(limited, answer({"id": "c"})))
     client.ramp.company.get()
     assert hand_clock.slept == [1.5]
-
-
-def test_an_answer_that_trickles_in_does_not_outlast_the_deadline(
-    connect: Connect, hand_clock: HandClock
-) -> None:
-    class Trickle(httpx.SyncByteStream):
-        def __iter__(self) -> Iterator[bytes]:
-            while True:
-                hand_clock.seconds += 10
-                yield b" "
-
-    client, service = connect(lambda _: httpx.Response(200, stream=Trickle()))
-    with pytest.raises(ServiceUnreachable, match="ReadTimeout"):
-        client.ramp.company.get()
-    assert len(service.requests) == 1
-    assert hand_clock.seconds < 1000 + 60 + 20
 
 
 @pytest.mark.parametrize("header", ["soon", "inf", "nan", "-3", ""])
@@ -157,7 +139,9 @@ def test_refused_keyed_write_after_a_lost_answer_says_it_may_have_executed(
 ) -> None:
     client, _ = connect(scripted(httpx.ReadTimeout("t"), refusal(404, "NOT_FOUND")))
     with pytest.raises(NotFound) as caught:
-        client.request("POST", "/accounts/{id}/x", "a", body={}, kind="keyed")
+        client.request(
+            "POST", "/accounts/{accountId}/virtual-bank-accounts", "a", body={}, kind="keyed"
+        )
     assert caught.value.may_have_executed
 
 

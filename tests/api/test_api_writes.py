@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +15,8 @@ from fake_service import Connect, FakeService, HandClock, answer, refusal
 
 from treasury import errors
 from treasury.api import Client, bodies
+from treasury.api.refusals import REFUSES
+from treasury.sandbox import finance, ramp
 from treasury.settings import Credential, Services
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
@@ -126,27 +129,154 @@ def test_any_other_write_is_never_sent_again_by_itself(
     assert caught.value.look_up
 
 
-@pytest.mark.parametrize("name", [*KEYED, *ONCE])
-def test_a_write_that_was_turned_away_for_rate_is_sent_again(
+VERSIONED = ("company wallet change", "bank account change", "cancel", "amount", "hash")
+BARE = [name for name in ONCE if name not in VERSIONED]
+DONE = answer({"id": "x", "partyId": "p", "roleType": "r"})
+
+
+@pytest.mark.parametrize("name", [*KEYED, *VERSIONED])
+def test_a_write_with_key_or_version_that_was_turned_away_for_rate_is_sent_again(
     connect: Connect, hand_clock: HandClock, name: str
 ) -> None:
     limited = refusal(429, "RATE_LIMITED", **{"Retry-After": "3"})
-    client, service = connect(
-        scripted(limited, answer({"id": "x", "partyId": "p", "roleType": "r"}))
-    )
+    client, service = connect(scripted(limited, DONE))
     (KEYED | ONCE)[name](client)
     assert hand_clock.slept == [3.0]
     assert len(set(contents(service))) == 1
 
 
+@pytest.mark.parametrize("name", [*KEYED, *VERSIONED])
+def test_a_write_with_key_or_version_is_sent_once_more_with_another_token(
+    connect: Connect, name: str
+) -> None:
+    client, service = connect(scripted(refusal(401, "UNAUTHORIZED"), DONE))
+    (KEYED | ONCE)[name](client)
+    assert len(service.requests) == service.token_requests == 2
+    assert len(set(contents(service))) == 1
+
+
+@pytest.mark.parametrize("name", BARE)
+@pytest.mark.parametrize(("status", "code"), [(401, "UNAUTHORIZED"), (429, "RATE_LIMITED")])
+def test_a_write_without_key_or_version_is_never_sent_again_after_401_and_429(
+    connect: Connect, name: str, status: int, code: str
+) -> None:
+    client, service = connect(scripted(refusal(status, code), DONE))
+    with pytest.raises(errors.Unauthorized if status == 401 else errors.RateLimited) as caught:
+        ONCE[name](client)
+    assert len(service.requests) == 1
+    assert not caught.value.may_have_executed
+
+
+@pytest.mark.parametrize("name", ONCE)
+@pytest.mark.parametrize("status", [401, 429])
+def test_an_intermediarys_401_and_429_leave_a_write_without_key_unknown(
+    connect: Connect, name: str, status: int
+) -> None:
+    client, service = connect(scripted(httpx.Response(status, html="<h1>proxy</h1>"), DONE))
+    with pytest.raises(errors.OutcomeUnknown):
+        ONCE[name](client)
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("name", KEYED)
+@pytest.mark.parametrize("status", [401, 429])
+def test_an_intermediarys_401_is_remembered_where_the_repeat_of_a_keyed_write_is_refused(
+    connect: Connect, name: str, status: int
+) -> None:
+    client, service = connect(
+        scripted(httpx.Response(status, html="<h1>proxy</h1>"), refusal(403, "FORBIDDEN"))
+    )
+    with pytest.raises(errors.Forbidden) as caught:
+        KEYED[name](client)
+    assert len(service.requests) == 2
+    assert caught.value.may_have_executed
+
+
+def test_a_keyed_write_is_no_less_unknown_where_no_token_is_to_be_had_for_its_repeat(
+    services: Services, credential: Credential, hand_clock: HandClock
+) -> None:
+    asked: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        if not request.url.path.endswith("/token"):
+            return httpx.Response(401, html="<h1>proxy</h1>")
+        if len(asked) > 1:
+            return httpx.Response(400, json={"error": "invalid_client"})
+        return httpx.Response(200, json={"access_token": "t", "expires_in": 300})
+
+    inner = httpx.MockTransport(handler)
+    with (
+        Client(services, credential, clock=hand_clock.clock(), inner=inner) as client,
+        pytest.raises(errors.OutcomeUnknown, match="BadCredentials"),
+    ):
+        KEYED["crypto"](client)
+    assert len(asked) == 3
+
+
+def test_a_token_that_is_about_to_expire_is_renewed_before_a_write_leaves(
+    connect: Connect, hand_clock: HandClock
+) -> None:
+    client, service = connect(lambda _: DONE)
+    client.ramp.company.get()
+    hand_clock.seconds += 271
+    ONCE["party"](client)
+    assert service.token_requests == 2
+    assert service.requests[-1].headers["Authorization"].endswith("-2")
+
+
 @pytest.mark.parametrize("name", [*KEYED, *ONCE])
-@pytest.mark.parametrize("status", [400, 403, 404, 409, 422])
+@pytest.mark.parametrize("status", [400, 402, 403, 404, 405, 409, 410, 413, 415, 418, 422])
 def test_a_refusal_is_not_argued_with(connect: Connect, name: str, status: int) -> None:
     client, service = connect(scripted(refusal(status, "NO")))
     with pytest.raises(errors.ServiceError) as caught:
         (KEYED | ONCE)[name](client)
     assert len(service.requests) == 1
-    assert not caught.value.may_have_executed
+    assert caught.value.operation is not None
+    documented = status in REFUSES[caught.value.operation]
+    assert caught.value.may_have_executed is not documented
+
+
+FOREIGN = (
+    {"html": "<h1>403 Forbidden</h1>"},
+    {"json": {"message": "Forbidden"}},
+    {"json": {"success": False, "errors": [{"code": 1020, "message": "Access denied"}]}},
+    {"json": {"success": False, "errors": []}},
+    {"json": {"success": False, "errors": [{"message": "no code"}]}},
+    {"json": {"errors": [{"code": "FORBIDDEN", "message": "without success"}]}},
+    {"json": {"success": True, "errors": [{"code": "FORBIDDEN"}]}},
+    {"json": {"success": 0, "errors": [{"code": "FORBIDDEN"}]}},
+    {"json": [{"code": "FORBIDDEN"}]},
+    {"content": b'{"success":false,"errors":[{"code":"FORBIDDEN"}]}'},
+    {"text": '{"success":false,"errors":[{"code":"FORBIDDEN"}]}'},
+    {"content": b'{"success":false,"errors":[{"code":"FORB',
+     "headers": {"Content-Type": "application/json"}},
+    {"content": b"[" * 100_000, "headers": {"Content-Type": "application/json"}},
+    {"content": b'{"success":false,"x":' + b"9" * 100_000 + b"}",
+     "headers": {"Content-Type": "application/json"}},
+    {"content": b"\xff\xfe", "headers": {"Content-Type": "application/json"}},
+    {},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+@pytest.mark.parametrize("name", ["crypto", "ramp request", "cancel", "party deletion"])
+def test_an_answer_that_is_not_the_services_own_refusal_is_none(
+    connect: Connect, name: str, foreign: dict[str, Any]
+) -> None:
+    client, service = connect(scripted(httpx.Response(403, **foreign)))
+    with pytest.raises(errors.OutcomeUnknown, match="answered 403"):
+        (KEYED | ONCE)[name](client)
+    assert len(service.requests) == 1
+
+
+def test_every_write_of_the_practice_services_is_in_the_table_of_refusals() -> None:
+    places = re.compile(r"{\w+}")
+    listed = {places.sub("{}", name): statuses for name, statuses in REFUSES.items()}
+    for route in (*finance.routes("spec"), *ramp.ROUTES):
+        name = places.sub("{}", f"{route.method} {route.path}")
+        if route.method != "GET" and name != "POST /fees/calculate":
+            assert set(route.refuses) <= listed[name], name
 
 
 @pytest.mark.parametrize(
@@ -303,6 +433,40 @@ def test_production_is_not_written_to_without_leave(production: Any, name: str) 
         (KEYED | ONCE)[name](client)
     assert (service.requests, service.token_requests) == ([], 0)
     assert not client.may_write
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "post", "get"])
+@pytest.mark.parametrize("route", ["/parties", "/fees/calculate"])
+def test_no_argument_makes_a_read_of_what_writes_by_its_method(
+    production: Any, method: str, route: str
+) -> None:
+    client, service = production(allow=False)
+    with client:
+        with pytest.raises(errors.InputError, match="the method decides"):
+            client.request(method, route, kind="read", body={})
+        with pytest.raises(errors.ActionRefused):
+            client.request(method, route, body={})
+        for kind in ("keyed", "versioned", "write"):
+            with pytest.raises(errors.ActionRefused):
+                client.request(method, route, kind=kind, body={})
+    assert (service.requests, service.token_requests) == ([], 0)
+
+
+@pytest.mark.parametrize("name", [*KEYED, *ONCE])
+def test_a_client_for_reading_writes_nothing_and_says_what_to_do(
+    connect: Connect, name: str
+) -> None:
+    client, service = connect(scripted(DONE))
+    reader = client.for_reading(lambda operation: f"do {operation} otherwise")
+    with pytest.raises(
+        errors.ActionRefused, match=r"is for reading; nothing was sent - do [A-Z]+ /"
+    ):
+        (KEYED | ONCE)[name](reader)
+    assert service.requests == []
+    assert (reader.may_write, client.may_write) == (False, True)
+    assert reader.ramp.company.get().value.id == "x"
+    (KEYED | ONCE)[name](client)
+    assert service.token_requests == 1  # both have one token and one pool of connections
 
 
 def test_production_is_read_without_leave(production: Any) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from click.testing import CliRunner, Result
+from signed import close_month
 
 from treasury.cli import treasury
 from treasury.errors import InputError, StorageError
@@ -51,8 +52,9 @@ def test_the_checklist_and_what_was_written_are_printed(
     told = run(month_end, "--out", str(pack)).stdout
     assert told.startswith("Close of October 2026, Harbour Lane Trading NV\n[x] Statements ")
     assert "[-] Ledger               not provided: nothing to compare" in told
-    assert "[-] Lock                 not locked: a second person reviews it" in told
-    *_, report, workbook, proof, seal = told.splitlines()
+    assert "[-] Lock                 not prepared: treasury close 2026-10" in told
+    *_, report, workbook, proof, seal, why = told.splitlines()
+    assert why.startswith("2026-10 is not prepared: Overdue, not paid: 2, EUR 40,000.00; ")
     assert [Path(one).name for one in (report, workbook, proof)] == [
         "report.html",
         "close.xlsx",
@@ -66,7 +68,7 @@ def test_a_ledger_is_compared_account_by_account(month_end: Workspace, tmp_path:
     ledger.write_text("account,currency,balance\nBE45539951876689,EUR,1.00\n", "utf-8")
     told = run(month_end, "--out", str(tmp_path / "pack"), "--ledger", str(ledger)).stdout
     assert "[ ] Ledger " in told
-    assert "correct the ledger, or explain the difference" in told
+    assert "orrect the ledger, or explain the difference" in told
     assert (tmp_path / "pack" / "inputs" / "ledger.csv").read_bytes() == ledger.read_bytes()
     assert verify_pack(tmp_path / "pack").holds
 
@@ -120,7 +122,7 @@ def test_what_is_not_installed_is_said_before_the_month_is_locked(
     shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(tmp_path / "desk")
     with pytest.raises(InputError, match=told):
-        run(desk, "--reviewed-by", "bert", "--reason", "carried forward", option)
+        run(desk, option)
     assert desk.periods.list().arrow.num_rows == 0
     assert not (desk.folder / "close").exists()
 
@@ -169,14 +171,13 @@ def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
     monkeypatch.setenv("TREASURY_USER", "anna")
     shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(tmp_path / "desk")
-    why = "carried forward, see the list"
-    run(desk, "--reviewed-by", "bert", "--reason", why, "--notebook")
+    close_month(desk, "2026-10")
+    run(desk, "--notebook")
     written = (desk.folder / "close" / "2026-10" / notebook.NOTEBOOK).read_text("utf-8")
     assert "closed by anna, reviewed by bert" in written
     status = desk.status("2026-10")
-    assert (
-        "CLOSE               closed by anna, reviewed by bert, 2 Nov 09:00, 31 items open" in status
-    )
+    said = "closed by anna, reviewed by bert, 2 Nov 09:00 CET, 65 open items carried"
+    assert f"CLOSE               {said}" in status
     assert "BLOCKED" not in status
     assert "BLOCKED" in desk.status("2026-09")
 

@@ -81,17 +81,17 @@ def test_the_table_for_a_person_says_what_the_desk_says(month_end: Workspace) ->
 def test_without_a_provider_report_the_first_screen_says_not_provable(
     month_end: Workspace, month_end_unreported: Workspace
 ) -> None:
-    assert "NOT PROVABLE" in run(month_end_unreported, "status").stdout
-    assert "NOT PROVABLE" not in run(month_end, "status").stdout
+    assert "Credits not provable" in run(month_end_unreported, "status").stdout
+    assert "Credits not provable" not in run(month_end, "status").stdout
     assert "NOT PROVABLE" in run(month_end_unreported, "reconcile", "--month", "2026-10").stdout
 
 
 def test_the_first_screen_has_the_desks_layout(month_end: Workspace) -> None:
     told = run(month_end, "status").stdout
-    title = "October 2026 · Harbour Lane Trading NV · SANDBOX, no real money · known at 2 Nov 09:00"
-    assert told.splitlines()[0] == title
-    for word in ("STATEMENTS  3 of 3 proved, to 31 Oct", "BANK LINES", "NEEDS YOU", "IN TRANSIT",
-                 "FEES", "CLOSE", "BLOCKED by", "OPEN"):  # fmt: skip
+    title = "October 2026 · Harbour Lane Trading NV · SANDBOX, no real money"
+    assert told.splitlines()[0] == f"{title} · known at 2 Nov 09:00 CET"
+    for word in ("STATEMENTS  3 of 3 proved, to 31 Oct", "BANK LINES", "yours", "provider's",
+                 "IN TRANSIT", "FEES", "CLOSE", "BLOCKED by", "OPEN"):  # fmt: skip
         assert word in told
 
 
@@ -195,15 +195,12 @@ def test_init_wants_a_name_that_a_report_can_show(tmp_path: Path, name: str) -> 
     assert not (tmp_path / "desk").exists()
 
 
-def test_settings_that_nobody_filled_in_are_said_to_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_desk_without_the_services_says_what_a_sync_needs(tmp_path: Path) -> None:
     shell(tmp_path, "init", "--company", "New")
-    monkeypatch.setenv("TREASURY_MAKER_SECRET", "x")
     done = shell(tmp_path, "sync")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
-    assert "fill in the services' addresses" in done.stderr
+    assert "names no services - add [services] with token_url" in done.stderr
 
 
 def test_the_demo_refuses_the_folder_of_a_real_desk(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
+from signed import close_month
 
 from treasury import Workspace
 from treasury.cli import treasury
@@ -155,8 +156,7 @@ def test_what_a_closed_month_rests_on_is_kept_and_a_lost_pin_is_made_again(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")
-    close = ("periods", "close", "--month", "2026-10", "--reviewed-by", "bert")
-    run(desk, *close, "--reason", "see the list")
+    close_month(desk, "2026-10")
     (closed,) = desk.lake.pins()
     number = closed.commit.number
     with pytest.raises(ActionRefused, match=f"commit {number} is what the close of 2026-10"):
@@ -210,17 +210,17 @@ def test_the_doctor_sees_an_account_without_statements_and_missing_rules(desk: W
 
 
 def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) -> None:
-    result = CliRunner().invoke(
-        treasury, ["-w", str(tmp_path), "init", "--company", "A"], catch_exceptions=False
-    )
+    given = ["-w", str(tmp_path), "init", "--company", "A", "--offline"]
+    for name in ("token", "finance", "ramp"):
+        given += [f"--{name}-url", f"https://service.example.test/{name}"]
+    given += ["--credential", "maker", "the-maker", f"file:{tmp_path / 'treasury.toml'}"]
+    result = CliRunner().invoke(treasury, given, catch_exceptions=False)
     assert result.exit_code == 0
-    text = (tmp_path / "treasury.toml").read_text()
-    (tmp_path / "treasury.toml").write_text(
-        text.replace("https://…", "https://service.example.test")
-    )
     told = str(Workspace(tmp_path).doctor())
     assert "one credential only" in told
     assert "missing  sync: never\n         -> run `treasury sync`" in told
+    assert told.endswith("\nnext     run `treasury sync`")
+    assert result.stdout.endswith("next: run `treasury sync`\n")
 
 
 def test_damage_is_named_repaired_and_what_is_lost_is_marked(desk: Workspace) -> None:

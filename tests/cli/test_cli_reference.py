@@ -21,6 +21,12 @@ def commands(group: click.Group, path: str = "treasury") -> Iterator[tuple[str, 
             yield from commands(command, f"{path} {name}")
 
 
+@pytest.mark.parametrize("name", ["tables.md", "open-items.md"])
+def test_every_generated_page_is_up_to_date(name: str) -> None:
+    pages = runpy.run_path(str(ROOT / "tools" / "reference.py"))["PAGES"]
+    assert pages[name]() == (ROOT / "docs" / name).read_text("utf-8")
+
+
 def test_the_reference_is_up_to_date() -> None:
     made = runpy.run_path(str(ROOT / "tools" / "reference.py"))["reference"]()
     assert (ROOT / "docs" / "cli.md").read_text("utf-8") == made

@@ -1,7 +1,8 @@
 """A process that syncs until it is done with one task, says so and waits to be killed.
 
 Or that dies by itself while it keeps a detail: `frame N BYTES` writes so much of the N-th. Or that
-lets a copy of the workspace sync for each of N write points, and die there: `each 0 3 6 …`.
+lets a copy of the workspace sync for each of N write points, and die there: `each 0 3 6 …`; or the
+workspace itself: `there 0 3 6 …`.
 """
 
 from __future__ import annotations
@@ -88,11 +89,15 @@ def counted(last: int | None = None) -> Iterator[list[int]]:
         disk.writing, staging_room._storing = originals
 
 
-def killed_at_each(base: str, folder: str, now: str, points: Iterable[int]) -> None:
-    """Copy the workspace for each write point, and sync there in a process that dies at it."""
+def killed_at_each(
+    base: str, folder: str, now: str, points: Iterable[int], *, copied: bool
+) -> None:
+    """Sync for each write point, in a copy of the workspace or there, in a process that dies."""
     for point in points:
-        place = f"{folder}-{point}"
-        shutil.copytree(folder, place)
+        place = folder
+        if copied:
+            place = f"{folder}-{point}"
+            shutil.copytree(folder, place)
         process = os.fork()
         if not process:
             with counted(point):
@@ -103,8 +108,8 @@ def killed_at_each(base: str, folder: str, now: str, points: Iterable[int]) -> N
 
 
 def main(base: str, folder: str, now: str, task: str, *more: str) -> None:
-    if task == "each":
-        killed_at_each(base, folder, now, map(int, more))
+    if task in {"each", "there"}:
+        killed_at_each(base, folder, now, map(int, more), copied=task == "each")
         return
     if task == "frame":
         die_keeping(*map(int, more))

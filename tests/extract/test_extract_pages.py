@@ -23,8 +23,9 @@ Answer = Callable[[int, int], tuple[list[int], dict]]
 class Pages(httpx.BaseTransport):
     """A ramp service with nothing but a list of settled requests."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, strange: dict) -> None:
         self.asked: list[int] = []
+        self._strange = strange
         self._answer = answer
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -37,6 +38,7 @@ class Pages(httpx.BaseTransport):
             {"id": f"r{n}", "status": "SUCCEEDED", "createdAt": "2026-01-01T00:00:00Z"}
             for n in numbers
         ]
+        rows[-1:] = [row | self._strange for row in rows[-1:]]
         body = {"success": True, "result": rows, "pagination": pagination}
         return httpx.Response(200, content=json.dumps(body).encode())
 
@@ -56,8 +58,11 @@ def slice_of(page: int, size: int, total: int) -> list[int]:
     return list(range((page - 1) * size, min(page * size, total)))
 
 
-def listed(folder: Path, lake: Lake, answer: Answer) -> tuple[Pages, int]:
-    pages = Pages(answer)
+def listed(
+    folder: Path, lake: Lake, answer: Answer, strange: dict | None = None
+) -> tuple[Pages, int]:
+    """Sync `answer`'s pages; `strange` is what the last record of each page has beside the rest."""
+    pages = Pages(answer, strange or {})
     secret = folder / "secret"
     secret.write_text("s")
     services = Services(
@@ -139,3 +144,62 @@ def test_a_service_that_states_no_total_is_walked_page_after_page(
     pages, count = listed(tmp_path, lake, answer)
     assert count == TOTAL
     assert pages.asked == [1, 1, 2, 3, 4, 5, 6]
+
+
+def without_end(page: int, size: int) -> tuple[list[int], dict]:
+    """Every page is full of new records and says that one more follows."""
+    pages = max(page + 1, 6)
+    stated = {"pageNumber": page, "pageSize": size, "hasNextPage": True}
+    stated |= {"numberOfPages": pages, "numberOfElements": pages * size}
+    return slice_of(page, size, pages * size), stated
+
+
+def without_number(page: int, size: int) -> tuple[list[int], dict]:
+    return slice_of(page, size, (page + 1) * size), {"hasNextPage": True}
+
+
+def a_billion(page: int, size: int) -> tuple[list[int], dict]:
+    return slice_of(page, size, 10**12), stated(page, size, 10**12)
+
+
+@pytest.mark.parametrize("answer", [without_end, without_number, a_billion])
+def test_a_list_without_end_stores_nothing(tmp_path: Path, lake: Lake, answer: Answer) -> None:
+    with pytest.raises(UnexpectedResponse, match="GET /ramp-requests: the list does not end"):
+        listed(tmp_path, lake, answer)
+    assert lake.commits().num_rows == 0
+
+
+def test_pages_that_repeat_each_other_are_not_read_to_the_end(tmp_path: Path, lake: Lake) -> None:
+    asked: list[int] = []
+
+    def answer(page: int, size: int) -> tuple[list[int], dict]:
+        asked.append(page)
+        return slice_of(1, size, size), stated(page, size, 4_000_000)
+
+    with pytest.raises(UnexpectedResponse, match="its pages repeat each other"):
+        listed(tmp_path, lake, answer)
+    assert len(asked) < 400
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"x": json.loads("[" * 70 + "]" * 70)},
+        {"x": 10**130},
+        {"id": "r" * 300},
+        {"companyWalletId": "r" * 300},
+        {"version": 10**30},
+    ],
+    ids=["deep", "digits", "long id", "long wallet id", "long version"],
+)
+def test_a_listed_record_that_nobody_could_read_later_stores_nothing(
+    tmp_path: Path, lake: Lake, strange: dict
+) -> None:
+    with pytest.raises(UnexpectedResponse, match="GET /ramp-requests"):
+        listed(
+            tmp_path,
+            lake,
+            lambda page, size: (slice_of(page, size, 10), stated(page, size, 10)),
+            strange,
+        )
+    assert lake.commits().num_rows == 0

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import pickle
+import re
+import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from traceback import TracebackException
 from types import SimpleNamespace
 
 import pytest
 
-from treasury.errors import SettingsError
+from treasury.errors import JournalError, SettingsError
+from treasury.journal import Journal
 from treasury.settings import (
     Credential,
+    JournalPlace,
     Secret,
     is_loopback,
     load_settings,
@@ -170,6 +176,49 @@ def test_an_empty_note_of_the_environment_is_not_taken_for_any(tmp_path: Path) -
     assert [path.name for path in tmp_path.glob("*environment*")] == ["environment"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "key", "do"),
+    [
+        ('"https://login.example.test/token"', '"https://…/oauth/token"', "services.token_url",
+         "write the address of tokens"),
+        ('"http://127.0.0.1:8000/v1"', '"https://…/v1"', "services.ramp.base_url",
+         "write the ramp service's address"),
+        ('"maker"', '"…"', "credentials.maker.client_id", "write the client id"),
+        ('"NL05TEST0417164300"', '"…"', r"accounts\[1\].account", "write the IBAN"),
+        ('"Harbour Lane Trading NV"', '"…"', "workspace.company", "write it"),
+    ],
+)  # fmt: skip
+def test_a_value_of_the_template_is_accepted_nowhere(
+    tmp_path: Path, before: str, after: str, key: str, do: str
+) -> None:
+    text = GOOD.replace(before, after, 1)
+    with pytest.raises(SettingsError, match=rf"{key} is still the template's … - {do}"):
+        load_settings(written(tmp_path, text))
+
+
+def test_a_company_may_have_three_dots_in_its_name(tmp_path: Path) -> None:
+    text = GOOD.replace("Harbour Lane Trading NV", "And so on… NV")
+    assert load_settings(written(tmp_path, text)).workspace.company == "And so on… NV"
+
+
+@pytest.mark.parametrize(
+    ("block", "why"),
+    [
+        ('account = "NL05 TEST 0417 1643 00"\nsource = "own_bank"', "is declared twice in EUR"),
+        ('account = "NL05TEST0417164300"\nsource = "provider_report"\ncurrency = "USD"',
+         "has two sources"),
+        ('account = "BE1"\nsource = "own_bank"\ncurrency = "euro"', "which is no currency"),
+        ('account = "BE1"\nsource = "own_bank"\nopened = 2026-10-02\nclosed = 2026-10-01',
+         "before it opened on 2026-10-02"),
+        ('account = "BE1"\nsource = "own_bank"\nstatement_days = []', "has no statement_days"),
+        ('account = "BE1"\nsource = "own_bank"\nstatement_days = ["friday"]', "Invalid enum value"),
+    ],
+)  # fmt: skip
+def test_an_account_that_cannot_be_is_refused(tmp_path: Path, block: str, why: str) -> None:
+    with pytest.raises(SettingsError, match=why):
+        load_settings(written(tmp_path, f"{GOOD}\n[[accounts]]\n{block}\n"))
+
+
 def test_a_sandbox_may_change_its_port(tmp_path: Path) -> None:
     pin_environment(tmp_path, load_settings(written(tmp_path, SANDBOX)))
     pin_environment(tmp_path, load_settings(written(tmp_path, SANDBOX.replace("8000", "8001"))))
@@ -196,3 +245,100 @@ def test_a_secret_may_be_in_the_keyring() -> None:
             Credential("maker", "keyring:treasury/other").secret()
     finally:
         keyring.set_keyring(before)
+
+
+@pytest.mark.parametrize("gone", ["not installed", "no backend", "locked"])
+def test_a_keyring_that_is_not_there_says_what_to_do(
+    gone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import keyring
+    from keyring.backends.fail import Keyring as NoBackend
+    from keyring.errors import KeyringLocked
+
+    class Locked(NoBackend):
+        def get_password(self, service: str, username: str) -> str | None:
+            raise KeyringLocked
+
+    before = keyring.get_keyring()
+    keyring.set_keyring(Locked() if gone == "locked" else NoBackend())
+    if gone == "not installed":
+        monkeypatch.setitem(sys.modules, "keyring", None)
+    try:
+        with pytest.raises(SettingsError, match="no secret for maker: ") as error:
+            Credential("maker", "keyring:treasury/maker").secret()
+    finally:
+        keyring.set_keyring(before)
+    words = {
+        "not installed": r"pip install treasury\[keyring\]",
+        "no backend": "this machine has no keyring",
+        "locked": r"does not answer \(KeyringLocked\)",
+    }
+    assert re.search(words[gone], str(error.value))
+
+
+ADDRESSES = (
+    f"postgresql://ann:{CANARY}@db.example.test/journal",
+    f"postgresql+psycopg://ann:{CANARY}/x@db.example.test/journal",
+    f"postgresql://:{CANARY}@[::1]/journal",
+    f"postgresql://ann:{CANARY}[@db.example.test/journal",
+    f"postgresql://db.example.test/journal?user=ann&password={CANARY}",
+    f"postgresql://db.example.test/journal?PASSWORD={CANARY}",
+    f"postgresql://db.example.test/journal?p%61ssword={CANARY}",
+    f"postgresql://db.example.test/journal?sslmode=require;sslpassword={CANARY}",
+    f"postgresql://db.example.test/journal?oauth_client_secret={CANARY}",
+    f"postgresql:///journal?scram_client_key={CANARY}",
+)
+
+
+@pytest.mark.parametrize("url", ADDRESSES)
+def test_a_password_in_the_journals_address_is_refused_and_shown_nowhere(
+    tmp_path: Path, url: str
+) -> None:
+    folder = written(tmp_path, GOOD + f'[journal]\nurl = "{url}"\n')
+    with pytest.raises(SettingsError, match=r"journal\.url holds a password") as error:
+        load_settings(folder)
+    assert CANARY not in "".join(shown_with_variables(error.value))
+
+
+@pytest.mark.parametrize("mistake", ["other = 1", 'url = "x" x', "[[journal]]"])
+def test_no_other_mistake_shows_the_password_of_a_file(tmp_path: Path, mistake: str) -> None:
+    text = f'{GOOD}[journal]\npassword = "{CANARY}"\nurl = "postgresql://h/j"\n{mistake}\n'
+    with pytest.raises(SettingsError) as error:
+        load_settings(written(tmp_path, text))
+    assert CANARY not in "".join(shown_with_variables(error.value))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann@db.example.test:5432/journal",
+        "postgresql://db.example.test/journal?passfile=/home/ann/.pgpass&sslkey=/home/ann/key",
+        "sqlite:////srv/journal.db",
+    ],
+)
+def test_an_address_without_a_password_is_taken(tmp_path: Path, url: str) -> None:
+    place = load_settings(written(tmp_path, GOOD + f'[journal]\nurl = "{url}"\n')).journal
+    assert place is not None
+    assert place.url == url
+
+
+def test_the_password_of_a_database_that_refuses_it_is_in_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JOURNAL_PASSWORD", CANARY)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"postgresql+psycopg://ann@127.0.0.1:{nobody.getsockname()[1]}/journal"
+        place = JournalPlace(url=url, password="env:JOURNAL_PASSWORD")
+        with pytest.raises(JournalError) as error:
+            Journal(place.url, password=place.secret()).entries()
+    assert CANARY not in "".join(shown_with_variables(error.value))
+
+
+def shown_with_variables(error: BaseException) -> Iterator[str]:
+    """What tools print of an error that show the variables of each function, this file's apart."""
+    part: TracebackException | None = TracebackException.from_exception(error, capture_locals=True)
+    while part is not None:
+        yield str(part)
+        yield from (str(frame.locals) for frame in part.stack if frame.filename != __file__)
+        part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from postgres_server import Server, binaries, serving
@@ -18,3 +19,12 @@ def postgresql() -> Iterator[Server]:
         tell("PostgreSQL is not installed (Debian package postgresql)")
     with serving(programs) as server:
         yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database, of each kind that a journal may be in."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'journal.sqlite'}"
+    server: Server = request.getfixturevalue("postgresql")
+    return server.new_url()

@@ -20,22 +20,14 @@ from sqlalchemy.pool import NullPool
 
 from treasury.actions.book import Book
 from treasury.errors import ActionRefused, JournalError
-from treasury.journal import ADOPTED, Actor, Draft, Journal
-from treasury.journal import store as journal_store
+from treasury.journal import ADOPTED, Actor, Draft, Journal, engines
+from treasury.journal.chain import FIRST
 from treasury.journal.schema import SCHEMA_VERSION, entries
 
 ANNA = Actor("anna", "environment")
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 VERSION_1 = Path(__file__).parent / "data" / "version_1.sqlite"
 HEAD_OF_VERSION_1 = "3459e452311901470c3d16594d0128070b3d2048f737db3bceb8830879309521"
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'journal.sqlite'}"
-    server: Server = request.getfixturevalue("postgresql")
-    return server.new_url()
 
 
 @pytest.fixture
@@ -113,7 +105,7 @@ def test_nothing_is_added_after_another_head_than_the_one_that_was_read(journal:
         "DELETE FROM entries WHERE seq = 1",
         (
             "INSERT INTO entries SELECT seq + 7, at, kind, subject, actor, actor_source, body, 'q',"
-            " prev_hash, hash FROM entries WHERE seq = 1"
+            " prev_hash, hash, assurance, public_key, signature FROM entries WHERE seq = 1"
         ),
     ],
 )
@@ -197,7 +189,7 @@ def test_processes_add_to_one_chain_and_one_of_them_has_the_nonce(
 def test_a_locked_database_is_a_clear_error_and_loses_nothing(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_store, "WAIT_SECONDS", 1)
+    monkeypatch.setattr(engines, "WAIT_SECONDS", 1)
     impatient = Journal(url, now=lambda: NOON)
     impatient.append("x", "y", {}, actor=ANNA)
     engine = sa.create_engine(url, poolclass=NullPool)
@@ -223,7 +215,7 @@ def test_a_journal_of_a_newer_version_is_left_alone(
     journal.append("x", "y", {}, actor=ANNA)
     run(f"UPDATE journal_schema SET version = {SCHEMA_VERSION + 1}")
     newer = Journal(url)
-    with pytest.raises(JournalError, match=r"newer version of treasury \(schema 3\)"):
+    with pytest.raises(JournalError, match=r"newer version of treasury \(schema 4\)"):
         newer.append("x", "y", {}, actor=ANNA)
     with pytest.raises(JournalError, match="newer version"):
         newer.entries()
@@ -240,12 +232,52 @@ def test_a_journal_of_version_1_is_brought_up_and_loses_nothing(tmp_path: Path) 
     head = journal.verify()
     assert (head.seq, head.hash) == (6, HEAD_OF_VERSION_1)
     with closing(sqlite3.connect(path)) as now:
-        assert now.execute("SELECT * FROM entries ORDER BY seq").fetchall() == rows
+        added = now.execute("SELECT * FROM entries ORDER BY seq").fetchall()
+        assert added == [(*row, None, None, None) for row in rows]
         assert now.execute("SELECT version FROM journal_schema").fetchall() == [(SCHEMA_VERSION,)]
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             now.execute("INSERT OR REPLACE INTO entries SELECT * FROM entries")
     assert journal.append("x", "y", {}, actor=ANNA).seq == 7
     journal.close()
+
+
+def test_entries_of_version_2_keep_their_hash_and_newer_ones_say_who_vouches(
+    journal: Journal, run: Callable[..., None], url: str
+) -> None:
+    journal.append("x", "y", {}, actor=ANNA)
+    journal.close()
+    row = {
+        "seq": 1,
+        "at": NOON.isoformat(),
+        "kind": "action.proposed",
+        "subject": "A-1",
+        "actor": "anna",
+        "actor_source": "hub",
+        "body": '{"n":1}',
+        "nonce": None,
+        "prev_hash": FIRST,
+    }
+    digest = "9de815fbbcc34741e5e82248a60f89646cf0f957d7fa5d0703d88dfd57e4f74f"
+    disarm(run, url)
+    run(
+        "DELETE FROM entries",
+        *(f"ALTER TABLE entries DROP COLUMN {n}" for n in ("assurance", "public_key", "signature")),
+        "UPDATE journal_schema SET version = 2",
+    )
+    columns = ", ".join((*row, "hash"))
+    values = ", ".join("NULL" if v is None else f"'{v}'" for v in (*row.values(), digest))
+    run(f"INSERT INTO entries ({columns}) VALUES ({values})")
+    older = Journal(url, now=lambda: NOON)
+    assert older.verify().hash == digest
+    older.append("x", "z", {}, actor=Actor("anna", "hub", "verified"))
+    older.append("x", "z", {}, actor=Actor("anna", "hub"))
+    assert [entry.actor.assurance for entry in older.entries()] == [
+        "unstated",
+        "verified",
+        "claimed",
+    ]
+    assert older.verify().seq == 3
+    older.close()
 
 
 def test_decisions_of_version_1_read_as_actions(tmp_path: Path) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from treasury.journal import Actor, Draft, Journal, decisions
+from treasury.journal import Actor, Journal, decisions
 from treasury.journal.decisions import request_marks, standing
 from treasury.journal.periods import rules_in_force
-from treasury.journal.turns import append_next, read_decided
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
@@ -27,10 +26,10 @@ def test_the_latest_word_on_each_pair_counts(tmp_path: Path) -> None:
     decide(journal, "accept", "line-2", "pay-2", "bert")
     journal.append("action.done", "line-1", {}, actor=Actor("anna", "hub"))
     assert [tuple(row.values()) for row in decisions(journal).to_pylist()] == [
-        ("line-1", "pay-1", "reject", "anna says so", "anna", NOON),
-        ("line-2", "pay-1", "reject", "bert says so", "bert", NOON),
-        ("line-2", "pay-2", "accept", "bert says so", "bert", NOON),
-        ("line-3", None, "ignore", "anna says so", "anna", NOON),
+        ("line-1", "pay-1", "reject", "anna says so", "anna", NOON, None),
+        ("line-2", "pay-1", "reject", "bert says so", "bert", NOON, None),
+        ("line-2", "pay-2", "accept", "bert says so", "bert", NOON, None),
+        ("line-3", None, "ignore", "anna says so", "anna", NOON, None),
     ]
 
 
@@ -100,18 +99,35 @@ def test_the_last_remark_on_a_request_stands_until_it_is_undone(tmp_path: Path) 
             "reason": "order fell through",
             "marked_by": "anna",
             "marked_at": NOON,
+            "file": None,
+            "filed_by": None,
+            "filed_at": None,
         }
     ]
 
 
-def test_of_two_decisions_on_the_same_state_the_second_is_turned_away(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    anna, bert = Actor("anna", "environment"), Actor("bert", "environment")
-    first, second = read_decided(journal), read_decided(Journal(tmp_path))
-    journal.append("action.sending", "pay-9", {}, actor=bert)
-    assert append_next(journal, first, [Draft("match.ignore", "line-1", {}, anna)])
-    assert append_next(journal, second, [Draft("match.ignore", "line-1", {}, bert)]) is None
-    assert append_next(journal, read_decided(journal), [Draft("match.undo", "line-1", {}, bert)])
+def test_a_request_is_in_the_last_file_it_left_in_until_that_was_not_uploaded(
+    tmp_path: Path,
+) -> None:
+    journal = Journal(tmp_path, now=lambda: NOON)
+    anna = Actor("anna", "environment")
+
+    def files() -> dict[str, str]:
+        rows = request_marks(journal).to_pylist()
+        return {row["request_id"]: row["file"] for row in rows if row["file"]}
+
+    made = {"requests": ["pay-1", "pay-2"]}
+    journal.append("payment_file.made", "one.xml", made, actor=anna)
+    assert files() == {"pay-1": "one.xml", "pay-2": "one.xml"}
+    journal.append("request.marked_sent", "pay-1", {"reason": "released"}, actor=anna)
+    journal.append("request.not_uploaded", "pay-2", {"reason": "lost"}, actor=anna)
+    assert files() == {"pay-1": "one.xml"}
+    (row,) = request_marks(journal).to_pylist()
+    assert (row["mark"], row["file"], row["filed_by"]) == ("marked_sent", "one.xml", "anna")
+    journal.append("request.undo", "pay-1", {"reason": "not yet"}, actor=anna)
+    assert files() == {"pay-1": "one.xml"}
+    journal.append("payment_file.made", "two.xml", {"requests": ["pay-2"]}, actor=anna)
+    assert files() == {"pay-1": "one.xml", "pay-2": "two.xml"}
 
 
 def test_rules_before_the_first_that_were_saved_are_those_they_replaced(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,18 +84,112 @@ def test_a_newer_copy_and_a_journal_elsewhere_are_nothing_to_refuse(tmp_path: Pa
 
 def test_an_earlier_end_is_never_noted_over_a_later_one(tmp_path: Path) -> None:
     end = NotedEnd(tmp_path, "here")
-    end.note(Head(7, "seven"))
-    end.note(Head(6, "six"))
-    assert end.read() == Head(7, "seven")
-    end.note(Head(2, "two"), instead=True)
-    assert end.read() == Head(2, "two")
+    seven, two = Head(7, "7" * 64), Head(2, "2" * 64)
+    end.note(seven)
+    end.note(Head(6, "6" * 64))
+    assert end.read() == seven
+    end.note(two, instead=True)
+    assert end.read() == two
 
 
-@pytest.mark.parametrize("text", ["", "seven", "7: here", "x:y here", "\x00\xff"])
+WHOLE = "1:" + "a" * 64 + " journal.sqlite"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "seven", "7: here", "x:y here", "\x00\udcff", "9" * 5000 + WHOLE[1:],
+        "9" * 19 + WHOLE[1:], "\u00b2" + WHOLE[1:], WHOLE.replace("a", "A"),
+        WHOLE.replace(" ", "  \n"), WHOLE + "\nand more", WHOLE + "\x00", WHOLE + "x" * 20_000,
+        "-" + WHOLE, WHOLE.replace("aa", "\u202e", 1),
+    ],
+)  # fmt: skip
 def test_a_noted_end_that_does_not_read_stops_every_entry(tmp_path: Path, text: str) -> None:
     journal = Journal(tmp_path)
     add(journal, "first")
-    (tmp_path / "journal.end").write_bytes(text.encode("latin-1"))
+    (tmp_path / "journal.end").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(JournalError, match="does not hold the end of a journal"):
         add(journal, "second")
     assert journal.head().seq == 1
+
+
+def _symlink(end: Path, elsewhere: Path) -> None:
+    elsewhere.write_bytes(end.read_bytes())
+    end.unlink()
+    end.symlink_to(elsewhere)
+
+
+def _dangling(end: Path, elsewhere: Path) -> None:
+    end.unlink()
+    end.symlink_to(elsewhere)
+
+
+def _hard_link(end: Path, elsewhere: Path) -> None:
+    os.link(end, elsewhere)
+
+
+def _pipe(end: Path, _: Path) -> None:
+    end.unlink()
+    os.mkfifo(end)
+
+
+def _folder(end: Path, _: Path) -> None:
+    end.unlink()
+    end.mkdir()
+
+
+def _device(end: Path, _: Path) -> None:
+    end.unlink()
+    end.symlink_to("/dev/zero")
+
+
+def _huge(end: Path, _: Path) -> None:
+    with end.open("ab") as file:
+        file.truncate(1 << 40)
+
+
+@pytest.mark.parametrize(
+    "replace", [_symlink, _dangling, _hard_link, _pipe, _folder, _device, _huge]
+)
+def test_a_noted_end_that_is_no_file_of_its_own_stops_every_entry(
+    tmp_path: Path, replace: Callable[[Path, Path], None]
+) -> None:
+    journal, end, elsewhere = Journal(tmp_path), tmp_path / "journal.end", tmp_path / "elsewhere"
+    add(journal, "first")
+    replace(end, elsewhere)
+    before = elsewhere.read_bytes() if elsewhere.exists() else None
+    for blocked in (lambda: add(journal, "second"), journal.verify, journal.lost):
+        with pytest.raises(JournalError, match="does not hold the end of a journal") as caught:
+            blocked()
+        assert "remove that file" in str(caught.value)
+    assert [entry.subject for entry in journal.entries()] == ["first"]
+    assert (elsewhere.read_bytes() if elsewhere.exists() else None) == before
+    end.rmdir() if end.is_dir() else end.unlink()
+    add(journal, "second")
+    assert journal.verify().seq == 2
+
+
+def test_an_end_is_never_noted_through_a_link(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    journal = Journal(tmp_path / "desk")
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "journal.end.new").symlink_to(precious)
+    add(journal, "first")
+    assert precious.read_text() == "mine"
+    assert not (tmp_path / "desk" / "journal.end").is_symlink()
+    end = NotedEnd(tmp_path / "desk", "journal.sqlite")
+    (tmp_path / "desk" / "journal.end").unlink()
+    (tmp_path / "desk" / "journal.end").symlink_to(precious)
+    end.note(Head(9, "9" * 64), instead=True)
+    assert precious.read_text() == "mine"
+    assert end.read() == Head(9, "9" * 64)
+
+
+def test_what_left_is_noted_whatever_became_of_the_end(older: Journal, tmp_path: Path) -> None:
+    happened = Draft("action.done", "A-1", {}, INES)
+    assert [entry.seq for entry in older.note([happened])] == [2]
+    assert older.lost() is not None  # it is still the older copy
+    (tmp_path / "journal.end").write_text("torn")
+    assert [entry.seq for entry in older.note([happened])] == [3]
+    assert (tmp_path / "journal.end").read_text() == "torn"

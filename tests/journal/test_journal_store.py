@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sqlite3
 import subprocess
 import sys
@@ -209,19 +210,19 @@ def test_a_url_is_accepted(tmp_path: Path) -> None:
     assert (tmp_path / "other.db").exists()
 
 
-def test_who_decides_comes_from_the_hub_then_the_environment_then_the_system(
+def test_a_name_from_the_environment_is_claimed_and_the_system_is_asked_for_its_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("JUPYTERHUB_USER", "hubert")
     monkeypatch.setenv("TREASURY_USER", "enya")
-    assert current_actor() == Actor("hubert", "hub")
+    assert current_actor() == Actor("hubert", "environment", "claimed")
     monkeypatch.delenv("JUPYTERHUB_USER")
-    assert current_actor() == Actor("enya", "environment")
+    assert current_actor() == Actor("enya", "environment", "claimed")
     monkeypatch.setenv("TREASURY_USER", " ")
-    monkeypatch.setenv("LOGNAME", "sys")
-    assert current_actor() == Actor("sys", "system")
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "jonas")
+    own = pwd.getpwuid(os.getuid()).pw_name
+    assert current_actor() == Actor(own, "system", "verified")
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
     with pytest.raises(JournalError, match="who is deciding"):
         current_actor()

@@ -62,13 +62,18 @@ def killed_at_each_point(root: Path, points: int) -> None:
     for point in range(points):
         folder = root / f"killed-{point}"
         shutil.copytree(root / "desk", folder)
-        process = os.fork()
-        if not process:
-            with stopping(point, killed):
-                write(small_lake(folder))
-            os._exit(0)
-        _, status = os.waitpid(process, 0)
-        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        killed_at(folder, point)
+
+
+def killed_at(folder: Path, point: int) -> None:
+    """Write in a process that dies at a write point, and say how it ended."""
+    process = os.fork()
+    if not process:
+        with stopping(point, killed):
+            write(small_lake(folder))
+        os._exit(0)
+    _, status = os.waitpid(process, 0)
+    sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
 
 
 def hold(folder: Path) -> None:
@@ -84,3 +89,6 @@ if __name__ == "__main__":
             hold(Path(place))
         case ["each", place, count]:
             killed_at_each_point(Path(place), int(count))
+        case ["there", place, *points]:
+            for point in map(int, points):
+                killed_at(Path(place), point)

@@ -303,8 +303,9 @@ def test_a_folder_that_may_not_be_written_to_reads_and_says_so(lake: Lake, tmp_p
         desk = Path(shutil.copytree(tmp_path, Path(elsewhere) / "desk"))
         folders = [desk, *(path for path in desk.rglob("*") if path.is_dir())]
         Path(elsewhere).chmod(0o755)
-        for path in folders:
-            path.chmod(0o555)
+        for path in desk.rglob("*"):
+            path.chmod(0o555)  # whatever access the tests before this one left to others
+        desk.chmod(0o555)
         done = subprocess.run(
             [sys.executable, "-c", READ_ONLY, str(HERE), str(desk)],
             capture_output=True,

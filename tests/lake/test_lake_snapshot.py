@@ -157,4 +157,4 @@ def test_a_lost_commit_file_is_named(lake: Lake) -> None:
     for file in (lake.folder / "commits").glob("*.parquet"):
         file.unlink()
     with pytest.raises(WorkspaceDamaged, match="commits"):
-        lake.snapshot()
+        lake.snapshot().sql("FROM requests")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 
+import lake_crash_child as child
 import pytest
 from lake_samples import (
     BALANCES,
@@ -150,6 +153,36 @@ def test_what_a_killed_write_left_is_not_read_and_goes(tmp_path: Path) -> None:
     assert content(lake) == before
     assert lake.sweep().files == 1
     assert not orphan.exists()
+
+
+def test_forty_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
+    """A reader and a pinned commit keep their files all the while, though they are superseded."""
+    lake = small_lake(tmp_path / "desk")
+    put(lake, 0, requests(a="OPEN", b="OPEN", c="DONE"))
+    lake.pin("looked at", day(0))
+    put(lake, 1, requests(a="HELD", b="OPEN", c="DONE"))
+    reader = small_lake(tmp_path / "desk").snapshot()
+    put(lake, 2, requests(a="OPEN", b="OPEN", c="DONE"))
+
+    def files() -> int:
+        return sum(path.is_file() for path in (tmp_path / "desk").rglob("*"))
+
+    copy = shutil.copytree(tmp_path / "desk", tmp_path / "copy")
+    settled = files()
+    with child.stopping(-1, child.killed) as count:
+        child.write(small_lake(copy))
+    one = sum(path.is_file() for path in copy.rglob("*")) - settled + 10
+    chance = Random(1)
+    points = [str(chance.randrange(count[0] // 2)) for _ in range(40)]
+    arguments = [sys.executable, child.__file__, "there", str(tmp_path / "desk"), *points]
+    done = subprocess.run(arguments, check=True, timeout=120, capture_output=True, text=True)
+    assert done.stdout.split() == ["-9"] * 40
+    assert lake.commits().num_rows == 3
+    assert files() <= settled + one
+    child.write(lake)
+    assert files() <= settled + one
+    assert statuses(reader) == {"a": "HELD", "b": "OPEN", "c": "DONE"}
+    assert statuses(small_lake(tmp_path / "desk").snapshot(commit=1))["a"] == "OPEN"
 
 
 def test_a_young_file_stays_for_readers_that_cannot_say_so(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_the_morning_runs_and_shows_what_waits(
     morning: tuple[Workspace, nbformat.NotebookNode],
 ) -> None:
     workspace, done = morning
-    assert "NEEDS YOU" in text(done, "status")
+    assert "OPEN  " in text(done, "status")
     assert "EUR operating account" in html(done, "statements")
     (panel,) = outputs(done, "approvals")
     assert VIEW in panel.data
@@ -141,7 +141,7 @@ def test_the_close_runs_and_writes_its_report(workspace: Workspace, tmp_path: Pa
     report = workspace.folder / "close" / "2026-10" / "report.html"
     assert str(report) in text(done, "close")
     assert report.is_file()
-    assert "CLOSE" in text(done, "verdict")
+    assert "CLOSE" in text(done, "first-screen")
 
 
 def test_a_payment_is_traced_and_a_message_written(workspace: Workspace, tmp_path: Path) -> None:

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
+
+from treasury.api import Client
 from treasury.cli.practice import prepare
 from treasury.panels import ApprovalsPanel
 from treasury.panels.blocks import Frame, Step
@@ -38,6 +41,20 @@ class Practice:
     def request(self, request_id: str) -> Any:
         """The request as the service has it now."""
         return self.workspace.client("viewer").ramp.requests.get(request_id).value
+
+    def drive(self, name: str, **given: object) -> Any:
+        """What a driver of the sandbox answers, over its control plane."""
+        asked = httpx.post(f"{self.served.base_url}/sandbox/drive/{name}", json=given)
+        asked.raise_for_status()
+        return asked.json()["result"]
+
+    @contextmanager
+    def portal(self, credential: str) -> Iterator[Client]:
+        """A client that writes past this desk, as a colleague at the provider's portal does."""
+        settings = self.workspace.settings
+        assert settings.services is not None
+        with Client(settings.services, settings.credential(credential)) as client:
+            yield client
 
     def decisions(self) -> list[str]:
         """The decisions that reached the service, as paths in order of arrival."""

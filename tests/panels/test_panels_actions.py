@@ -190,8 +190,8 @@ def test_several_requests_are_approved_with_one_confirmation(practice: Practice)
     waiting = practice.waiting()
     panel = practice.workspace.panels.approvals()
     step = step_of(ask(panel, "approve", *(row["id"] for row in waiting)))
-    assert "2 of EUR " in step.text
-    assert "1 of USDC " in step.text
+    assert "2 with EUR 27,600.00 in all" in step.text
+    assert "USDC 7,500.000000" in step.text
     assert practice.decisions() == []
     frame = confirm(panel)
     assert "Approved 3 requests: 3 done" in said(frame)
@@ -203,7 +203,8 @@ def test_several_requests_are_approved_with_one_confirmation(practice: Practice)
 def test_one_of_several_that_is_already_decided_is_left_out_and_named(practice: Practice) -> None:
     waiting = practice.waiting()
     first = waiting[0]
-    practice.workspace.client("checker").ramp.requests.reject(first["id"], version=first["version"])
+    with practice.portal("checker") as portal:
+        portal.ramp.requests.reject(first["id"], version=first["version"])
     panel = practice.workspace.panels.approvals()
     step = step_of(ask(panel, "approve", *(row["id"] for row in waiting)))
     assert len(step.items) == 2
@@ -227,8 +228,8 @@ def test_the_download_has_every_row_and_nothing_a_spreadsheet_runs(practice: Pra
     assert len(lines) == 1 + len(practice.waiting())
     panel.press("actions")
     head, line = panel.csv().splitlines()
-    assert head.startswith("id,kind,state,text,amount")
-    assert ",100.00" in line
+    assert head.startswith('"id","kind","state","text","amount"')
+    assert ',"100.00"' in line
 
 
 def test_an_approver_without_the_right_is_told_so_and_nothing_is_approved(

@@ -60,11 +60,14 @@ def test_what_is_confirmed_is_what_is_journaled_and_shown_after(
     (entry,) = practice.journaled("action.sending")
     assert entry.body["text"] == step.text
     assert step.text in said(frame)
-    for part in ("EUR 22,000.00", "ana.lyst", "harbour-checker", "version 1", "UTC", "0xb7f0"):
+    for part in ("EUR 22,000.00", "ana.lyst", "harbour-checker", "version 1", "CET", "0xb7f0"):
         assert part in step.text
     assert "Reason: agreed on the phone" in step.text
     facts = {fact.name: [line.text for line in fact.lines] for fact in step.facts}
-    assert facts["Decided by"] == ["ana.lyst", "named by TREASURY_USER"]
+    assert facts["Decided by"] == [
+        "ana.lyst",
+        "claimed: named by an environment variable, and nobody vouches for it",
+    ]
     assert facts["Credential"] == ["checker (harbour-checker)"]
 
 
@@ -85,6 +88,22 @@ def test_reject_closes_the_request_and_keeps_the_reason(
     confirm(panel, step)
     assert practice.request(request_id).status == "REJECTED"
     assert practice.journaled("action.sending")[0].body["reason"] == "wrong wallet"
+
+
+def test_several_are_confirmed_with_each_currency_apart(
+    panel: ApprovalsPanel, practice: Practice
+) -> None:
+    names = [row["id"] for row in practice.waiting()]
+    panel.press("approve", chosen=tuple(names))
+    assert panel.wait()
+    step = panel.frame().step
+    assert step is not None, panel.frame().message
+    assert step.text == "3 requests: 2 with EUR 27,600.00 in all, USDC 7,500.000000."
+    (totals,) = [fact for fact in step.facts if fact.name == "Total by currency"]
+    assert [line.text for line in totals.lines] == [
+        "2 with EUR 27,600.00 in all",
+        "USDC 7,500.000000",
+    ]
 
 
 def test_a_decided_row_says_so_until_a_sync_takes_it_off(
@@ -163,7 +182,8 @@ def test_what_was_decided_elsewhere_is_said_at_the_first_step(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     row = practice.waiting()[0]
-    practice.workspace.client("checker").ramp.requests.reject(row["id"], version=row["version"])
+    with practice.portal("checker") as portal:
+        portal.ramp.requests.reject(row["id"], version=row["version"])
     panel.press("approve", chosen=chosen(panel))
     assert panel.wait()
     frame = panel.frame()
@@ -177,7 +197,8 @@ def test_a_request_cancelled_while_it_is_looked_at_is_not_approved(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:
     row, step = practice.waiting()[0], propose(panel)
-    practice.workspace.client("maker").ramp.requests.cancel(row["id"], version=row["version"])
+    with practice.portal("maker") as portal:
+        portal.ramp.requests.cancel(row["id"], version=row["version"])
     frame = confirm(panel, step)
     assert "changed while you looked at it" in said(frame)
     assert "version was 1, is 2" in said(frame)

@@ -183,7 +183,7 @@ def test_rule_4_what_is_confirmed_is_what_the_journal_holds(
     said = panel.get_by_role("status").inner_text()
     assert entry.actor.name == "ana.lyst"
     assert "ana.lyst" in asked
-    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", asked)
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET", asked)
     told = way.told(entry, month)
     assert told
     for part in told:
@@ -350,7 +350,8 @@ def test_rule_10_what_was_approved_elsewhere_is_already_decided(
     panel: Locator, month: Practice, way: Way
 ) -> None:
     row = month.waiting()[0]
-    month.workspace.client("checker").ramp.requests.approve(row["id"], version=row["version"])
+    with month.portal("checker") as portal:
+        portal.ramp.requests.approve(row["id"], version=row["version"])
     sent = writes(month)
     way.choose(panel)
     button(panel, way.verb).click()
@@ -388,10 +389,10 @@ def _do_elsewhere(month: Practice, way: Way) -> None:
             waits = month.workspace.panels.funding().rows.to_pylist()
             row = next(one for one in waits if one["state"] == "SEND CRYPTO")
             found = month.request(row["request"])
-            client = month.workspace.client("maker")
-            client.ramp.requests.add_transaction_hash(
-                found.id, transaction_hash=HASH, version=found.version
-            )
+            with month.portal("maker") as portal:
+                portal.ramp.requests.add_transaction_hash(
+                    found.id, transaction_hash=HASH, version=found.version
+                )
         case "Accept":
             line = month.workspace.panels.matches().rows.to_arrow().to_pylist()[0]
             month.workspace.matches.accept(line["entry_id"], line["expectation_id"])

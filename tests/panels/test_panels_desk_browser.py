@@ -56,11 +56,15 @@ def test_a_trace_is_read_and_its_text_is_what_copy_gives(
         button(panel, "Trace").click()
         letter = panel.get_by_role("button", name="Copy Text for the provider")
         expect(letter).to_be_visible()
-        item = month.workspace.reconcile("2026-10").differences.to_pylist()[0]
-        text = month.workspace.trace(item["request_id"]).provider_text()
+        item = month.workspace.open_items("2026-10").items[0]
+        assert item.request_id is not None
+        text = month.workspace.trace(item.request_id).provider_text()
         assert letter.get_attribute("data-copy") == text.rstrip("\n")
         button(panel, "Close").click()
         expect(letter).to_have_count(0)
+        waiting = month.workspace.open_items("2026-10").turns["provider"]
+        button(panel, "Provider's").click()
+        expect(button(panel, f"Provider's ({waiting})")).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_transfer_is_proposed_with_errors_beside_its_fields(

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from pathlib import Path
 
 from panel_month import asks, rows_of, words
+from panel_practice import Practice
+from panel_rules import propose_transfers
 
-from treasury.report.verdict import verdict
+from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
 
-def test_the_rows_are_those_of_the_reconciliation_most_overdue_first(month_end: Workspace) -> None:
-    panel = month_end.panels.exceptions(size=100)
-    told = month_end.reconcile("2026-10").differences.to_pylist()
-    shown = panel.rows.to_arrow().to_pylist()
-    assert [row["item"] for row in shown[:5]] == [row["item"] for row in told[:5]]
-    assert len(rows_of(panel)) == len(told)
-    for row, difference in zip(rows_of(panel), shown, strict=True):
-        assert difference["next_step"] in words(row)
-        assert difference["state"] in words(row)
+def test_the_rows_are_the_months_open_items_in_their_order(month_end: Workspace) -> None:
+    panel = month_end.panels.exceptions("2026-10", size=100)
+    items = month_end.open_items("2026-10")
+    assert [row.key for row in rows_of(panel)] == [item.item_id for item in items]
+    for row, item in zip(rows_of(panel), items, strict=True):
+        assert item.next_step in words(row)
+        assert item.state in words(row)
+        assert item.words.label in words(row)
+    blocking = len(items.blocking)
+    assert f"Open in October 2026; {blocking} of them block its close" in [
+        line.text for line in panel.frame().notes
+    ]
 
 
 def test_amounts_are_ranked_within_their_currency_only(month_end: Workspace) -> None:
@@ -30,29 +37,43 @@ def test_amounts_are_ranked_within_their_currency_only(month_end: Workspace) -> 
     assert len({currency for currency, _ in pairs}) > 1
 
 
-def test_what_needs_somebody_is_what_the_verdict_says(month_end: Workspace) -> None:
+def test_each_side_has_its_rows_and_the_counts_add_up(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions()
-    assert [one.label for one in panel.frame().views][-1] == "Needs you"
-    panel.press("needs")
-    assert panel.wait()
-    needs = verdict(month_end.reconcile("2026-10"), month_end.settings.zone).needs
-    rows = rows_of(panel)
-    assert len(rows) == len(needs)
-    for row, need in zip(rows, needs, strict=True):
-        assert need.words.label in words(row)
-        assert need.words.next_step in words(row)
-    assert panel.frame().bar == ()
-    assert [one.label for one in panel.frame().views][-1] == f"Needs you ({len(needs)})"
-    panel.press("age")
-    assert rows_of(panel)[0].key in {row["number"] for row in panel.rows.to_arrow().to_pylist()}
-    assert panel.press("needs").title == "Exceptions"  # known by now: shown at once
-    assert [row.key for row in rows_of(panel)] == [str(n) for n in range(len(needs))]
+    items = month_end.open_items("2026-10")
+    labels = [one.label for one in panel.frame().views]
+    assert labels[0] == f"All ({len(items)})"
+    assert labels[1] == f"Yours ({items.turns['us']})"
+    for turn, number in items.turns.items():
+        panel.press(turn)
+        shown = panel.rows.to_arrow()["item_id"].to_pylist()
+        assert shown == [item.item_id for item in items.select(turn=turn)]
+        assert len(shown) == number
+        (view,) = [one for one in panel.frame().views if one.pressed and one.name == turn]
+        assert view.label.endswith(f"({number})")
+    panel.press("all")
+    assert len(panel.rows.to_arrow()) == len(items) == sum(items.turns.values())
+
+
+def test_an_action_that_waits_for_a_colleague_is_in_the_list_of_its_month(month: Practice) -> None:
+    settings = month.workspace.folder / FILE_NAME
+    text = settings.read_text("utf-8")
+    settings.write_text(re.sub(r"(?m)^now = .*$", "now = 2026-10-31T09:00:00+01:00", text), "utf-8")
+    month.workspace = Workspace(month.workspace.folder)
+    (name,) = propose_transfers(month, "1.00")
+    month.workspace.close_clients()
+    settings.write_text(text, "utf-8")
+    desk = Workspace(month.workspace.folder)
+    item = desk.open_items("2026-10").by_id[f"action:{name}"]
+    assert (item.kind, item.turn, item.blocks) == ("approval_waits", "colleague", "never")
+    assert (item.amount, item.currency, item.month) == (Decimal("1.00"), "USDC", "2026-10")
+    assert f"action:{name}" in [row.key for row in rows_of(desk.panels.exceptions(size=100))]
+    assert "Action waits for approval" in desk.status("2026-10")
 
 
 def test_a_trace_gives_the_text_for_the_provider_and_closes(month_end: Workspace) -> None:
     panel = month_end.panels.exceptions()
     row = panel.rows.to_arrow().to_pylist()[0]
-    step = asks(panel, "trace", row["number"])
+    step = asks(panel, "trace", row["item_id"])
     trace = month_end.trace(row["request_id"])
     assert step.letter is not None
     assert "\n".join(step.letter.lines) + "\n" == trace.provider_text()
@@ -72,8 +93,8 @@ def test_a_search_goes_over_all_and_the_file_holds_all(month_end: Workspace) -> 
     panel = month_end.panels.exceptions(size=3)
     last = panel.rows.to_arrow().to_pylist()[-1]
     panel.press("search", search=last["next_step"])
-    assert last["number"] in [row.key for row in rows_of(panel)]
-    assert panel.csv().count("\r\n") == len(panel.rows.to_arrow()) + 1
+    assert last["item_id"] in [row.key for row in rows_of(panel)]
+    assert panel.csv().count("\n") == len(panel.rows.to_arrow()) + 1
 
 
 def test_nothing_stored_is_said(tmp_path: Path, month_end: Workspace) -> None:

@@ -144,17 +144,66 @@ def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
     assert entry.body["requests"] == [first["request"]]
     assert entry.body["sha256"] == hashlib.sha256(text.encode()).hexdigest()
     assert first["reference"] in entry.body["orders"][0]
-    left = f"{entry.subject} by ana.lyst at "
-    assert f"Left in {left}" in str(shown(panel, first["request"]))
-    assert "Left in" not in str(shown(panel, second["request"]))
+    now = shown(panel, first["request"])
+    assert now.cells[3][:2] == (
+        Line("IN FILE", "warn"),
+        Line("Wait for the debit; do not pay twice"),
+    )
+    assert f"left in {entry.subject} by ana.lyst" in str(now)
+    assert copies(now) == {}
+    assert IBAN not in str(now)
+    assert not any(line.look == "strong" and line.text == "PAY" for line in now.cells[3])
+    assert copies(shown(panel, second["request"])) != {}
 
     colleague = Workspace(paying.workspace.folder).panels.funding(size=50)
-    step = ask(colleague, "export", first["request"], second["request"], pay_from="6689").step
-    assert step is not None
-    (note,) = step.notes
-    assert note.text.startswith(f"{first['reference']} left before, in {left}")
-    assert note.text.endswith(": pay it once")
-    assert step.tone == "stop"
+    frame = ask(colleague, "export", first["request"], second["request"], pay_from="6689")
+    assert frame.step is None
+    assert f"{first['reference']} is in a payment file" in said(frame)
+    assert "say first that the file was not uploaded" in said(frame)
+
+
+def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
+    panel: FundingPanel, paying: Practice
+) -> None:
+    row, desk = rows(panel, "PAY")[0], paying.workspace
+    before = copies(shown(panel, row["request"]))
+    ask(panel, "export", row["request"], pay_from="6689")
+    confirm(panel)
+    (waiting,) = [
+        one for one in desk.awaiting_funds().to_pylist() if one["request"] == row["request"]
+    ]
+    assert (waiting["state"], waiting["next_step"]) == (
+        "IN FILE",
+        "Wait for the debit; do not pay twice",
+    )
+    item = desk.open_items("2026-10").by_id[f"request:{row['request']}"]
+    assert (item.kind, item.state, item.turn, item.is_blocking) == (
+        "in_file",
+        "IN FILE",
+        "bank",
+        False,
+    )
+    assert "left in payments-" in item.remark
+    screen = desk.status("2026-10")
+    assert "In a payment file" in screen
+    assert "bank's" in screen
+    assert "IN FILE" in str(desk.trace(row["reference"]))
+    (shown_there,) = [
+        one
+        for one in desk.panels.exceptions("2026-10").rows.to_pylist()
+        if one["request_id"] == row["request"]
+    ]
+    assert shown_there["state"] == "IN FILE"
+
+    ask(panel, "not_funded", row["request"], reason="changed our mind")
+    assert "may be paid by it" in said(panel.frame())
+    ask(panel, "not_uploaded", row["request"], reason="the bank refused the file")
+    (entry,) = paying.journaled("request.not_uploaded")
+    assert (entry.subject, entry.body["reason"]) == (row["request"], "the bank refused the file")
+    assert copies(shown(panel, row["request"])) == before
+    assert rows(panel, "IN FILE") == []
+    ask(panel, "not_uploaded", row["request"], reason="again")
+    assert "is in no payment file" in said(panel.frame())
 
 
 def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
@@ -167,9 +216,22 @@ def test_of_two_that_make_a_file_of_the_same_at_once_one_does(
     confirm(panel)
     sent = files(other, monkeypatch)
     frame = confirm(other)
-    assert "it has just left in" in said(frame)
+    assert "some of it has left in payments-" in said(frame)
     assert sent == []
     assert len(paying.journaled("payment_file.made")) == 1
+
+
+def test_what_a_colleague_remarked_on_meanwhile_leaves_in_no_file(
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = rows(panel, "PAY")[0]
+    assert ask(panel, "export", row["request"], pay_from="6689").step is not None
+    Workspace(paying.workspace.folder).funding.marked_sent(row["reference"], "paid by phone")
+    sent = files(panel, monkeypatch)
+    frame = confirm(panel)
+    assert "remarked on by ana.lyst meanwhile; no file was made" in said(frame)
+    assert sent == []
+    assert paying.journaled("payment_file.made") == []
 
 
 def test_a_file_that_cannot_be_journaled_does_not_leave(
@@ -211,6 +273,29 @@ def test_a_file_is_made_of_what_the_service_still_says(
     assert frame.step is None
     assert f"IBAN was {IBAN}, is BE19539708204912" in said(frame)
     assert "Nothing was paid." in said(frame)
+
+
+def test_details_that_the_provider_changed_are_said_in_red_before_anything_is_paid(
+    panel: FundingPanel, paying: Practice
+) -> None:
+    row = rows(panel, "PAY")[0]
+    assert panel.frame().banners == ()
+    (changed,) = paying.drive("change_deposit", requestId=row["request"])
+    iban = changed["depositBankAccount"]["iban"]
+    paying.workspace.sync()
+    again = paying.workspace.panels.funding(size=50)
+    (banner,) = again.frame().banners
+    assert (banner.title, banner.role) == (
+        "Deposit details differ from the last ones paid",
+        "alert",
+    )
+    assert any(
+        line.text.startswith(f"{row['reference']}: IBAN was {IBAN}, is {iban}")
+        for line in banner.lines
+    )
+    assert copies(shown(again, row["request"]))["IBAN"] == iban
+    others = {line.text.partition(":")[0] for line in banner.lines if ":" in line.text}
+    assert others == {row["reference"]}
 
 
 def test_the_account_to_pay_from_is_asked_for_beside_its_field(panel: FundingPanel) -> None:
@@ -263,6 +348,29 @@ def test_an_off_ramp_shows_its_chain_and_takes_its_transaction_hash(
     assert paying.request(row["request"]).blockchain_transaction_hash == HASH
     (entry,) = paying.journaled("action.proposed")
     assert entry.body["text"] == text
+
+
+def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
+    panel: FundingPanel, paying: Practice
+) -> None:
+    row = rows(panel, "SEND CRYPTO")[0]
+    (used,) = paying.workspace.sql(
+        "SELECT payment_reference AS name, blockchain_transaction_hash AS hash FROM ramp_requests"
+        " WHERE ramp_type = 'OFF_RAMP' AND status = 'SUCCEEDED' AND deposit_wallet_chain = 'BASE'"
+        " ORDER BY name LIMIT 1"
+    ).to_pylist()
+    frame = ask(panel, "submit", row["request"], transaction_hash=used["hash"])
+    assert frame.step is not None, said(frame)
+    look = f"LOOK: the hash stands on {used['name']} already"
+    assert (frame.step.tone, frame.step.notes) == ("stop", (Line(look, "warn"),))
+    assert frame.step.buttons[-1].label == "Confirm and propose"
+    assert "waiting for a second person" in said(confirm(panel))
+    assert not paying.request(row["request"]).blockchain_transaction_hash
+    (paying.workspace.folder / "policy.toml").write_text("one_person = true\n", "utf-8")
+    frame = ask(panel, "submit", row["request"], transaction_hash=used["hash"])
+    assert frame.step is None
+    (field,) = [field for field in frame.fields if field.name == "reason"]
+    assert "the hash stands on" in field.error
 
 
 def test_confirming_a_hash_again_and_again_submits_once(

@@ -71,6 +71,13 @@ def test_what_a_copy_button_yields_is_what_the_journal_has(
     panel.get_by_label("Reason").fill("released at the bank")
     button(panel, "Mark as sent").click()
     expect(panel.get_by_role("status")).to_contain_text("Marked as sent by ana.lyst: 1")
+    expect(panel.get_by_label("Reason")).to_have_value("")
+    other = row(panel, "RETURNED").get_by_role("checkbox")
+    panel.get_by_label("Reason").fill("typed before the choice")
+    other.check()
+    expect(panel.get_by_label("Reason")).to_have_value("typed before the choice")
+    other.uncheck()
+    expect(panel.get_by_label("Reason")).to_have_value("")
     (entry,) = paying.journaled("request.marked_sent")
     bank = paying.request(entry.subject).deposit_bank_account
     assert got["reference"] == entry.body["facts"]["payment_reference"]

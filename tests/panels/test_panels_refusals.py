@@ -15,7 +15,7 @@ from panel_rules import MAKER, RECEIVER, SENDER, propose_transfers, writes
 
 from treasury.errors import InputError, JournalError
 from treasury.identifiers import is_iban
-from treasury.journal import store
+from treasury.journal import engines
 from treasury.panels import ApprovalsPanel, TransfersPanel
 from treasury.panels.blocks import Frame
 from treasury.panels.listing import ListPanel
@@ -261,7 +261,7 @@ TROUBLE = {"newer": (newer, "newer version of treasury"), "locked": (locked, "is
 def trouble(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Callable[[Practice], Callable[[], None]], str]:
-    monkeypatch.setattr(store, "WAIT_SECONDS", 0)  # an impatient journal, for a quick test
+    monkeypatch.setattr(engines, "WAIT_SECONDS", 0)  # an impatient journal, for a quick test
     return TROUBLE[request.param]
 
 

@@ -140,7 +140,8 @@ def test_what_was_sent_from_elsewhere_is_said_before_the_same_is_proposed(
     fields = typed(accounts)
     sender, receiver = accounts
     body = NewCryptoTransfer(amount="12.50", receiver_account_id=receiver, **SENDER)
-    other = practice.workspace.client("maker").finance.transfers.crypto(sender, body).value.id
+    with practice.portal("maker") as portal:
+        other = portal.finance.transfers.crypto(sender, body).value.id
     unseen = practice.workspace.actions.propose("crypto_transfer.create", **fields)
     assert "LOOK" not in unseen.text  # the lake does not know it yet
     practice.workspace.sync()

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, october
+from signed import close_month
 
 from treasury.errors import InputError, SettingsError
 from treasury.reconcile import ClassRule, Reconciliation, Rules, load_rules
@@ -175,7 +176,7 @@ def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
 
 
 def test_lines_of_a_closed_month_do_not_count_as_moved(desk: Workspace) -> None:
-    desk.periods.close("2026-10", "see the list", reviewed_by="bert", actor=ANNA)
+    close_month(desk, "2026-10")
     preview = desk.rules.preview(msgspec.structs.replace(desk.rules.current(), classes=()))
     assert {row["booking_date"].month for row in preview.closed.to_pylist()} == {10}
     assert 10 not in {row["booking_date"].month for row in preview.lines.to_pylist()}

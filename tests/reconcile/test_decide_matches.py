@@ -240,7 +240,8 @@ def test_case_28_a_dry_run_writes_nothing(
     desk.matches.assign(line, "bert", actor=ANNA, dry_run=True)
     desk.matches.ignore(line, reason="x", actor=ANNA, dry_run=True)
     desk.funding.marked_sent(waiting, "by phone", actor=ANNA, dry_run=True)
-    desk.periods.plan("2026-10", reviewed_by="bert", actor=ANNA)
+    terms = {"owner": "carla", "by": "2026-11-30", "reason": "asked"}
+    desk.items.carry(f"line:{line}", **terms, actor=ANNA, dry_run=True)
     desk.rules.preview(Rules(window_days=1))
     assert desk.journal.entries() == []
     assert not (desk.folder / "journal.sqlite").exists()
@@ -284,7 +285,7 @@ def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
         assert change in row["moved"]
     assert desk.at("2026-11-02T12:00Z").matches.list().to_pylist()[0]["moved"] == ""
     with pytest.raises(ActionRefused, match="Decided on facts that have changed: 1"):
-        later.periods.close("2026-10", reviewed_by="bert", actor=ANNA)
+        later.periods.prepare("2026-10", actor=ANNA)
 
 
 def test_case_26_a_status_that_merely_goes_on_is_no_flag(
@@ -391,5 +392,5 @@ def test_an_earlier_view_decides_nothing(
     with pytest.raises(InputError, match="nothing is decided any more"):
         then.rules.save(Rules(), "as before", actor=ANNA)
     with pytest.raises(InputError, match="nothing is decided any more"):
-        then.periods.close("2026-10", reviewed_by="bert", actor=ANNA)
+        then.periods.prepare("2026-10", actor=ANNA)
     assert desk.journal.entries() == []

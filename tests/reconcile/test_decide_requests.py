@@ -38,6 +38,43 @@ def test_a_remark_changes_no_state_and_stands_until_it_is_undone(desk: Workspace
         desk.funding.undo(one["reference"], actor=BERT)
 
 
+def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
+    desk: Workspace,
+) -> None:
+    one = next(row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY")
+
+    def state() -> tuple[str, str]:
+        rows = desk.awaiting_funds().to_pylist()
+        row = next(row for row in rows if row["request"] == one["request"])
+        return row["state"], row["marked"]
+
+    with pytest.raises(ActionRefused, match="is in no payment file"):
+        desk.funding.not_uploaded(one["reference"], "it was lost", actor=ANNA)
+    desk.journal.append(
+        "payment_file.made", "payments-1.xml", {"requests": [one["request"]]}, actor=ANNA
+    )
+    assert state() == ("IN FILE", "left in payments-1.xml by anna, 2 Nov")
+    with pytest.raises(ActionRefused, match="may be paid by it - if that was not uploaded"):
+        desk.funding.will_not_fund(one["reference"], "no longer wanted", actor=BERT)
+    desk.funding.marked_sent(one["reference"], "released", actor=BERT)
+    marked = "marked sent by bert, 2 Nov: released; left in payments-1.xml by anna, 2 Nov"
+    assert state() == ("IN FILE", marked)
+    (row,) = desk.funding.list().to_pylist()
+    assert (row["mark"], row["file"], row["filed_by"]) == ("marked_sent", "payments-1.xml", "anna")
+    desk.funding.undo(one["reference"], actor=BERT)
+    with pytest.raises(InputError, match="with a reason"):
+        desk.funding.not_uploaded(one["reference"], " ", actor=BERT)
+    planned = desk.funding.not_uploaded(one["reference"], "lost", actor=BERT, dry_run=True)
+    assert planned.seq is None
+    assert state()[0] == "IN FILE"
+    desk.funding.not_uploaded(one["reference"], "the bank refused it", actor=BERT)
+    assert state() == ("PAY", "")
+    (entry,) = desk.journal.entries("request.not_uploaded")
+    assert entry.body["undoes"] == 1
+    with pytest.raises(ActionRefused, match="is in no payment file"):
+        desk.funding.not_uploaded(one["reference"], "again", actor=ANNA)
+
+
 def test_only_the_remark_that_was_meant_is_undone(desk: Workspace) -> None:
     one = next(row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY")
     made = desk.funding.marked_sent(one["reference"], "paid by phone banking", actor=ANNA)

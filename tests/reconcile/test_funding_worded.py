@@ -12,6 +12,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treasury.journal.decisions import REQUEST_MARKS
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
 from treasury.reconcile.rules import Rules
@@ -40,6 +41,7 @@ SCHEMA = pa.schema(
         *((name, DATE) for name in ("maybe_on", "unnamed_on", "returned_on")),
         ("return_reason", TEXT),
         ("changed_on", DATE),
+        ("hash_of", TEXT),
     ]
 )
 DAYS = st.sampled_from([None, date(2026, 10, 26), date(2026, 10, 29), date(2026, 11, 2)])
@@ -47,7 +49,17 @@ AMOUNTS = st.sampled_from(["0", "10.00", "10.01", "9000"]).map(Decimal)
 STATES = {
     "PAID BEFORE APPROVAL": "AWAITING_APPROVAL",
     **dict.fromkeys(
-        ("PAY", "CHECK BANK", "SENT", "SENT WRONG", "RETURNED", "SEND CRYPTO", "HASH GIVEN"),
+        (
+            "PAY",
+            "CHECK BANK",
+            "SENT",
+            "SENT WRONG",
+            "RETURNED",
+            "SEND CRYPTO",
+            "HASH GIVEN",
+            "HASH USED TWICE",
+            "NOT LISTED",
+        ),
         "AWAITING_FUNDS",
     ),
 }
@@ -56,9 +68,9 @@ STATES = {
 @st.composite
 def requests(draw: st.DrawFn) -> dict[str, Any]:
     state = draw(st.sampled_from(sorted(STATES)))
-    off = state in {"SEND CRYPTO", "HASH GIVEN"}
+    off = state in {"SEND CRYPTO", "HASH GIVEN", "HASH USED TWICE"}
     received = draw(AMOUNTS if state.startswith("SENT") else st.sampled_from([None, Decimal(0)]))
-    sent = state == "SENT" or (received or 0) > 0
+    sent = state in {"SENT", "HASH GIVEN"} or (received or 0) > 0
     wrong = draw(st.sampled_from([None, "partly_received", "over_received"])) if received else None
     return {
         "state": state,
@@ -92,6 +104,9 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
         "returned_on": draw(DAYS),
         "return_reason": draw(st.sampled_from([None, "AC04"])),
         "changed_on": draw(DAYS),
+        "hash_of": draw(st.sampled_from(["PAY-1", "PAY-2"]))
+        if state.startswith("HASH U")
+        else None,
     }
 
 
@@ -106,17 +121,20 @@ def test_each_row_reads_as_it_would_alone(
         for copy in range(2)  # each has one that is alike
     ]
     remarked = [row["request_id"] for row in rows if remarks.draw(st.integers(0, 3)) == 0]
+    at = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(hours=remarks.draw(st.integers(0, 40)))
+    marked = {"reason": "by phone", "marked_by": "ines", "marked_at": at}
+    filed = {"file": "payments-1.xml", "filed_by": "ines", "filed_at": at}
     marks = pa.Table.from_pylist(
         [
             {
                 "request_id": one,
-                "mark": ("marked_sent", "will_not_fund")[number % 2],
-                "reason": f"reason {number}",
-                "marked_by": "ines",
-                "marked_at": datetime(2026, 11, 1, tzinfo=UTC) + timedelta(hours=number),
+                **(marked if number % 4 != 3 else {}),
+                "mark": ("marked_sent", "will_not_fund", "marked_sent", None)[number % 4],
+                **(filed if number % 4 > 1 else {}),
             }
             for number, one in enumerate(remarked)
-        ]
+        ],
+        schema=REQUEST_MARKS,
     )
     with duckdb.connect() as connection:
         table = pa.Table.from_pylist(rows, schema=SCHEMA)
@@ -135,6 +153,69 @@ def test_each_row_reads_as_it_would_alone(
     ]
     assert order == sorted(order)
     assert len(found) == len(rows)
+
+
+def filed(state: str, filed_at: datetime, **changed: Any) -> tuple[str, int, str]:
+    """State, days overdue and next step of a request of 15 October that left in a file."""
+    row = dict.fromkeys(SCHEMA.names) | {
+        "request_id": "r1",
+        "state": state,
+        "ramp_type": "ON_RAMP",
+        "status": "AWAITING_FUNDS",
+        "fiat_gross": Decimal(10),
+        "fiat_currency": "EUR",
+        "approved_at": datetime(2026, 10, 15, tzinfo=UTC),
+        "approved_on": date(2026, 10, 15),
+        "pending": 0,
+        **changed,
+    }
+    mark = dict.fromkeys(REQUEST_MARKS.names) | {
+        "file": "payments-1.xml",
+        "filed_by": "ines",
+        "filed_at": filed_at,
+    }
+    (shown,) = funding_rows([row], Rules(), TODAY, {"r1": mark})
+    return shown.state, shown.overdue, shown.next_step
+
+
+def test_what_left_in_a_file_waits_for_its_debit_and_is_asked_for_once_that_is_late() -> None:
+    on_friday = datetime(2026, 10, 23, 9, tzinfo=UTC)
+    wait = ("IN FILE", 0, "Wait for the debit; do not pay twice")
+    assert filed("PAY", on_friday, evidence_to=date(2026, 10, 26)) == wait
+    assert filed("CHECK BANK", on_friday, evidence_to=date(2026, 10, 22)) == wait
+    assert filed("CHECK BANK", on_friday) == wait
+    state, overdue, step = filed("PAY", on_friday, evidence_to=date(2026, 10, 28))
+    assert (state, overdue) == ("IN FILE", 2)
+    assert step == "No debit to 28 Oct: ask the bank whether it has the file; do not pay twice"
+
+
+def test_what_the_bank_shows_says_more_than_the_file() -> None:
+    at = datetime(2026, 10, 23, 9, tzinfo=UTC)
+    assert filed("CHECK BANK", at, maybe_on=date(2026, 10, 26))[0] == "CHECK BANK"
+    assert filed("CHECK BANK", at, pending=1)[0] == "CHECK BANK"
+    assert filed("SENT", at, sent_on=date(2026, 10, 26))[0] == "SENT"
+    assert filed("RETURNED", at, returned_on=date(2026, 10, 27))[0] == "RETURNED"
+    assert filed("RETURNED", at, returned_on=date(2026, 10, 22))[0] == "IN FILE"
+
+
+def test_a_hash_that_the_service_does_not_react_to_is_silence() -> None:
+    row = dict.fromkeys(SCHEMA.names) | {
+        "request_id": "r1",
+        "state": "HASH GIVEN",
+        "ramp_type": "OFF_RAMP",
+        "status": "AWAITING_FUNDS",
+        "crypto": Decimal(10),
+        "crypto_currency": "USDC",
+        "fiat_currency": "EUR",
+        "approved_on": date(2026, 10, 15),
+        "sent_on": TODAY - timedelta(days=1),
+    }
+    (in_time,) = funding_rows([row], Rules(), TODAY)
+    assert not in_time.silent
+    assert in_time.next_step.startswith("Wait: the service confirms the transaction by ")
+    (late,) = funding_rows([row | {"sent_on": date(2026, 10, 15)}], Rules(), TODAY)
+    assert late.silent
+    assert "ask the provider, do not pay twice" in late.next_step
 
 
 def test_nothing_that_waits_is_an_empty_table() -> None:

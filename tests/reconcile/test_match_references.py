@@ -525,3 +525,51 @@ def test_an_expectation_that_was_closed_unpaid_is_closed(amount: str | None) -> 
     paid = match([line("a", "100", CODE, 5)], wanted)
     assert outcome(paid)["outcome"] == "matched"
     assert state(paid)["state"] == ("closed" if amount is None else "received")
+
+
+def test_a_line_of_a_statement_whose_proof_fails_is_suggested_at_most() -> None:
+    wanted = [expectation("r", CODE, "100")]
+    matches = match([line("a", "100", CODE, proof="fails")], wanted)
+    assert outcome(matches)["outcome"] == "suggested"
+    assert outcome(matches)["reason"].endswith("its statement is not proved")
+    assert state(matches)["state"] == "open"
+    assert matches.allocations.num_rows == 0
+    decision = {"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "seen"}
+    accepted = match([line("a", "100", CODE, proof="fails")], wanted, [decision])
+    assert outcome(accepted)["outcome"] == "matched"
+
+
+@pytest.mark.parametrize("proof", ["holds", "none", None])
+def test_a_line_of_a_proved_statement_or_of_one_without_balances_matches(proof: str | None) -> None:
+    matches = match([line("a", "100", CODE, proof=proof)], [expectation("r", CODE, "100")])
+    assert outcome(matches)["outcome"] == "matched"
+
+
+def test_a_payment_that_is_not_proved_makes_no_later_one_a_duplicate() -> None:
+    rows = [line("a", "100", CODE, day=1, proof="fails"), line("b", "100", CODE, day=2)]
+    matches = match(rows, [expectation("r", CODE, "100")])
+    assert outcome(matches, "b")["outcome"] == "matched"
+
+
+@pytest.mark.parametrize(("paid", "back"), [("fails", "holds"), ("holds", "fails")])
+def test_a_return_is_linked_by_itself_only_where_both_lines_are_proved(
+    paid: str, back: str
+) -> None:
+    rows = [
+        line("a", "100", CODE, day=1, end_to_end_id="E2E-77120", proof=paid),
+        line(
+            "b",
+            "100",
+            None,
+            day=2,
+            direction="DBIT",
+            is_reversal=True,
+            original_reference="E2E-77120",
+            proof=back,
+        ),
+    ]
+    matches = match(rows, [expectation("r", CODE, "100")])
+    assert "returned" not in matches.lines["outcome"].to_pylist()
+    proved = [row | {"proof": "holds"} for row in rows]
+    linked = match(proved, [expectation("r", CODE, "100")])
+    assert linked.lines["outcome"].to_pylist() == ["returned", "returned"]

@@ -9,15 +9,23 @@ from typing import Any
 
 import pytest
 from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, october
+from openpyxl import load_workbook
+from signed import carry_all, close_month
 
+from treasury.actions.policy import Policy
+from treasury.calendar import Month
 from treasury.errors import ActionRefused, InputError, JournalError
-from treasury.journal import Journal
+from treasury.items import OpenItems
+from treasury.journal import Actor, Entry, Journal
+from treasury.journal.periods import require_turn
+from treasury.journal.turns import read_decided
 from treasury.lake import Lake
 from treasury.reconcile.matching import Matches
 from treasury.reconcile.periods import basis_of, reconcile
+from treasury.report import locking
+from treasury.report.locking import _in_the_way
+from treasury.report.verify import verify_pack
 from treasury.workspace import Workspace
-
-WHY = "carried forward, see the list"
 
 
 @pytest.fixture
@@ -35,78 +43,242 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
     """A desk whose September and October are closed, to be read or copied."""
     desk = copy_of(month_end, tmp_path_factory.mktemp("closed") / "desk")
     for month in ("2026-09", "2026-10"):
-        desk.periods.close(month, WHY, reviewed_by="bert", actor=ANNA)
+        close_month(desk, month)
     return desk
 
 
-def test_with_something_open_a_month_closes_with_a_reason_only(desk: Workspace) -> None:
-    with pytest.raises(ActionRefused, match=r"Need your decision: \d+, EUR .*close with a reason"):
-        desk.periods.close("2026-10", reviewed_by="bert", actor=ANNA)
+def test_a_month_is_prepared_once_everything_that_blocks_is_proposed_to_be_carried(
+    desk: Workspace,
+) -> None:
+    with pytest.raises(
+        ActionRefused, match=r"2026-10 is not prepared: .*Need your decision: \d+, "
+    ):
+        desk.periods.prepare("2026-10", actor=ANNA)
     assert (desk.journal.entries(), desk.lake.pins()) == ([], [])
-    period = desk.periods.close("2026-10", WHY, reviewed_by="bert", actor=ANNA)
-    close = period.close
-    assert (close.prepared_by, close.reviewed_by, close.reason) == ("anna", "bert", WHY)
-    assert {item["label"] for item in close.open_items} >= {"Need your decision", "Paid twice"}
+    carry_all(desk, "2026-10")
+    closing = desk.periods.prepare("2026-10", actor=ANNA)
+    assert closing.preparation is not None
+    close = closing.preparation.close
+    assert (close.prepared_by, close.reviewed_by, close.reason) == ("anna", "", None)
+    assert close.list_hash == closing.items.hash
     (pin,) = desk.lake.pins()
     assert (pin.commit.number, pin.why) == (close.commit, "close of 2026-10")
-    assert close.head == Journal(desk.folder).head() or close.head.seq == 0
+    assert close.head.seq == closing.preparation.entry.seq - 1
     assert close.rules_hash == desk.rules.current().hash
+    assert [row["state"] for row in desk.periods.list().to_pylist()] == ["prepared"]
+    signs = (
+        "prepared by anna, 2 Nov 09:00 CET; a second person signs: treasury close 2026-10 --sign"
+    )
+    assert signs in desk.status("2026-10")
+    again = desk.periods.prepare("2026-10", actor=BERT)
+    assert again.preparation == closing.preparation, "who looks does not prepare anew"
+    with pytest.raises(ActionRefused, match=f"commit {close.commit} is what the close of 2026-10"):
+        desk.lake.unpin(close.commit)
+
+
+def test_case_32_who_prepares_does_not_sign_however_the_name_is_written(desk: Workspace) -> None:
+    with pytest.raises(ActionRefused, match="2026-10 is not prepared"):
+        desk.periods.sign("2026-10", actor=BERT)
+    carry_all(desk, "2026-10")
+    desk.periods.prepare("2026-10", actor=ANNA)
+    head = desk.journal.head()
+    for name in ("anna", " Anna ", "ANNA", "\uff41nna", "\u0430nn\u0430"):
+        with pytest.raises(ActionRefused, match="anna prepared 2026-10, and the preparer does not"):
+            desk.periods.sign("2026-10", actor=Actor(name, "environment"))
+    assert desk.journal.head() == head
+    period = desk.periods.sign("2026-10", actor=BERT).period
+    assert period is not None
+    assert (period.close.prepared_by, period.close.reviewed_by) == ("anna", "bert")
+    assert (period.close.alone, period.entry.seq) == (False, head.seq + 1)
+    assert desk.journal.entries("period.close")[0].actor == BERT
     assert desk.periods.get("2026-10") == period
 
 
-def test_case_32_who_prepares_does_not_review(desk: Workspace) -> None:
-    for name in ("anna", " Anna ", "ANNA", "\uff41nna"):  # the last in full width
-        with pytest.raises(ActionRefused, match="cannot review it"):
-            desk.periods.close("2026-10", WHY, reviewed_by=name, actor=ANNA)
-    with pytest.raises(InputError, match="nobody reviewed"):
-        desk.periods.close("2026-10", WHY, reviewed_by=" ", actor=ANNA)
-    assert desk.journal.entries() == []
+def test_one_person_signs_alone_where_the_policy_says_so_and_every_page_says_it(
+    desk: Workspace, tmp_path: Path
+) -> None:
+    (desk.folder / "policy.toml").write_text("one_person = true\n", "utf-8")
+    carry_all(desk, "2026-10")
+    desk.periods.prepare("2026-10", actor=ANNA)
+    closing = desk.periods.sign("2026-10", actor=ANNA)
+    assert closing.period is not None
+    assert closing.period.close.alone
+    words = "closed by anna, signed alone, not reviewed, 2 Nov 09:00"
+    assert words in desk.status("2026-10")
+    assert words in str(desk.checklist("2026-10"))
+    pack = desk.close("2026-10", tmp_path / "pack")
+    page = pack.report.read_text("utf-8")
+    assert '<p class="flag alone">signed alone, not reviewed</p>' in page
+    assert '@bottom-center { content: "signed alone, not reviewed";' in page
+    assert "reviewed by" not in page.replace("Reviewed by", "")
+    header = load_workbook(pack.workbook)["Lines"].oddHeader.left.text
+    assert header.endswith("signed alone, not reviewed")
+    assert b'"alone": true' in (pack.folder / "evidence.json").read_bytes()
+    assert verify_pack(pack.folder).holds
+    (row,) = desk.periods.list().to_pylist()
+    assert (row["reviewed_by"], row["signed_alone"]) == (None, True)
+
+
+def test_facts_that_come_after_the_preparation_are_late_items(
+    desk: Workspace, lines: list[dict[str, Any]]
+) -> None:
+    carry_all(desk, "2026-10")
+    prepared = desk.periods.prepare("2026-10", actor=ANNA)
+    later = clock_at(desk, "2026-11-03T08:00:00+00:00")
+    late = double(later, lines[0]["entry_id"], booking_date=date(2026, 10, 29))
+    closing = later.periods.sign("2026-10", actor=BERT)
+    assert closing.r.lines.equals(prepared.r.lines)
+    assert late not in closing.r.lines["entry_id"].to_pylist()
+    assert [row["entry_id"] for row in later.periods.late().to_pylist()] == [late]
+    assert later.periods.verify("2026-10").answer.lines.equals(prepared.r.lines)
+
+
+def test_what_is_accepted_after_the_preparation_counts_and_what_is_not_is_not_signed(
+    desk: Workspace,
+) -> None:
+    carry_all(desk, "2026-10")
+    item = desk.open_items("2026-10").where(lambda one: one.is_accepted).items[0]
+    terms = {"owner": "dora", "by": "2027-01-31", "reason": "another owner"}
+    desk.items.carry(item.item_id, **terms, actor=ANNA)
+    desk.periods.prepare("2026-10", actor=ANNA)
+    with pytest.raises(ActionRefused, match=r"2026-10 is not signed: .* not accepted") as refused:
+        desk.periods.sign("2026-10", actor=BERT)
+    assert "treasury items accept ITEM" in str(refused.value)
+    desk.items.accept(item.item_id, actor=BERT)
+    closing = desk.periods.sign("2026-10", actor=BERT)
+    assert closing.items.by_id[item.item_id].owner == "dora"
+    assert desk.open_items("2026-10").by_id[item.item_id].accepted_by == "bert"
+    assert desk.periods.verify("2026-10").answer.lines.num_rows
+
+
+def test_a_list_that_does_not_come_out_again_is_not_signed(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_all(desk, "2026-10")
+    desk.periods.prepare("2026-10", actor=ANNA)
+    monkeypatch.setattr(OpenItems, "hash", "0" * 64)
+    with pytest.raises(ActionRefused, match="not what anna prepared: its list of open items"):
+        desk.periods.sign("2026-10", actor=BERT)
+    assert desk.journal.entries("period.close") == []
+
+
+def test_a_withdrawn_preparation_is_not_signed_and_the_month_is_prepared_anew(
+    desk: Workspace,
+) -> None:
+    with pytest.raises(ActionRefused, match="2026-10 is not prepared"):
+        desk.periods.withdraw("2026-10", "a mistake", actor=BERT)
+    carry_all(desk, "2026-10")
+    desk.periods.prepare("2026-10", actor=ANNA)
+    with pytest.raises(InputError, match="with a reason"):
+        desk.periods.withdraw("2026-10", " ", actor=BERT)
+    desk.periods.withdraw("2026-10", "a statement is missing", actor=BERT)
+    with pytest.raises(ActionRefused, match="2026-10 is not prepared"):
+        desk.periods.sign("2026-10", actor=BERT)
+    anew = desk.periods.prepare("2026-10", actor=BERT)
+    assert anew.preparation is not None
+    assert anew.preparation.close.prepared_by == "bert"
 
 
 def test_months_are_closed_one_after_another_once_they_have_ended(closed: Workspace) -> None:
-    with pytest.raises(ActionRefused, match="2026-11 has not ended yet"):
-        closed.periods.close("2026-11", WHY, reviewed_by="bert", actor=ANNA)
     with pytest.raises(ActionRefused, match="2026-10 was closed by anna on 2026-11-02"):
-        closed.periods.close("2026-10", "again", reviewed_by="bert", actor=ANNA)
-    with pytest.raises(ActionRefused, match="the next one is 2026-11"):
-        closed.periods.close("2026-08", WHY, reviewed_by="bert", actor=ANNA)
+        closed.periods.prepare("2026-10", actor=ANNA)
+    with pytest.raises(ActionRefused, match="2026-10 is closed after 2026-08") as refused:
+        closed.periods.prepare("2026-08", actor=ANNA)
+    assert "treasury periods reopen 2026-10 --reason" in str(refused.value)
     with pytest.raises(InputError, match="not a month"):
-        closed.periods.close("October", WHY, reviewed_by="bert", actor=ANNA)
+        closed.periods.prepare("October", actor=ANNA)
+    assert "has not ended yet" in (in_the_way(closed, "2026-11") or "")
 
 
-def test_case_27_in_a_closed_month_nothing_is_decided_or_undone(
-    desk: Workspace, lines: list[dict[str, Any]]
+def test_who_is_not_known_as_the_policy_wants_neither_prepares_nor_signs(
+    desk: Workspace,
 ) -> None:
-    line = first_line(lines, "suggested", "on_ramp", "DBIT")
-    other = first_line(lines, "unreferenced")["entry_id"]
-    desk.matches.accept(line["entry_id"], line["reference"], actor=ANNA)
-    desk.periods.close("2026-10", WHY, reviewed_by="bert", actor=ANNA)
-    head = desk.journal.head()
-    refused = r"belongs to 2026-10, which anna closed on 2026-11-02: nothing was decided"
-    with pytest.raises(ActionRefused, match=refused):
-        desk.matches.undo(line["entry_id"], actor=BERT)
-    with pytest.raises(ActionRefused, match=refused):
-        desk.matches.ignore(other, reason="not ours", actor=BERT)
-    with pytest.raises(ActionRefused, match=refused):
-        desk.matches.assign(other, "bert", actor=ANNA)
-    assert desk.journal.head() == head
-    desk.periods.reopen("2026-10", "a line was decided wrongly", actor=BERT)
-    desk.matches.undo(line["entry_id"], actor=BERT)
-    assert desk.journal.entries("match.undo")
+    carry_all(desk, "2026-10")
+    (desk.folder / "policy.toml").write_text('identified_by = ["system"]\n', "utf-8")
+    with pytest.raises(ActionRefused, match="anna is known from the environment only"):
+        desk.periods.prepare("2026-10", actor=ANNA)
+    (desk.folder / "policy.toml").unlink()
+    desk.periods.prepare("2026-10", actor=ANNA)
+    (desk.folder / "policy.toml").write_text('identified_by = ["system"]\n', "utf-8")
+    with pytest.raises(ActionRefused, match="bert is known from the environment only"):
+        desk.periods.sign("2026-10", actor=BERT)
+    with pytest.raises(ActionRefused, match="bert is known from the environment only"):
+        desk.periods.withdraw("2026-10", "a mistake", actor=BERT)
+
+
+def in_the_way(desk: Workspace, month: str) -> str | None:
+    """Why a month cannot be prepared, before anything open is looked at."""
+    entries = read_decided(desk.journal).entries
+    question = desk._question(month)
+    refusal = _in_the_way(question, entries, OpenItems(question.month, ()), Policy(), ANNA)
+    return None if refusal is None else str(refusal)
+
+
+def journal_of(*steps: tuple[str, str]) -> list[Entry]:
+    """The journal's entries after months were closed and reopened in this order."""
+    head = {"seq": 1, "hash": "0" * 64}
+    close = {
+        "reason": None, "prepared_by": "anna", "commit": 1, "known_at": "2026-11-02T08:00:00Z",
+        "as_of": "2026-11-02T08:00:00Z", "head": head, "rules_hash": "", "rules": {}, "desk": {},
+        "roll_forward": [], "items_hash": "", "open_items": [], "outcomes_hash": "",
+    }  # fmt: skip
+    return [
+        Entry(
+            seq=seq, at=datetime(2026, 12, 1, tzinfo=UTC), kind=f"period.{verb}", subject=month,
+            actor=ANNA, body={"month": month, **close}, prev_hash="", hash=str(seq), nonce=None,
+        )
+        for seq, (verb, month) in enumerate(steps, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("steps", "month", "refusal", "command"),
+    [
+        ((), "2026-10", "", ""),
+        ((("close", "2026-10"),), "2026-11", "", ""),
+        ((("close", "2026-10"),), "2026-12", "2026-11 is open before 2026-12",
+         "treasury close 2026-11"),
+        ((("close", "2026-10"), ("reopen", "2026-10")), "2026-11",
+         "2026-10 is open before 2026-11", "treasury close 2026-10"),
+        ((("close", "2026-10"), ("reopen", "2026-10")), "2026-10", "", ""),
+        ((("close", "2026-10"), ("reopen", "2026-10")), "2026-09", "", ""),
+        ((("prepare", "2026-10"),), "2026-11", "2026-10 is prepared before 2026-11 and not signed",
+         "treasury close 2026-10 --sign"),
+        ((("prepare", "2026-10"), ("withdraw", "2026-10")), "2026-11", "", ""),
+        ((("prepare", "2026-11"),), "2026-10", "", ""),
+        # what version 0.1.0 allowed: October reopened, then November closed
+        ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11")), "2026-10",
+         "2026-11 is closed after 2026-10", "treasury periods reopen 2026-11"),
+        ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11")), "2026-12",
+         "2026-10 is open before 2026-12", "treasury close 2026-10"),
+        ((("close", "2026-10"), ("reopen", "2026-10"), ("close", "2026-11"),
+          ("reopen", "2026-11")), "2026-10", "", ""),
+    ],
+)  # fmt: skip
+def test_a_month_closes_only_after_all_before_it_and_there_is_always_a_way_on(
+    steps: tuple[tuple[str, str], ...], month: str, refusal: str, command: str
+) -> None:
+    if not refusal:
+        require_turn(Month.parse(month), journal_of(*steps))
+        return
+    with pytest.raises(ActionRefused, match=refusal) as refused:
+        require_turn(Month.parse(month), journal_of(*steps))
+    assert command in str(refused.value.do)
 
 
 def test_a_reopened_month_says_who_and_why_and_is_closed_anew(
     closed: Workspace, tmp_path: Path
 ) -> None:
     desk = copy_of(closed, tmp_path / "desk")
-    with pytest.raises(ActionRefused, match="2026-10 is closed after 2026-09"):
+    with pytest.raises(ActionRefused, match="2026-10 is closed after 2026-09") as refused:
         desk.periods.reopen("2026-09", "a mistake", actor=BERT)
+    assert "treasury periods reopen 2026-10 --reason" in str(refused.value)
     with pytest.raises(InputError, match="with a reason"):
         desk.periods.reopen("2026-10", "", actor=BERT)
     desk.periods.reopen("2026-10", "a late invoice", actor=BERT)
     with pytest.raises(ActionRefused, match="2026-10 is not closed"):
         desk.periods.reopen("2026-10", "again", actor=BERT)
-    desk.periods.close("2026-10", WHY, reviewed_by="anna", actor=BERT)
+    close_month(desk, "2026-10", preparer=BERT, reviewer=ANNA)
     states = [(row["month"], row["state"]) for row in desk.periods.list().to_pylist()]
     assert states == [("2026-09", "closed"), ("2026-10", "reopened"), ("2026-10", "closed")]
     reopened = desk.periods.list().to_pylist()[1]
@@ -125,7 +297,7 @@ def test_case_34_open_items_roll_forward_from_one_close_to_the_next(closed: Work
         for row in table.to_pylist():
             assert row["closing"] == (
                 row["opening"] + row["new"] - row["matched"] + row["reopened"]
-                - row["cancelled"] + row["adjusted"]
+                - row["cancelled"] - row["blocked"] + row["adjusted"]
             )  # fmt: skip
     closing = closed.periods.closing(closed.periods.get("2026-10"))
     assert closing.equals(found.totals)
@@ -173,7 +345,7 @@ def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
 
     monkeypatch.setattr(rollforward, "match_references", off_by_a_cent)
     with pytest.raises(TreasuryError, match=r"do not roll forward: .* is off by EUR 0\.01"):
-        desk.periods.close("2026-10", WHY, reviewed_by="bert", actor=ANNA)
+        desk.periods.prepare("2026-10", actor=ANNA)
     assert (desk.journal.entries(), desk.lake.pins()) == ([], [])
 
 
@@ -187,14 +359,16 @@ def test_a_closed_month_comes_out_again_whatever_becomes_known(
     path = later.folder / "new.toml"
     path.write_text('[[classes]]\nname = "all"\nline_class = "other_business"\nremittance = "."\n')
     later.rules.save(path, "everything is other business", actor=ANNA)
-    again = later.periods.verify("2026-10")
+    again = later.periods.verify("2026-10").answer
     for name in ("lines", "awaiting_funds", "in_transit", "statements", "fee_requests"):
         assert getattr(again, name).equals(getattr(before, name)), name
     assert (again.as_of, again.known_at, again.matches.rules_hash) == (
         before.as_of, before.known_at, before.matches.rules_hash,
     )  # fmt: skip
     now = later.reconcile("2026-10")
-    assert not now.lines.equals(before.lines)
+    assert now.lines.equals(before.lines), "a closed month answers from what it was closed on"
+    assert len(later.periods.late("2026-10")) == 1
+    assert "LATE                1 item since the close" in later.status("2026-10")
     assert now.matches.rules_hash == before.matches.rules_hash, "a closed month keeps its rules"
     assert later.reconcile("2026-08").matches.rules_hash != before.matches.rules_hash
 
@@ -212,7 +386,7 @@ def test_a_close_that_does_not_come_out_again_is_said(
 def test_case_29_a_close_cut_off_after_any_write_ends_the_same_when_run_again(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Writes are the pin and the entry: cut off before, between and after them."""
+    """Writes are the pin, the preparation, the answers and the signature: cut off at each."""
 
     class CutOff(Exception):
         pass
@@ -220,23 +394,29 @@ def test_case_29_a_close_cut_off_after_any_write_ends_the_same_when_run_again(
     def dies(*_: object, **__: object) -> None:
         raise CutOff
 
-    def close(workspace: Workspace) -> Any:
-        return workspace.periods.close("2026-10", WHY, reviewed_by="bert", actor=ANNA)
+    def prepare() -> Any:
+        return Workspace(desk.folder).periods.prepare("2026-10", actor=ANNA)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Lake, "pin", dies)
-        with pytest.raises(CutOff):
-            close(Workspace(desk.folder))
-    assert (desk.journal.entries(), desk.lake.pins()) == ([], [])
-    with monkeypatch.context() as patch:
-        patch.setattr(Journal, "extend", dies)
-        with pytest.raises(CutOff):
-            close(Workspace(desk.folder))
-    assert desk.journal.entries() == []
-    first = close(Workspace(desk.folder))
-    assert close(Workspace(desk.folder)) == first, "its answer was lost; it is closed"
-    assert [entry.kind for entry in desk.journal.entries()] == ["period.close"]
+    def sign() -> Any:
+        return Workspace(desk.folder).periods.sign("2026-10", actor=BERT)
+
+    carry_all(desk, "2026-10")
+    before = desk.journal.head()
+    for verb, places in ((prepare, ((Lake, "pin"), (Journal, "extend"))), (sign, SIGNING)):
+        for place, name in places:
+            with monkeypatch.context() as patch:
+                patch.setattr(place, name, dies)
+                with pytest.raises(CutOff):
+                    verb()
+        verb()
+    first = desk.periods.get("2026-10")
+    assert sign().period == first, "its answer was lost; it is closed"
+    kinds = [entry.kind for entry in desk.journal.entries(since=before.seq)]
+    assert kinds == ["period.prepare", "period.close"]
     assert len(desk.lake.pins()) == 1
+
+
+SIGNING = ((locking, "write_answers"), (Journal, "extend"))
 
 
 def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(
@@ -251,11 +431,14 @@ def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(
             Workspace(desk.folder).matches.ignore(line, reason="meanwhile", actor=BERT)
         return real(self, *given, **more)
 
+    carry_all(desk, "2026-10")
     monkeypatch.setattr(Lake, "pin", pin)
-    period = desk.periods.close("2026-10", WHY, reviewed_by="bert", actor=ANNA)
-    assert [entry.kind for entry in desk.journal.entries()] == ["match.ignore", "period.close"]
-    assert period.close.head.seq == 1
-    basis = basis_of(desk.journal, desk.lake, period)
+    prepared = desk.periods.prepare("2026-10", actor=ANNA).preparation
+    assert prepared is not None
+    kinds = [entry.kind for entry in desk.journal.entries()][-2:]
+    assert kinds == ["match.ignore", "period.prepare"]
+    assert prepared.close.head.seq == prepared.entry.seq - 1
+    basis = basis_of(desk.journal, desk.lake, prepared.close)
     answer = {row["entry_id"]: row["outcome"] for row in reconcile(basis).lines.to_pylist()}
     assert answer[line] == "ignored"
 
@@ -281,13 +464,6 @@ def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
     assert "is 12.34" in rows[changed]["what"]
     made = later.matches.accept(late, open_one["reference"], reason="came late", actor=ANNA)
     assert made.seq is not None, "a late line belongs to an open month, and is decided there"
-    with pytest.raises(ActionRefused, match="belongs to 2026-10"):
-        later.matches.ignore(gone_free(lines), reason="x", actor=ANNA)
-
-
-def gone_free(lines: list[dict[str, Any]]) -> str:
-    """A line of October that was known when it was closed."""
-    return first_line(lines, "suggested", "virtual_bank_account")["entry_id"]
 
 
 def test_case_25_a_return_into_a_closed_month_posts_to_the_open_one_linked(
@@ -313,7 +489,7 @@ def test_case_25_a_return_into_a_closed_month_posts_to_the_open_one_linked(
     item = items[paid["expectation_id"]]
     assert item["reopened"] == paid["amount"]
     assert item["closing"] == item["opening"] + paid["amount"]
-    again = later.periods.verify("2026-10")
+    again = later.periods.verify("2026-10").answer
     outcomes = {row["entry_id"]: row["outcome"] for row in again.lines.to_pylist()}
     assert outcomes[paid["entry_id"]] == "matched", "October stays as it was closed"
 

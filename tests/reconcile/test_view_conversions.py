@@ -186,6 +186,7 @@ def credit(name: str, day: date, amount: Decimal, **more: Any) -> dict[str, Any]
     return {
         "account_id": "a", "asset": "USDC", "currency": "EUR", "entry_id": name,
         "booking_date": day, "amount": amount, "outcome": "matched", "is_instant": False,
+        "is_decided": False,
     } | more  # fmt: skip
 
 
@@ -235,6 +236,65 @@ def test_case_19_a_tolerance_never_hides_a_fee_where_coins_are_one_to_one() -> N
     assert (row.state, row.implied_rate) == ("proved", 1)
     (row,) = walk([interval(NEXT_WEEK, Decimal("999.999999"))], credits, rules=pair)
     assert row.state == "rate_outside_band"
+
+
+def many(*more: dict[str, Any]) -> list[dict[str, Any]]:
+    """Fourteen credits of one account and two more, EUR 70,756.03, and what is given."""
+    usual = [credit(f"c{n:02}", date(2026, 10, 2), Decimal(4_500)) for n in range(14)]
+    last = [
+        credit("p", date(2026, 10, 5), Decimal(4_000)),
+        credit("q", date(2026, 10, 6), Decimal("3756.03")),
+    ]
+    return [*usual, *last, *more]
+
+
+def placed(rows: list[Conversion]) -> dict[str, str]:
+    """The state of the conversion that each credit is surely in."""
+    return {name: row.state for row in rows for name in row.entry_ids}
+
+
+@pytest.mark.parametrize(
+    ("rules", "coins"),
+    [
+        (Rules(conversion_band=Decimal(1)), "76081.75"),
+        (Rules(one_to_one=("EUR/USDC",)), "70756.03"),
+    ],
+    ids=["within a band", "one to one"],
+)
+def test_a_credit_given_to_the_wrong_account_moves_no_other(rules: Rules, coins: str) -> None:
+    rates = [RATES[0] | {"lowest": Decimal("0.93"), "highest": Decimal("0.93")}]
+    moved = [interval(NEXT_WEEK, Decimal(coins))]
+    before = walk(moved, many(), rates=rates, rules=rules)
+    wrong = credit("x", date(2026, 10, 2), Decimal(1_575), is_decided=True)
+    after = walk(moved, many(wrong), rates=rates, rules=rules)
+    assert set(placed(before).values()) == {"proved_as_group"}
+    assert placed(after) == placed(before) | {"x": "not_shown"}
+    (row,) = [row for row in after if row.state == "not_shown"]
+    assert (row.fiat, row.credits) == (Decimal(1_575), 1)
+    assert "given to this account by a person" in row.reason
+
+
+def test_a_credit_given_to_the_account_that_converted_it_is_proved_with_the_others() -> None:
+    one_to_one = Rules(one_to_one=("EUR/USDC",))
+    right = credit("x", date(2026, 10, 2), Decimal(1_575), is_decided=True)
+    wrong = credit("y", date(2026, 10, 2), Decimal(99), is_decided=True)
+    moved = [interval(NEXT_WEEK, Decimal("72331.03"))]
+    assert {row.state for row in walk(moved, many(), rules=one_to_one)} == {"rate_outside_band"}
+    for given_ones in ((right, wrong), (wrong, right)):
+        states = placed(walk(moved, many(*given_ones), rules=one_to_one))
+        assert states["x"] == states["q"] == "proved_as_group"
+        assert states["y"] == "not_shown"
+
+
+def test_a_credit_that_a_person_gave_elsewhere_may_still_be_where_it_arrived() -> None:
+    one_to_one = Rules(one_to_one=("EUR/USDC",))
+    for outcome in ("conflict", "decided otherwise"):
+        arrived = credit("x", date(2026, 10, 2), Decimal(1_575), outcome=outcome)
+        states = placed(
+            walk([interval(NEXT_WEEK, Decimal("70756.03"))], many(arrived), rules=one_to_one)
+        )
+        assert "x" not in states
+        assert set(states.values()) == {"proved_as_group"}
 
 
 def test_two_credits_of_one_amount_are_not_told_apart() -> None:

@@ -278,6 +278,10 @@ def test_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) 
     r = look(tmp_path, company, last=date(2026, 11, 2)).reconcile("2026-11")
     twice = rows(r.differences, state="HASH USED TWICE")
     assert {row["item"] for row in twice} == {name, used["payment_reference"]}
+    (funding,) = rows(r.awaiting_funds, reference=name)
+    assert (funding["state"], funding["overdue"] > 0) == ("HASH USED TWICE", True)
+    other = used["payment_reference"]
+    assert funding["next_step"] == f"The same hash stands for {other}: find which one it paid"
     elsewhere = workspace.sql(
         "SELECT * FROM transfers WHERE chain = 'AVALANCHE' AND transaction_hash IS NOT NULL"
         " ORDER BY id LIMIT 1"
@@ -314,9 +318,10 @@ def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> 
     ]  # fmt: skip
     import pyarrow as pa
 
-    table = awaiting_funds(
-        workspace.snapshot(), workspace._question("2026-11"), None, pa.Table.from_pylist(marks)
-    )
+    from treasury.journal.decisions import REQUEST_MARKS
+
+    remarks = pa.Table.from_pylist(marks, schema=REQUEST_MARKS)
+    table = awaiting_funds(workspace.snapshot(), workspace._question("2026-11"), None, remarks)
     (sent,) = rows(table, request=first["request"])
     assert sent["state"] == "PAY"
     assert sent["marked"] == "marked sent by ines, 2 Nov: by phone"

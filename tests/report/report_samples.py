@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import count
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -57,12 +58,13 @@ SCHEMAS: dict[str, pa.Schema] = {
     "statements": pa.schema(
         [
             *_schema(
-                "account name currency source problem",
+                "account name currency source problem problem_statement",
                 amount="opening_balance closing_balance",
-                day="covered_from covered_to",
+                day="covered_from covered_to missing_from",
                 number="statements proved",
             ),
             ("complete", pa.bool_()),
+            ("not_provable", pa.bool_()),
         ]
     ),
     "fee_requests": pa.schema(
@@ -121,6 +123,10 @@ def line(entry: str = "e1", **changed: Any) -> Row:
     }
 
 
+_NUMBERS = count()
+"""A request of its own for each row that names none."""
+
+
 def waiting(state: str = "PAY", **changed: Any) -> Row:
     """An on-ramp request of EUR 15,000.00, one TARGET day overdue."""
     return {
@@ -139,7 +145,7 @@ def waiting(state: str = "PAY", **changed: Any) -> Row:
         "evidence_to": date(2026, 10, 31),
         "next_step": "Pay today with this reference",
         "silent": False,
-        "request": "91ab0000-0000-4000-8000-000000000000",
+        "request": f"91ab0000-0000-4000-8000-{next(_NUMBERS):012}",
         **changed,
     }
 
@@ -165,7 +171,7 @@ def account(**changed: Any) -> Row:
 def virtual(proof: str = "by provider report", **changed: Any) -> Row:
     """A virtual account with one credit."""
     return {
-        "virtual_bank_account_id": "v1",
+        "virtual_bank_account_id": f"v{next(_NUMBERS)}",
         "name": "EUR collections",
         "iban": VIRTUAL,
         "reference": "VFY-8M3T-407",
@@ -243,7 +249,7 @@ def reconciliation(
     matches = Matches(
         lines=nothing,
         expectations=nothing,
-        allocations=nothing,
+        allocations=_schema("entry_id expectation_id", amount="amount").empty_table(),
         candidates=pa.Table.from_pylist(list(candidates), schema=CANDIDATES),
         sql="SELECT 1",
         rules_hash="5f" * 32,

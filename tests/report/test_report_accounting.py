@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import defaultdict
 from datetime import date
 from decimal import Decimal
@@ -204,6 +205,7 @@ def test_text_from_outside_is_only_text_in_beancount_and_csv(tmp_path: Path) -> 
     rows = [
         line(counterparty_name=nasty, currency="€$ x"),
         line("e2", counterparty_name="=1+1", statement_account="NL 12 bank"),
+        line("e3", counterparty_name="x\r=1+1;=2+2"),
     ]
     made = books(lines=rows, statements=[])
     path = tmp_path / "x.beancount"
@@ -212,7 +214,8 @@ def test_text_from_outside_is_only_text_in_beancount_and_csv(tmp_path: Path) -> 
     write_csv(made, tmp_path / "x.csv")
     with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
-    assert not any(text.startswith("=") for text in texts)
+    assert not any(re.search(r"(?:^|[;,\t\r\n])=", text) for text in texts)
+    assert b"\r" not in (tmp_path / "x.csv").read_bytes()
 
 
 def test_the_journal_has_debit_and_credit_apart_and_the_companys_accounts(tmp_path: Path) -> None:

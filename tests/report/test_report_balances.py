@@ -120,7 +120,7 @@ def test_coins_that_may_lie_on_either_side_of_the_end_are_in_doubt_by_their_amou
     assert "may lie on either side" in own["problem"]
     (blocker,) = step(desk.workspace, "2027-01", "Balances").blockers
     assert (blocker.amount, blocker.currency) == (desk.arrived("500.00"), "USDC")
-    assert blocker.next_step.startswith("ask the provider for the balance at the cut-off")
+    assert ": ask the provider for the balance at the cut-off" in blocker.next_step
 
 
 def test_until_a_sync_after_its_end_no_month_is_proved(desk: Desk) -> None:
@@ -131,6 +131,6 @@ def test_until_a_sync_after_its_end_no_month_is_proved(desk: Desk) -> None:
         assert row["problem"] == "no balance was seen after 1 Jan 00:00"
         assert row["next_step"].startswith("run `treasury sync`")
     (blocker,) = step(early, "2026-12", "Sync").blockers
-    assert blocker.label == "Not synced after 1 Jan 2027 00:00"
-    assert blocker.next_step == "run `treasury sync`"
+    assert blocker.label == "Services not read after the month's end"
+    assert blocker.next_step == "Run `treasury sync`"
     assert not step(desk.workspace, "2026-12", "Sync").blockers

@@ -124,7 +124,7 @@ def test_stated_balances_alone_prove_what_was_delivered_or_show_what_is_missing(
     desk.wallets.add_balance(came - 2, "USDC", **wallet, at="2026-10-31", source="wallet app")
     row = account(desk, wallet["address"])
     assert (row["proved"], row["blocks"], row["unexplained"]) == (False, True, -7)
-    blocking = [str(one) for one in desk.checklist("2026-10").blockers]
+    blocking = [str(item) for item in desk.open_items("2026-10").blocking]
     assert any("coins came or went that no evidence shows" in one for one in blocking)
 
 

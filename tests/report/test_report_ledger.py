@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import shutil
 from datetime import date
 from decimal import Decimal
@@ -14,11 +15,12 @@ from report_samples import account as moved_account
 
 from treasury.errors import InputError
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
+from treasury.report.accounting_files import load_mapping
 from treasury.report.balances import BALANCES
-from treasury.report.checklist import blockers
 from treasury.report.closing import closing_of
 from treasury.report.ledger import LedgerComparison, compare_ledger
 from treasury.report.provided import LedgerFile
+from treasury.report.verify import verify_pack
 from treasury.workspace import Workspace
 
 PAYOUTS = "NL05TEST0417164300"
@@ -95,13 +97,22 @@ def test_what_one_side_lacks_blocks_by_its_currency_and_all_of_its_amount(tmp_pa
     text = ledger(tmp_path, f"{OWN},USD,12.50").read_text("utf-8")
     given = LedgerFile(content=text, file_name="ledger.csv", sha256="")
     answer = reconciliation(statements=[account()])
-    found = [
-        one for one in blockers(closing_of(answer, ZONE, ledger=given)) if one.owner != "Treasury"
-    ]
+    closing = closing_of(answer, ZONE, ledger=given)
+    items = closing.items.select(kind="ledger_difference")
+    do = "correct the ledger, or explain the difference"
     alone = "in the ledger alone: no statement and no wallet here has this account"
-    assert [(one.label, one.amount, one.currency) for one in found] == [
-        ("Ledger, EUR operating account, EUR: not in the ledger", Decimal("251686.06"), "EUR"),
-        (f"Ledger, …6689, USD: {alone}", Decimal("12.50"), "USD"),
+    assert [(one.name, one.amount, one.currency, one.next_step) for one in items] == [
+        (
+            "EUR operating account, EUR",
+            Decimal("251686.06"),
+            "EUR",
+            f"not in the ledger: {do}",
+        ),
+        ("…6689, USD", Decimal("12.50"), "USD", f"{alone}: {do}"),
+    ]
+    assert [(one.amount, one.currency) for one in closing.items.blocking.groups] == [
+        (Decimal("251686.06"), "EUR"),
+        (Decimal("12.50"), "USD"),
     ]
 
 
@@ -229,3 +240,77 @@ def test_a_transfer_between_own_accounts_is_on_its_way_over_the_cut_off(
     )
     row = row_of(compare_ledger(crossing, ledger(tmp_path)), OWN)
     assert row["in_transit_in"] == (55_000 if counted else 0)
+
+
+# Our own export as the ledger
+
+
+def summed(journal: Path) -> list[str]:
+    """What a ledger that took over the journal has: account, currency, debit less credit."""
+    balances: dict[tuple[str, str], Decimal] = {}
+    with journal.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            key = (row["account"], row["currency"])
+            moved = Decimal(row["debit"] or 0) - Decimal(row["credit"] or 0)
+            balances[key] = balances.get(key, Decimal(0)) + moved
+    return [f"{name},{currency},{amount}" for (name, currency), amount in balances.items()]
+
+
+MAPPING = """[accounts]
+"bank BE45539951876689" = "550000"
+"bank NL05TEST0417164300" = "550010"
+"on-ramp in transit" = "580000"
+"off-ramp in transit" = "580000"
+"suspense" = "499000"
+"""
+
+
+@pytest.mark.parametrize("mapping", ["", MAPPING], ids=["by role", "by mapping"])
+def test_the_books_of_our_own_export_agree_to_the_cent(
+    month_end: Workspace, tmp_path: Path, mapping: str
+) -> None:
+    path, accounts = tmp_path / "accounts.toml", None
+    if mapping:
+        path.write_text(mapping, "utf-8")
+        accounts = load_mapping(path)
+    books = month_end.accounting("2026-10")
+    journal = books.write_csv(tmp_path / "journal.csv", path if mapping else None)
+    given = ledger(tmp_path, *summed(journal))
+    result = compare_ledger(month_end.reconcile("2026-10"), given, accounts=accounts)
+    assert {row["difference"] for row in result.lines.to_pylist()} == {Decimal(0)}
+    assert result.agrees
+    assert result.lines.num_rows == len(summed(journal))
+    assert (
+        "EUR 7,829.08 is expected on the ledger's own account of off-ramp in transit, not at a bank"
+        in result.notes
+    )
+
+
+def test_an_account_of_our_export_that_differs_is_named(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    result = compare_ledger(
+        month_end.reconcile("2026-10"), ledger(tmp_path, "on-ramp in transit,EUR,50188.00")
+    )
+    row = row_of(result, "on-ramp in transit")
+    assert (row["expected"], row["difference"]) == (Decimal(41_338), Decimal(8_850))
+    assert row["finding"] == "the ledger has EUR 8,850.00 more than the month posted"
+
+
+def test_a_close_recognises_the_ledgers_accounts_by_the_workspaces_mapping(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    folder = tmp_path / "desk"
+    shutil.copytree(month_end.folder, folder)
+    (folder / "accounts.toml").write_text(MAPPING, "utf-8")
+    desk = Workspace(folder)
+    journal = desk.accounting("2026-10").write_csv(
+        tmp_path / "journal.csv", folder / "accounts.toml"
+    )
+    given = ledger(tmp_path, *summed(journal))
+    closing = desk.periods.month("2026-10", ledger=given)
+    assert closing.ledger is not None
+    assert closing.ledger.agrees
+    assert not len(closing.items.select(kind="ledger_difference"))
+    pack = desk.close("2026-10", ledger=given)
+    assert verify_pack(pack.folder).holds

@@ -17,6 +17,7 @@ from report_samples import HOSTILE
 import treasury
 from treasury.errors import InputError, StorageError
 from treasury.reconcile.rows import Rows
+from treasury.statements.withdraw import StoredStatement, Withdrawal, find_statement
 from treasury.tabular import Tabular, cell, units_of
 from treasury.workspace import Workspace
 
@@ -31,6 +32,8 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
     (folder / "ledger.csv").write_text("account,currency,balance\nBE1,EUR,1\n", "utf-8")
     (folder / "invoice.csv").write_text("reference,fee,currency\nX,1,EUR\n", "utf-8")
     r = t.reconcile("2026-10")
+    line = t.matches.open().to_pylist()[0]["entry_id"]
+    (ignored,) = t.matches.ignore(line, reason="bank's own correction", dry_run=True)
     made = [
         t.sql("SELECT id, fiat_amount FROM ramp_requests ORDER BY id"),
         r,
@@ -46,7 +49,11 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         t.doctor(),
         t.periods.month("2026-10"),
         t.periods.roll_forward("2026-10"),
+        t.transit_bridge("2026-10"),
+        t.decision_effects(ignored),
+        Withdrawal(statement=_statement(t), movements=3, add_again=(HOSTILE,)),
         t.checklist("2026-10"),
+        t.open_items("2026-10"),
         pack := t.close("2026-10", folder / "pack"),
         t.verify_pack(pack.folder),
         WalletEvidence(
@@ -57,6 +64,11 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         SyncReport(t.now(), (TableReport("fees", 1),), (Skipped("wallets", HOSTILE),), ()),
     ]
     return {type(one).__name__: one for one in made}
+
+
+def _statement(t: Workspace) -> StoredStatement:
+    """One of the stored statements."""
+    return find_statement(t.snapshot(), t.statements.list().to_pylist()[0]["file_name"])
 
 
 def classes() -> set[str]:

@@ -70,8 +70,8 @@ def test_dates_are_short_and_show_their_year_only_where_it_differs() -> None:
 
 def test_an_instant_is_shown_in_the_reporting_time_zone() -> None:
     winter = datetime(2026, 11, 2, 8, 0, tzinfo=UTC)
-    assert words.moment(winter, ZONE) == "2 Nov 09:00"
-    assert words.moment(datetime(2026, 10, 31, 23, 30, tzinfo=UTC), ZONE) == "1 Nov 00:30"
+    assert words.moment(winter, ZONE) == "2 Nov 09:00 CET"
+    assert words.moment(datetime(2026, 10, 31, 23, 30, tzinfo=UTC), ZONE) == "1 Nov 00:30 CET"
 
 
 def test_amounts_of_two_currencies_are_never_summed() -> None:
@@ -99,7 +99,7 @@ def test_a_sum_keeps_every_digit_beyond_the_interpreters_precision() -> None:
 def test_the_title_says_whether_the_money_is_real(environment: str, shown: str) -> None:
     title = words.title_words(reconciliation(environment=environment), ZONE)
     assert title.startswith("October 2026 · Harbour Lane Trading NV · ")
-    assert title.endswith("known at 2 Nov 09:00")
+    assert title.endswith("known at 2 Nov 09:00 CET")
     assert shown in title
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox
+from treasury.sandbox.cast import USERS
 from treasury.sandbox.lines import Line
 from treasury.sandbox.shapes import RampRequest, decode
 
@@ -322,3 +324,58 @@ def test_the_truth_grows_with_the_lines(own_sandbox: Sandbox, awaiting: RampRequ
     own_sandbox.ramp.fund(awaiting.id)
     assert len(own_sandbox.truth()) == count + 1
     assert own_sandbox.truth()[-1]["expectation"]["id"] == awaiting.id
+
+
+# where the provider wants to be paid
+
+
+def test_other_deposit_details_reach_what_waits_and_what_is_approved_afterwards(
+    own_sandbox: Sandbox, awaiting: RampRequest
+) -> None:
+    before = awaiting.deposit_bank_account
+    assert before is not None
+    changed = own_sandbox.ramp.change_deposit()
+    assert {request.status for request in changed} == {"AWAITING_FUNDS"}
+    (now,) = {request.deposit_bank_account for request in changed}
+    assert now is not None
+    assert now.iban != before.iban
+    assert (now.beneficiary, now.version) == (before.beneficiary, before.version + 1)
+    assert of(own_sandbox, awaiting.id).deposit_bank_account == now
+    waiting = requests_of(own_sandbox, status="AWAITING_APPROVAL", type="ON_RAMP")[0]
+    life = own_sandbox._world.life
+    approved = life.approve(waiting, USERS["checker"], own_sandbox.now)
+    assert approved.deposit_bank_account == now
+
+
+def test_details_of_one_request_change_alone(
+    own_sandbox: Sandbox, awaiting: RampRequest, coins_awaited: RampRequest
+) -> None:
+    (changed,) = own_sandbox.ramp.change_deposit(awaiting.id, iban="BE19539708204912")
+    assert changed.deposit_bank_account is not None
+    assert changed.deposit_bank_account.iban == "BE19539708204912"
+    others = requests_of(own_sandbox, status="AWAITING_FUNDS", type="ON_RAMP")
+    assert sum(one.deposit_bank_account == changed.deposit_bank_account for one in others) == 1
+    (coins,) = own_sandbox.ramp.change_deposit(coins_awaited.id)
+    assert coins.deposit_wallet is not None
+    assert coins_awaited.deposit_wallet is not None
+    assert coins.deposit_wallet.address != coins_awaited.deposit_wallet.address
+
+
+def test_details_that_cannot_be_are_refused(own_sandbox: Sandbox, awaiting: RampRequest) -> None:
+    with pytest.raises(InputError, match="no IBAN"):
+        own_sandbox.ramp.change_deposit(iban="BE00539708204912")
+    with pytest.raises(InputError, match="there is no ramp request"):
+        own_sandbox.ramp.change_deposit("other")
+    done = requests_of(own_sandbox, status="SUCCEEDED")[0]
+    with pytest.raises(InputError, match="is SUCCEEDED"):
+        own_sandbox.ramp.change_deposit(done.id)
+    assert of(own_sandbox, awaiting.id) == awaiting
+
+
+def test_changed_details_outlive_the_process(tmp_path: Path) -> None:
+    first = Sandbox(7, state=tmp_path)
+    changed = first.ramp.change_deposit()[0]
+    first.close()
+    again = Sandbox(7, state=tmp_path)
+    assert again._world.life.deposit_bank == changed.deposit_bank_account
+    again.close()

@@ -35,7 +35,7 @@ class Desk:
             [path],
             NOW + timedelta(days=self.count),
             declared={OURS: "own_bank"},
-            currencies={OURS: currency},
+            currencies={OURS: (currency,)},
         )
 
     def proofs(self) -> list[tuple[object, ...]]:
@@ -209,7 +209,7 @@ def test_check_says_the_same_of_files_read_together(tmp_path: Path) -> None:
     path = write(tmp_path, document(day(5, "100.00", "110.00"), day(6, "111.00", "115.00")))
     checks = check_statements(read_statements([path]))
     assert rows(checks, "proved") == [(True,), (False,)]
-    other = check_statements(read_statements([path]), currencies={OURS: "USD"})
+    other = check_statements(read_statements([path]), currencies={OURS: ("USD",)})
     assert "declared in USD" in other["proof"][0].as_py()
 
 

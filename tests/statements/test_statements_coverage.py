@@ -2,22 +2,29 @@
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from camt_samples import OURS, document, rows, statement, write
 
+from treasury.calendar import Month
+from treasury.settings import BankAccount, StatementDays
 from treasury.statements import coverage, read_statements
+from treasury.statements.coverage import month_coverage
 
 OCTOBER = ("2026-10-01", "2026-10-31")
 NOVEMBER = ("2026-11-01", "2026-11-30")
 DECEMBER = ("2026-12-01", "2026-12-31")
 
 
-def covered(folder: Path, *statements: str) -> list[tuple[object, ...]]:
+def covered(
+    folder: Path, *statements: str, days: StatementDays | None = None
+) -> list[tuple[object, ...]]:
     read = read_statements(
         write(folder, document(text), f"{number}.xml") for number, text in enumerate(statements)
     )
-    table = coverage(read.statements, {OURS: "own_bank"})
+    account = BankAccount(account=OURS, source="own_bank", statement_days=days)
+    table = coverage(read.statements, [account])
     return rows(table, "covered_from", "covered_to", "gaps")
 
 
@@ -82,7 +89,9 @@ def test_a_weekend_without_statements_is_no_gap_but_a_week_is(
 
 
 def test_an_account_without_statements_is_listed_with_none(tmp_path: Path) -> None:
-    table = coverage(read_statements([]).statements, {"BE71": "provider_report"})
+    table = coverage(
+        read_statements([]).statements, [BankAccount(account="BE71", source="provider_report")]
+    )
     assert rows(table, "account", "source", "covered_to", "statements") == [
         ("BE71", "provider_report", None, 0)
     ]
@@ -90,5 +99,89 @@ def test_an_account_without_statements_is_listed_with_none(tmp_path: Path) -> No
 
 def test_an_account_that_is_not_declared_comes_last(tmp_path: Path) -> None:
     path = write(tmp_path, document(flat("1.00", OCTOBER)))
-    table = coverage(read_statements([path]).statements, {"BE71": "own_bank"})
+    table = coverage(
+        read_statements([path]).statements, [BankAccount(account="BE71", source="own_bank")]
+    )
     assert rows(table, "account", "source") == [("BE71", "own_bank"), (OURS, None)]
+
+
+@pytest.mark.parametrize(
+    ("days", "after", "is_whole"),
+    [
+        ("business", "2026-11-03", False),
+        ("business", "2026-11-02", True),
+        ("every", "2026-11-02", False),
+        ("every", "2026-10-31", True),
+        ("movements", "2026-11-25", True),
+        (("fri",), "2026-11-05", True),
+        (("fri",), "2026-11-09", False),
+    ],
+)
+def test_a_chain_goes_on_where_no_day_of_a_statement_lies_between(
+    tmp_path: Path, days: StatementDays, after: str, is_whole: bool
+) -> None:
+    friday, later = (
+        flat("1.00", (day, day)).replace("ElctrncSeqNb>1<", "ElctrncSeqNb><")
+        for day in ("2026-10-30", after)
+    )
+    ((start, _, _),) = covered(tmp_path, friday, later, days=days)
+    assert (start == date(2026, 10, 30)) is is_whole
+
+
+def test_each_currency_of_an_account_is_covered_by_its_own_statements(tmp_path: Path) -> None:
+    euros = document(flat("1.00", OCTOBER))
+    dollars = document(flat("9.00", NOVEMBER)).replace("EUR", "USD")
+    read = read_statements(
+        write(tmp_path, text, f"{number}.xml") for number, text in enumerate((euros, dollars))
+    )
+    accounts = [
+        BankAccount(account=OURS, source="own_bank", currency=code) for code in ("EUR", "USD")
+    ]
+    table = coverage(read.statements, accounts)
+    assert rows(table, "currency", "covered_from", "covered_to", "gaps") == [
+        ("EUR", date(2026, 10, 1), date(2026, 10, 31), []),
+        ("USD", date(2026, 11, 1), date(2026, 11, 30), []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "missing"),
+    [
+        ("2026-05-01", "2026-10-31", None),
+        ("2026-05-01", "2026-10-30", None),  # 31 October is a Saturday
+        ("2026-05-01", "2026-10-15", "2026-10-16"),
+        ("2026-05-01", "2026-08-14", "2026-10-01"),
+        ("2026-10-09", "2026-11-30", "2026-10-01"),
+        ("2026-11-02", "2026-11-30", "2026-10-01"),
+    ],
+)
+def test_a_month_is_covered_where_no_day_of_a_statement_remains_in_it(
+    tmp_path: Path, first: str, last: str, missing: str | None
+) -> None:
+    assert missing_from(tmp_path, flat("1.00", (first, last))) == missing
+
+
+@pytest.mark.parametrize(
+    ("settings", "missing"),
+    [
+        ({"opened": date(2026, 10, 9)}, None),
+        ({"opened": date(2026, 10, 8)}, "2026-10-08"),
+        ({"opened": date(2026, 11, 3)}, None),
+        ({"closed": date(2026, 9, 30)}, None),
+        ({"statement_days": ("fri",)}, "2026-10-02"),
+    ],
+)
+def test_a_month_is_covered_for_the_days_that_its_account_was_open(
+    tmp_path: Path, settings: dict[str, Any], missing: str | None
+) -> None:
+    october = flat("1.00", ("2026-10-09", "2026-10-31"))
+    assert missing_from(tmp_path, october, **settings) == missing
+
+
+def missing_from(folder: Path, text: str, **settings: Any) -> str | None:
+    """The first day of October that one statement leaves open."""
+    read = read_statements([write(folder, document(text))])
+    account = BankAccount(account=OURS, source="own_bank", **settings)
+    (row,) = month_coverage(read.statements, [account], None, Month(2026, 10)).to_pylist()
+    assert row["is_covered"] is (row["missing_from"] is None)
+    return None if row["missing_from"] is None else str(row["missing_from"])

@@ -7,7 +7,8 @@ from camt_samples import rows
 
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox
-from treasury.statements import TABLES, add_statements, coverage
+from treasury.settings import BankAccount
+from treasury.statements import TABLES, add_statements, stored_coverage
 
 
 def test_every_file_of_the_sandbox_is_proved_and_covers_its_month(tmp_path: Path) -> None:
@@ -21,7 +22,8 @@ def test_every_file_of_the_sandbox_is_proved_and_covers_its_month(tmp_path: Path
     assert (report.not_proved, report.problems, report.entries_known) == ((), (), 0)
     assert lake.snapshot().sql("SELECT 1 FROM statement_entries").num_rows == report.entries_new
 
-    reach = coverage(lake.snapshot().sql("SELECT * FROM statements"), declared)
+    accounts = [BankAccount(account=one, source=source) for one, source in declared.items()]
+    reach = stored_coverage(lake.snapshot(), accounts)
     assert rows(reach, "covered_to", "gaps") == [(date(2026, 10, 31), [])] * len(declared)
 
     again = add_statements(lake, reversed(files), sandbox.now, declared=declared)

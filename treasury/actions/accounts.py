@@ -1,7 +1,8 @@
 """What is made on an account or for a card: virtual accounts, wallets, checkouts, card payments.
 
-Most are keyed. A wallet's contract has no key and reactivating has no body, so each of these is
-sent at most once. A checkout and a card payment cannot be read again: their answers are kept.
+Most are keyed. Not every generation of the service honours a wallet's key and reactivating has no
+body, so each of these is sent at most once. A checkout and a card payment cannot be read again:
+their answers are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from treasury.actions.facts import Fact, fact
-from treasury.actions.kind import Found, Kind, Money, Sent
+from treasury.actions.kind import Found, Kind, Money, Sent, echoes, is_created
 from treasury.actions.records import Records
 from treasury.actions.transfers import account_name, active
 from treasury.api import Client, Record
@@ -239,17 +240,33 @@ def _wallets_there(client: Client, fields: WalletOn, _: Body) -> Iterable[Any]:
     return (record.value for record in client.finance.wallets.iterate(fields.account_id))
 
 
+def _is_virtual(one: VirtualBankAccount, sent: Sent) -> bool:
+    wanted = (sent.fields.name, sent.fields.target_cryptocurrency)
+    return one.id not in sent.known and (one.name, one.target_cryptocurrency) == wanted
+
+
 def _find_virtual(client: Client, sent: Sent) -> Record[Any] | None:
     """The one virtual account of that name and coin that was made since."""
     listed = client.finance.virtual_bank_accounts.iterate(*sent.ids, sort_order="DESC")
-    wanted = (sent.fields.name, sent.fields.target_cryptocurrency)
-    found = [
-        record
-        for record in listed
-        if record.value.id not in sent.known
-        and (record.value.name, record.value.target_cryptocurrency) == wanted
-    ]
+    found = [record for record in listed if _is_virtual(record.value, sent)]
     return only_one(found, "GET /accounts/{accountId}/virtual-bank-accounts") if found else None
+
+
+def _same_virtual(
+    records: Records, fields: NewVirtualAccount, _: Body
+) -> Iterable[VirtualBankAccount]:
+    """The account's virtual accounts of that name and coin."""
+    wanted = (fields.name, fields.target_cryptocurrency)
+    for one in records.lately("virtual_accounts", fields.account_id):
+        if (one.name, one.target_cryptocurrency) == wanted:
+            yield one
+
+
+def _same_wallets(records: Records, fields: WalletOn, _: Body) -> Iterable[Wallet]:
+    """The account's wallets on that chain, of which nothing says when they were made."""
+    for one in records.wallets(fields.account_id):
+        if one.id is not None and one.chain == fields.chain:
+            yield one
 
 
 def _virtual_there(client: Client, fields: NewVirtualAccount, _: Body) -> Iterable[Any]:
@@ -257,9 +274,13 @@ def _virtual_there(client: Client, fields: NewVirtualAccount, _: Body) -> Iterab
     return (record.value for record in listed)
 
 
-def _is_active(client: Client, sent: Sent) -> Record[Any] | None:
+def _is_active(account: Account, _: Sent) -> bool:
+    return account.status == "ACTIVE"
+
+
+def _reactivated(client: Client, sent: Sent) -> Record[Any] | None:
     record = client.finance.accounts.get(*sent.ids)
-    return record if record.value.status == "ACTIVE" else None
+    return record if _is_active(record.value, sent) else None
 
 
 ACCOUNT_KINDS: Final = (
@@ -275,6 +296,7 @@ ACCOUNT_KINDS: Final = (
         read=_read_checkout,
         ids=_on_account,
         body=_checkout_body,
+        shows=echoes("account_id", "in_amount", "in_currency", "out_cryptocurrency"),
         second_person=False,  # money can only come in
     ),
     Kind(
@@ -289,6 +311,7 @@ ACCOUNT_KINDS: Final = (
         read=_read_card,
         ids=lambda _: (),
         body=_card_body,
+        shows=echoes("external_id"),
     ),
     Kind(
         name="virtual_account.create",
@@ -302,8 +325,10 @@ ACCOUNT_KINDS: Final = (
         read=_read_virtual,
         ids=_on_account,
         body=_virtual_body,
+        shows=_is_virtual,
         look_up=_find_virtual,
         alike=_virtual_there,
+        twins=_same_virtual,
         second_person=False,
     ),
     Kind(
@@ -317,9 +342,12 @@ ACCOUNT_KINDS: Final = (
         model=Wallet,
         read=_read_wallet,
         ids=_on_account,
-        body=lambda fields, _found, _key: NewWallet(chain=fields.chain),
+        body=lambda fields, _, key: NewWallet(chain=fields.chain, idempotency_key=key or None),
+        has_key=True,
+        shows=is_created,
         look_up=_find_wallet,
         alike=_wallets_there,
+        twins=_same_wallets,
         second_person=False,
     ),
     Kind(
@@ -334,6 +362,7 @@ ACCOUNT_KINDS: Final = (
         read=_read_suspended,
         ids=_on_account,
         body=lambda _fields, _found, _key: None,
-        look_up=_is_active,
+        shows=_is_active,
+        look_up=_reactivated,
     ),
 )

@@ -1,26 +1,26 @@
 """The journal's entries about actions, folded once and then kept up with.
 
 Whoever decides does it on the book as it was read: the entries are appended only if the journal
-still ends where the book does. If it does not, the new entries are read and the decision is taken
-again, or refused, on what they say. So of two processes that execute one action, one does.
+still ends where the book does (`Journal.decide`). If it does not, the new entries are read and the
+decision is taken again, or refused, on what they say. So of two processes that execute one action,
+one does.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
-from treasury.actions.states import OPEN, UNSETTLED, Action, after
-from treasury.actions.twins import Twin
-from treasury.errors import InputError, JournalError, TreasuryError
+from treasury.actions.folding import ActionFold
+from treasury.actions.states import DROPPED, OPEN, UNSETTLED, Action
+from treasury.actions.twins import WINDOW, Twin
+from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 
 __all__ = ["MAKES", "Book"]
 
-_ATTEMPTS: Final = 50
-_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
 """Kinds whose person is a maker of the request: never the one to approve it."""
@@ -36,14 +36,13 @@ class Book:
 
     def _forget(self) -> None:
         self._head = _EMPTY
-        self._actions: dict[str, Action] = {}
-        self._of_entry: dict[int, str] = {}
-        self._alike: dict[str, list[str]] = {}
-        self._proposals = 0
-        self._policies: set[str] = set()
+        self._fold = ActionFold()
         self._wrong: JournalError | None = None
-        self.last_left = _LONG_AGO
+
+    @property
+    def last_left(self) -> datetime:
         """The latest instant at which anything left, by the clocks of the machines it left from."""
+        return self._fold.last_left
 
     def refresh(self) -> None:
         """Read what was written since."""
@@ -56,48 +55,45 @@ class Book:
             self._wrong = self._wrong or wrong
 
     def decide(
-        self, build: Callable[[], Sequence[Draft]], *, happened: bool = False
+        self, build: Callable[[], Sequence[Draft]], *, thorough: bool = False
     ) -> list[Entry]:
         """Append what `build` makes of the book as it is; nothing where `build` raises.
 
-        `build` is asked again where somebody wrote in between, and is never refused on what is old.
-        On a journal that was changed after it was written only what has `happened` is appended.
+        Raises what `Journal.decide` raises, whose `thorough` it is.
         """
+
+        def drafts(head: Head) -> Sequence[Draft]:
+            self._read_to(head)
+            return build()
+
         with self._lock:
-            for _ in range(_ATTEMPTS):
-                if self._wrong is not None and not happened:
-                    raise self._wrong
-                try:
-                    drafts = build()
-                except TreasuryError:
-                    if self._is_present():
-                        raise
-                    continue
-                added = self._journal.extend(drafts, after=self._head)
-                if added is not None:
-                    self._take(added)
-                    return added
-                if self._is_present():  # another journal than the one that was read
-                    self._forget()
-                    self.refresh()
-        raise JournalError(
-            "the journal is being written to by others all the time", do="run this again"
-        )
+            added = self._journal.decide(drafts, thorough=thorough)
+            self._take(added)
+            return added
 
-    def _is_present(self) -> bool:
-        """Read what was written since; whether there was nothing."""
-        before = self._head
-        self.refresh()
-        return self._head == before
+    def note(self, drafts: Sequence[Draft]) -> None:
+        """Append what has happened, whatever others wrote and whatever became of the journal."""
+        with self._lock:
+            added = self._journal.note(drafts)
+            if added and added[0].prev_hash == self._head.hash:
+                self._take(added)
+            else:
+                self.refresh()
 
-    def note(self, drafts: Sequence[Draft]) -> list[Entry]:
-        """Append what has happened, whatever others wrote."""
-        return self.decide(lambda: drafts, happened=True)
+    def _read_to(self, head: Head) -> None:
+        """Read what was written since; all of it where the journal is not the one that was read."""
+        if self._head != head:
+            self.refresh()
+        if self._wrong is not None or not (self._head == head or self._journal.holds(self._head)):
+            self._forget()
+            self.refresh()
+        if self._wrong is not None:
+            raise self._wrong
 
     def get(self, action_id: str) -> Action:
         """An action by its id; InputError where there is none."""
         with self._lock:
-            found = self._actions.get(action_id)
+            found = self._fold.actions.get(action_id)
         if found is None:
             raise InputError(
                 f"there is no action {action_id}", do="see `treasury actions list` for those"
@@ -107,21 +103,21 @@ class Book:
     def all(self) -> list[Action]:
         """Every action, oldest first."""
         with self._lock:
-            return list(self._actions.values())
+            return list(self._fold.actions.values())
 
     def next_id(self, ahead: int = 0) -> str:
         """The id of the next action that is proposed."""
-        return f"A-{self._proposals + 1 + ahead}"
+        return f"A-{self._fold.proposals + 1 + ahead}"
 
     def knows_policy(self, policy: str) -> bool:
         """Whether the journal holds the text of a policy by its hash."""
-        return policy in self._policies
+        return policy in self._fold.policies
 
     def twins(self, fingerprint: str, *, but: str = "") -> Iterator[Action]:
         """Other actions of exactly the same content."""
-        for action_id in self._alike.get(fingerprint, ()) if fingerprint else ():
+        for action_id in self._fold.alike.get(fingerprint, ()) if fingerprint else ():
             if action_id != but:
-                yield self._actions[action_id]
+                yield self._fold.actions[action_id]
 
     def blocking(self, fingerprint: str, *, but: str = "") -> Action | None:
         """A twin that may have been carried out and is not known to have been.
@@ -138,6 +134,19 @@ class Book:
         states = OPEN | {"done"}
         return [twin for twin in self.twins(fingerprint, but=but) if twin.state in states]
 
+    def wished_since(self, fingerprint: str, moment: datetime) -> datetime:
+        """Since when a record at the service may be what an action of a moment wishes for.
+
+        That is some days before it; where the same was wished for until then and came to nothing,
+        some days before that. A journal that was put back from an older copy may be wrong there.
+        """
+        earlier = [twin for twin in self.twins(fingerprint) if twin.state in OPEN | DROPPED]
+        since = moment - WINDOW
+        for twin in sorted(earlier, key=lambda action: action.proposed_at, reverse=True):
+            if twin.state in OPEN or twin.changed_at >= since:
+                since = min(since, twin.proposed_at - WINDOW)
+        return since
+
     def makers(self, request_id: str) -> list[Actor]:
         """Who made a ramp request from here, or changed its amount, or may have."""
         return [
@@ -150,15 +159,30 @@ class Book:
         """Those of the service's records that no action here has made or is making, newest first.
 
         A key tells its action only once that has left from here: a key that was used and, by this
-        journal, never left is that of a journal that went back.
+        journal, never left is that of a journal that went back. ActionRefused where a record
+        carries the key of an action that is said not to have been carried out: it was.
         """
         found = [
-            Twin(one.id, one.created_at, getattr(one, "idempotency_key", None)) for one in records
+            Twin(
+                id=one.id,
+                at=getattr(one, "created_at", None),
+                key=getattr(one, "idempotency_key", None),
+                status=getattr(one, "status", None),
+            )
+            for one in records
         ]
         if not found:
             return []
         made = self.records()
-        left = {action.key for action in self.all() if action.key and action.attempts}
+        left = {action.key: action for action in self.all() if action.key and action.attempts}
+        for one in found:
+            action = left.get(one.key or "")
+            if action is not None and action.state not in UNSETTLED | {"done"}:
+                raise ActionRefused(
+                    f"{action.id} is {action.state}, and was carried out: {one} carries its key;"
+                    " nothing was proposed or sent",
+                    do=f"run `treasury actions recover {action.id}`, and look at it again",
+                )
         return [one for one in found if one.id not in made and one.key not in left]
 
     def records(self) -> set[str]:
@@ -167,35 +191,8 @@ class Book:
 
     def _take(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
-            self._fold(entry)
+            self._fold.add(entry)
             self._head = Head(entry.seq, entry.hash)
-
-    def _fold(self, entry: Entry) -> None:
-        if entry.kind == "policy.saved":
-            self._policies.add(entry.subject)
-        if not entry.kind.startswith("action."):
-            return
-        action_id = self._subject(entry)
-        known = self._actions.get(action_id)
-        action = after(known, entry)
-        if action is None:
-            return
-        self._actions[action.id] = action
-        if action.sending is not None:
-            self.last_left = max(self.last_left, action.sending.left_at)
-        if known is None:
-            self._alike.setdefault(action.fingerprint, []).append(action.id)
-            self._of_entry[entry.seq] = action.id
-            self._proposals += entry.kind == "action.proposed"
-
-    def _subject(self, entry: Entry) -> str:
-        """The action's id; entries of an earlier version name the entry that they follow."""
-        if entry.kind == "action.sending" and "seen" in entry.body:
-            return f"S-{entry.seq}"
-        before = entry.body.get("sending")
-        if isinstance(before, int):
-            return self._of_entry.get(before, entry.subject)
-        return entry.subject
 
 
 def _made_by(action: Action) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import msgspec
 
 from treasury.actions.chains import address_problem
 from treasury.actions.facts import Fact, fact
-from treasury.actions.kind import Found, Kind, Sent
+from treasury.actions.kind import Found, Kind, Sent, is_created
 from treasury.actions.records import Records
 from treasury.api import Client, Record
 from treasury.api.bodies import (
@@ -221,14 +221,22 @@ def _version(found: Found) -> int:
     return found.version
 
 
-def _is_named(client: Client, sent: Sent) -> Record[Any] | None:
+def _is_named(account: CompanyBankAccount, sent: Sent) -> bool:
+    return bool(account.name == sent.fields.name)
+
+
+def _renamed(client: Client, sent: Sent) -> Record[Any] | None:
     record = client.ramp.bank_accounts.get(*sent.ids)
-    return record if record.value.name == sent.fields.name else None
+    return record if _is_named(record.value, sent) else None
 
 
-def _is_described(client: Client, sent: Sent) -> Record[Any] | None:
+def _is_described(wallet: CompanyWallet, sent: Sent) -> bool:
+    return bool(wallet.description == sent.fields.description)
+
+
+def _described(client: Client, sent: Sent) -> Record[Any] | None:
     record = client.ramp.wallets.get(*sent.ids)
-    return record if record.value.description == sent.fields.description else None
+    return record if _is_described(record.value, sent) else None
 
 
 def _find_user(client: Client, sent: Sent) -> Record[Any] | None:
@@ -257,6 +265,7 @@ COMPANY_KINDS: Final = (
         read=_read_account,
         ids=lambda _: (),
         body=_account_body,
+        shows=is_created,
         look_up=_find_account,
         alike=_accounts_there,
     ),
@@ -272,6 +281,7 @@ COMPANY_KINDS: Final = (
         read=_read_wallet,
         ids=lambda _: (),
         body=lambda fields, _found, _key: fields,
+        shows=is_created,
         look_up=_find_wallet,
         alike=_wallets_there,
     ),
@@ -287,7 +297,8 @@ COMPANY_KINDS: Final = (
         read=_read_name,
         ids=lambda fields: (fields.company_bank_account_id,),
         body=_renaming,
-        look_up=_is_named,
+        shows=_is_named,
+        look_up=_renamed,
     ),
     Kind(
         name="company_wallet.describe",
@@ -301,7 +312,8 @@ COMPANY_KINDS: Final = (
         read=_read_description,
         ids=lambda fields: (fields.company_wallet_id,),
         body=_describing,
-        look_up=_is_described,
+        shows=_is_described,
+        look_up=_described,
     ),
     Kind(
         name="company_user.invite",
@@ -315,6 +327,8 @@ COMPANY_KINDS: Final = (
         read=_read_invitation,
         ids=lambda _: (),
         body=lambda fields, _found, _key: fields,
+        shows=is_created,
+        refuses_repeat=frozenset({400, 409}),
         look_up=_find_user,
         alike=_users_there,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
@@ -14,15 +15,37 @@ from treasury.actions.states import Action
 from treasury.api import Client
 from treasury.errors import ActionRefused
 from treasury.journal import Actor, Draft
+from treasury.journal.copies import register, require_original
 from treasury.lake import Snapshot
 from treasury.settings import Settings, place_of
 
-__all__ = ["Context", "wall_clock"]
+__all__ = ["Context", "Present", "wall_clock"]
 
 
 def wall_clock() -> datetime:
     """The machine's time: a practice company's clock may stand still, waiting does not."""
     return datetime.now(UTC)
+
+
+class Present:
+    """The person at this process: established for each decision, remembered for what follows it.
+
+    What came of something that was sent is journaled under the name that it was sent by; the hub or
+    the policy may be out of reach by then, and must not stand in the way.
+    """
+
+    def __init__(self, who: Callable[[], Actor]) -> None:
+        self._who = who
+        self._last: Actor | None = None
+
+    def __call__(self) -> Actor:
+        """The person, established anew."""
+        self._last = self._who()
+        return self._last
+
+    def last(self) -> Actor:
+        """The person as last established."""
+        return self._last or self()
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +58,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Callable[[], Snapshot] | None
     now: Callable[[], datetime]
     wall: Callable[[], datetime]
-    who: Callable[[], Actor]
+    who: Present
+    journal_folder: Path | None
+    """Where the journal's file is; None for a database, of which there is one for everybody."""
 
     @property
     def place(self) -> str:
@@ -50,6 +75,16 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
                 f" {self.place}: nothing was sent",
                 do="open the workspace that it was proposed in",
             )
+
+    def require_original(self) -> None:
+        """ActionRefused where this is a copy of a workspace: neither knows what the other sent."""
+        if self.journal_folder is not None:
+            require_original(self.journal_folder)
+
+    def register(self) -> None:
+        """Note where the workspace is, so that a copy that is made of it from now on shows."""
+        if self.journal_folder is not None:
+            register(self.journal_folder)
 
     def is_same_client(self, action: Action) -> bool:
         """Whether its credential is still the client that people were shown."""

@@ -10,21 +10,16 @@ from typing import Final, get_args
 import msgspec
 
 from treasury.actions.answers import Answers
+from treasury.actions.authority import decided_today, refuse_maker
 from treasury.actions.batch import Batch, batch_of
 from treasury.actions.book import Book
-from treasury.actions.context import Context, wall_clock
-from treasury.actions.drafting import (
-    Confirmation,
-    decided_today,
-    draft,
-    hold_day,
-    proposal,
-    refuse_maker,
-)
+from treasury.actions.context import Context, Present, wall_clock
+from treasury.actions.drafting import Confirmation, draft, hold_day, proposal
 from treasury.actions.fields import read_fields
 from treasury.actions.kind import Kind, Money
 from treasury.actions.kinds import kind_of
-from treasury.actions.policy import Policy, load_policy, same_person
+from treasury.actions.listed import ActionList
+from treasury.actions.policy import Policy, load_policy, same_name, same_person
 from treasury.actions.recovery import Recovery
 from treasury.actions.sending import Lives, Sender
 from treasury.actions.states import OPEN, Action, State
@@ -37,7 +32,8 @@ from treasury.errors import (
     ServiceUnreachable,
     TreasuryError,
 )
-from treasury.journal import ADOPTED, Actor, Draft, Journal, current_actor
+from treasury.journal import ADOPTED, Actor, Draft, Journal
+from treasury.journal.copies import adopt_copy, original_of
 from treasury.lake import Snapshot
 from treasury.settings import Settings
 from treasury.text import clean
@@ -66,7 +62,8 @@ class Actions:
     """The actions of one workspace; `connect` gives the client of a named credential.
 
     What is proposed is checked against `snapshot`, the last sync, and against the services where
-    there is none. `now` is the desk's clock, `wall` the machine's, `who` the person at it.
+    there is none. `now` is the desk's clock, `wall` the machine's, `who` the person at it, who is
+    the journal's where left out.
     """
 
     def __init__(
@@ -79,7 +76,7 @@ class Actions:
         folder: Path | None = None,
         snapshot: Callable[[], Snapshot] | None = None,
         wall: Callable[[], datetime] = wall_clock,
-        who: Callable[[], Actor] = current_actor,
+        who: Callable[[], Actor] | None = None,
     ) -> None:
         self._journal = journal
         self._context = Context(
@@ -90,7 +87,8 @@ class Actions:
             snapshot=snapshot,
             now=now,
             wall=wall,
-            who=who,
+            who=Present(who or journal.who),
+            journal_folder=journal.folder,
         )
         self._book = self._context.book
         answers = Answers(self._context)
@@ -104,7 +102,7 @@ class Actions:
 
     # What there is
 
-    def list(self, *, state: State | None = None, kind: str | None = None) -> tuple[Action, ...]:
+    def list(self, *, state: State | None = None, kind: str | None = None) -> ActionList:
         """Every action, oldest first; those in a state or of a kind where named.
 
         InputError for a state or a kind that there is none of.
@@ -116,7 +114,7 @@ class Actions:
             )
         wanted = None if kind is None else kind_of(kind).name
         self._book.refresh()
-        return tuple(
+        return ActionList(
             action
             for action in self._book.all()
             if state in {None, action.state} and wanted in {None, action.kind}
@@ -132,24 +130,31 @@ class Actions:
         return tuple(self._recovery.unsettled())
 
     def adopt_journal(self, reason: str) -> tuple[Action, ...]:
-        """Go on with a journal that was put back from an older copy; what was open lapses.
+        """Go on with an older copy of a journal, or a copy of a workspace; what is open lapses.
 
-        The copy does not know what was carried out since, so nothing that it holds as approved is
-        sent: propose it again once the service was looked at. Gives what lapsed. Raises InputError
-        without a reason, ActionRefused where the journal did not go back.
+        The copy does not know what was carried out elsewhere or since, so nothing that it holds as
+        approved is sent: propose it again once the service was looked at. Gives what lapsed. Raises
+        InputError without a reason, ActionRefused where there is nothing to adopt.
         """
         if not reason.strip():
-            raise InputError("reason: is missing", do="say why the newest copy is not to be had")
+            raise InputError("reason: is missing", do="say why this copy is the one to go on with")
         lost, actor = self._journal.lost(), self._context.who()
-        if lost is None:
+        folder = self._journal.folder
+        original = None if folder is None else original_of(folder)
+        if lost is None and original is None:
             raise ActionRefused(
-                "the journal did not go back: there is nothing to adopt",
+                "the journal did not go back, and this workspace is no copy: there is nothing to"
+                " adopt",
                 do="run `treasury journal verify`",
             )
         self._context.load_policy().check_identity(actor)
 
         def entries() -> list[Draft]:
-            body = {"reason": reason.strip(), "lost_end": f"{lost.seq}:{lost.hash}"}
+            body = {
+                "reason": reason.strip(),
+                "lost_end": None if lost is None else f"{lost.seq}:{lost.hash}",
+                "copy_of": None if original is None else str(original),
+            }
             open_ones = [action for action in self._book.all() if action.state in OPEN]
             return [
                 Draft(ADOPTED, "journal", body, actor),
@@ -158,30 +163,47 @@ class Actions:
 
         self._book.refresh()
         added = self._book.decide(entries)
+        if folder is not None and original is not None:
+            adopt_copy(folder)
         return tuple(self._book.get(one.subject) for one in added if one.kind == "action.lapsed")
 
     # What is wanted
 
     def draft(
-        self, kind: str, *, reason: str | None = None, live: bool = False, **fields: object
+        self,
+        kind: str,
+        *,
+        reason: str | None = None,
+        live: bool = False,
+        without_key: bool = False,
+        **fields: object,
     ) -> Confirmation:
         """What `propose` would propose: to be shown, and journaled nowhere.
 
         With `live` everything is read from the service, for a decision that is taken at once.
+        `without_key` leaves out a key that is sent as evidence only, for a service that refuses it.
         Raises InputError, whose text begins with the field's name, for a field that cannot be;
         ActionRefused for what the world or the policy does not allow; ServiceError.
         """
-        return draft(self._context, kind, fields, reason=reason, live=live)
+        return draft(self._context, kind, fields, reason=reason, live=live, without_key=without_key)
 
     def propose(
-        self, kind: str, *, reason: str | None = None, live: bool = False, **fields: object
+        self,
+        kind: str,
+        *,
+        reason: str | None = None,
+        live: bool = False,
+        without_key: bool = False,
+        **fields: object,
     ) -> Action:
         """Propose an action; it is ready at once where one person is enough. Sends nothing."""
-        return self.propose_drafts(self.draft(kind, reason=reason, live=live, **fields))[0]
+        drafted = self.draft(kind, reason=reason, live=live, without_key=without_key, **fields)
+        return self.propose_drafts(drafted)[0]
 
     def propose_drafts(self, *drafts: Confirmation, nonce: str | None = None) -> tuple[Action, ...]:
         """Propose what was shown, all of it or nothing; a nonce is good for one proposal."""
         policy, actor = self.policy, self._context.who()
+        self._context.register()
 
         def entries() -> Drafts:
             hold_day(self._context, policy, actor, drafts)
@@ -194,10 +216,28 @@ class Actions:
         added = self._book.decide(entries)
         return tuple(self._book.get(e.subject) for e in added if e.kind == "action.proposed")
 
-    def again(self, action_id: str, *, reason: str | None = None) -> Action:
-        """Propose the same once more, on what is so now: what lapsed, was refused or rejected."""
-        action = self.get(action_id)
-        return self.propose(action.kind, reason=reason or action.reason, live=True, **action.fields)
+    def again(
+        self, action_id: str, *, reason: str | None = None, without_key: bool = False
+    ) -> Action:
+        """Propose the same once more, on what is so now: what lapsed, was refused or rejected.
+
+        ActionRefused where the service shows that it was carried out after all.
+        """
+        before = self.get(action_id)
+        action = self._recovery.adopt_by_key(before)
+        if action.state != before.state and action.outcome is not None:
+            raise ActionRefused(
+                f"{action_id} was carried out: {action.outcome.record} carries its key; nothing was"
+                " proposed",
+                do=f"look at {action_id} as it is now; propose it anew if it is wanted twice",
+            )
+        return self.propose(
+            action.kind,
+            reason=reason or action.reason,
+            live=True,
+            without_key=without_key,
+            **action.fields,
+        )
 
     # What is decided
 
@@ -215,6 +255,7 @@ class Actions:
         ActionRefused where this person made one of them, has approved it before, or may not.
         """
         ids, policy, actor = _each(action_ids), self.policy, self._context.who()
+        self._context.register()
 
         def entries() -> Drafts:
             made: Drafts = []
@@ -222,7 +263,8 @@ class Actions:
             for action_id in ids:
                 action = self._book.get(action_id)
                 self._check_approval(action, policy, actor, shown, spent)
-                needed = max(action.needed, policy.people(kind_of(action.kind), action.money))
+                kind = kind_of(action.kind)
+                needed = max(action.needed, policy.people(kind, action.money, action.facts))
                 body = {
                     "kind": action.kind,
                     "target": action.target,
@@ -236,7 +278,7 @@ class Actions:
                 made.append(Draft("action.approved", action_id, body, actor))
             return [*self._context.policy_drafts(policy, actor), *made]
 
-        self._book.decide(entries)
+        self._book.decide(entries, thorough=True)
         return tuple(self._book.get(action_id) for action_id in ids)
 
     def reject(self, action_id: str, reason: str) -> Action:
@@ -253,7 +295,7 @@ class Actions:
         actor = self._context.who()
 
         def check(action: Action) -> None:
-            if not same_person(action.proposed_by.name, actor.name):
+            if not same_name(action.proposed_by.name, actor.name):
                 raise ActionRefused(
                     f"{action.proposed_by.name} proposed {action_id}, not {actor.name}",
                     do="reject it, with the reason",
@@ -327,6 +369,7 @@ class Actions:
     def recover(self, *action_ids: str) -> tuple[Action, ...]:
         """Settle what is unsettled, or the ones named, as far as that is possible now.
 
+        One named that was refused is done where the service's record carries its key.
         Nothing is sent that could take effect twice. What stays open says why; ServiceError where
         the service is out of reach.
         """
@@ -429,7 +472,7 @@ def _lapses_unread(action: Action, actor: Actor) -> Draft:
         "kind": action.kind,
         "content_hash": action.content_hash,
         "target": action.target,
-        "why": "the journal was put back from an older copy, and this may have been carried out"
+        "why": "this is a copy that was adopted, and it may have been carried out elsewhere or"
         " since: look at the service before it is proposed again",
         "moved": [],
     }

@@ -9,16 +9,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
+from treasury.actions.authority import decided_today, refuse_maker
 from treasury.actions.context import Context
 from treasury.actions.facts import Fact
 from treasury.actions.fields import beside_field, field_names, read_fields
+from treasury.actions.hashes import requests_with_hash, uses_fact
 from treasury.actions.kind import Found, Kind, Money, Safety
 from treasury.actions.kinds import kind_of, sentence
-from treasury.actions.policy import Policy, same_person
+from treasury.actions.policy import Policy
 from treasury.actions.records import Live, Records, Stored
 from treasury.actions.seen import RampSeen
 from treasury.actions.states import Action
@@ -31,17 +33,11 @@ from treasury.journal.chain import canonical
 __all__ = [
     "Confirmation",
     "body_of",
-    "decided_today",
     "draft",
     "hold_day",
     "is_as_approved",
     "proposal",
-    "refuse_maker",
 ]
-
-
-_DROPPED: Final = frozenset({"lapsed", "refused", "rejected", "withdrawn"})
-"""What came to nothing and counts against no limit."""
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,10 +78,15 @@ def draft(
     *,
     reason: str | None = None,
     live: bool = False,
+    without_key: bool = False,
 ) -> Confirmation:
     """The action to confirm; InputError for a field, ActionRefused where it may not be taken."""
     kind = kind_of(name)
-    fields = read_fields(kind.fields, given)
+    if without_key and not kind.has_key:
+        raise InputError(
+            f"{kind.name} has no key that could be left out", do="propose it without that option"
+        )
+    fields = read_fields(kind.fields, _with_ids(context, given))
     actor, at, policy = context.who(), context.now().astimezone(UTC), context.load_policy()
     credential = context.credential_for(kind)
     client_id = context.settings.credential(credential).client_id
@@ -93,14 +94,25 @@ def draft(
     policy.check("propose", kind, found.money, actor, ())
     if kind.decides_on_maker:
         refuse_maker(context, policy, fields, actor)
-    key = new_key() if kind.safety == "keyed" else ""
+    key = new_key() if kind.takes_key and not without_key else ""
     body = body_of(kind, fields, found, key)
     content = {name: value for name, value in _plain(fields).items() if value is not None}
     fingerprint = fingerprint_of(kind.name, content, found.facts)
     _refuse_blocked(context, fingerprint)
-    needed = policy.people(kind, found.money)
-    alike = _alike(context, kind, credential, (fields, body), live=live)
+    uses = uses_fact(requests_with_hash(context, kind, fields))
+    if uses is not None and policy.one_person and not (reason or "").strip():
+        raise InputError(
+            f"reason: is missing, and {uses.name} {uses.value} already",
+            do="give the hash of this request's own transaction, or say why it is the same one",
+        )
+    needed = policy.people(kind, found.money, [uses] if uses is not None else ())
+    since = context.book.wished_since(fingerprint, at)
+    alike = _alike(context, kind, credential, (fields, body), since, live=live)
     notes = _notes(context, policy, fingerprint, alike)
+    if uses is not None:
+        notes = (f"LOOK: {uses.name} {uses.value} already", *notes)
+    if without_key:
+        notes = (*notes, "It is sent without an idempotency key")
 
     def say(*, masked: bool) -> str:
         return sentence(
@@ -108,7 +120,7 @@ def draft(
             found,
             actor=actor.name,
             client_id=client_id,
-            at=at,
+            at=at.astimezone(context.settings.zone),
             verb="Decided" if needed <= 1 else "Proposed",
             reason=reason,
             notes=notes,
@@ -120,7 +132,7 @@ def draft(
         operation=kind.operation,
         safety=kind.safety,
         fields=content,
-        facts=found.facts if alike is None else (*found.facts, alike),
+        facts=(*found.facts, *filter(None, (alike, uses))),
         text=say(masked=False),
         masked=say(masked=True),
         notes=notes,
@@ -149,6 +161,19 @@ def draft(
     return confirmed
 
 
+def _with_ids(context: Context, given: Mapping[str, object]) -> Mapping[str, object]:
+    """The fields with the id of a ramp request that is named by its payment reference."""
+    name = given.get("request_id")
+    if context.snapshot is None or not isinstance(name, str):
+        return given
+    snapshot = context.snapshot()
+    if snapshot.commit is None:
+        return given
+    query = "SELECT id FROM ramp_requests WHERE payment_reference = $name"
+    ids = snapshot.sql(query, {"name": name.strip()})["id"].to_pylist()
+    return {**given, "request_id": ids[0]} if len(ids) == 1 else given
+
+
 def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) -> Draft:
     """The entry that holds what was confirmed."""
     body = msgspec.structs.asdict(confirmed)
@@ -172,46 +197,12 @@ def hold_day(
         spent.append((kind, one.money))
 
 
-def decided_today(context: Context, policy: Policy, kind: Kind, actor: Actor) -> list[Money]:
-    """What this person approved today, or proposed for nobody to approve, under the same rule."""
-    rule, zone = policy.rule(kind), context.settings.zone
-    if rule.per_day is None:
-        return []
-    today = context.now().astimezone(zone).date()
-
-    def is_own(who: Actor, at: datetime) -> bool:
-        return same_person(who.name, actor.name) and at.astimezone(zone).date() == today
-
-    return [
-        one.money
-        for one in context.book.all()
-        if one.money is not None
-        and policy.rule(kind_of(one.kind)) == rule
-        and (
-            any(is_own(approval.actor, approval.at) for approval in one.approvals)
-            or (one.needed <= 1 and one.state not in _DROPPED
-                and is_own(one.proposed_by, one.proposed_at))
-        )
-    ]  # fmt: skip
-
-
 def body_of(kind: Kind, fields: Any, found: Found, key: str) -> Body | None:
     """The body as it is to be sent; InputError where the contract does not allow it."""
     try:
         return kind.body(fields, found, key)
     except InputError as error:
         raise beside_field(error, field_names(kind.fields), _plain(fields)) from None
-
-
-def refuse_maker(context: Context, policy: Policy, fields: Any, actor: Actor) -> None:
-    """ActionRefused where this person made what is to be approved."""
-    made = context.book.makers(fields.request_id)
-    if policy.one_person or not any(same_person(one.name, actor.name) for one in made):
-        return
-    raise ActionRefused(
-        f"{actor.name} made this request, and the maker is never the checker: nothing was decided",
-        do="ask a colleague to approve it",
-    )
 
 
 def _look(context: Context, kind: Kind, fields: Any, credential: str, *, live: bool) -> Found:
@@ -235,11 +226,17 @@ def _look(context: Context, kind: Kind, fields: Any, credential: str, *, live: b
 
 
 def _alike(
-    context: Context, kind: Kind, credential: str, call: tuple[Any, Body | None], *, live: bool
+    context: Context,
+    kind: Kind,
+    credential: str,
+    call: tuple[Any, Body | None],
+    since: datetime,
+    *,
+    live: bool,
 ) -> Fact | None:
-    """What the service has that does the same and that nobody here has made.
+    """What the service has since then that does the same and that nobody here has made.
 
-    A service out of reach says nothing: before anything is sent it is asked in any case.
+    A service that cannot be asked says nothing: before anything is sent it is in any case.
     """
     fields, body = call
     if kind.twins is None or body is None:
@@ -247,10 +244,10 @@ def _alike(
     service = Live(lambda: context.connect(credential))
     stored = [Stored(context.snapshot())] if context.snapshot is not None and not live else []
     try:
-        twins = [*kind.twins(Records(*stored, service), fields, body)]
-    except ServiceError:
+        twins = [*kind.twins(Records(*stored, service, since=since), fields, body)]
+    except (ServiceError, ActionRefused):
         return None
-    return twin_fact(twins_since(context.book.strangers(twins), context.now()))
+    return twin_fact(twins_since(context.book.strangers(twins), since))
 
 
 def _refuse_blocked(context: Context, fingerprint: str) -> None:

@@ -27,6 +27,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     field: str = ""
     problem: str = ""
     """Why the action cannot be taken while this is so; empty where it can."""
+    takes_two: bool = False
+    """Whether a second person has to agree while this is so, whatever the policy says otherwise."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -47,10 +49,18 @@ def fact(
     material: bool = True,
     field: str = "",
     problem: str = "",
+    takes_two: bool = False,
 ) -> Fact:
     """A fact; outside text is brought to one visible line, None is `not shown`."""
     shown = NOT_SHOWN if value is None else clean(value)
-    return Fact(name=name, value=shown, material=material, field=field, problem=problem)
+    return Fact(
+        name=name,
+        value=shown,
+        material=material,
+        field=field,
+        problem=problem,
+        takes_two=takes_two,
+    )
 
 
 def changed(shown: Iterable[Fact], fresh: Iterable[Fact]) -> tuple[Moved, ...]:

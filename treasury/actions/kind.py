@@ -19,10 +19,11 @@ from treasury.actions.records import Records
 from treasury.actions.seen import RampSeen
 from treasury.api import Client, Record
 from treasury.api.bodies import Body
+from treasury.api.lookup import created_since
 from treasury.api.resources import Service
 from treasury.money import format_amount
 
-__all__ = ["Found", "Kind", "Money", "Safety", "Sent"]
+__all__ = ["Found", "Kind", "Money", "Safety", "Sent", "echoes", "is_created"]
 
 Safety = Literal["keyed", "versioned", "neither"]
 """How often an operation may be sent.
@@ -81,6 +82,27 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of like records that were there before, or that other actions have made."""
 
 
+def echoes(*names: str) -> Callable[[Any, Sent], bool]:
+    """A check of an answer: the key and these fields are as sent, as far as it shows them."""
+
+    def shows(record: Any, sent: Sent) -> bool:
+        pairs = [(getattr(record, "idempotency_key", None), sent.key)]
+        pairs += [(getattr(record, name, None), getattr(sent.fields, name)) for name in names]
+        is_record = record.id is not None or any(shown is not None for shown, _ in pairs)
+        return is_record and all(
+            shown == wanted for shown, wanted in pairs if None not in {shown, wanted}
+        )
+
+    return shows
+
+
+def is_created(record: Any, sent: Sent) -> bool:
+    """Whether an answer is a record that the body may have created, and none from before."""
+    assert sent.body is not None
+    answer = Record(record, b"")
+    return any(created_since([answer], sent.body, sent.at, sent.known))
+
+
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of action; the callables get the kind's own struct of fields."""
 
@@ -97,7 +119,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     ids: Callable[[Any], tuple[str, ...]]
     body: Callable[[Any, Found, str], Body | None]
     shows: Callable[[Any, Sent], bool] | None = None
-    """Whether a record, as the service tells it now, has had the effect; of versioned kinds."""
+    """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
+    kind without it shows nothing: its effect is looked up."""
+    refuses_repeat: frozenset[int] = frozenset({409})
+    """The statuses with which the service refuses what has taken effect already."""
     event: str = ""
     """The event of a ramp request that the effect shows as; its user is whom the service names."""
     look_up: Callable[[Client, Sent], Record[Any] | None] | None = None
@@ -106,7 +131,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     alike: Callable[[Client, Any, Body], Iterable[Any]] | None = None
     """Records that are like what is to be created, before it is: they are none of ours."""
     twins: Callable[[Records, Any, Body], Iterable[Any]] | None = None
-    """Records of the last days that do the same, to be seen before it is done once more."""
+    """Records that do the same, to be seen before it is done once more."""
+    gives_hash: Callable[[Any], str] | None = None
+    """The transaction hash that it gives for its request, which no other request has."""
+    has_key: bool = False
+    """Whether its body takes a key although the key makes no second sending safe: as evidence."""
     second_person: bool = True
     """Whether, where no policy says otherwise, somebody else has to approve it."""
     decides_on_maker: bool = False
@@ -116,6 +145,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     def service(self) -> Service:
         """Which service it is an operation of."""
         return "ramp" if self.operation.partition(" ")[2].startswith(_RAMP) else "finance"
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether a key is decided on with its content, and sent along."""
+        return self.safety == "keyed" or self.has_key
 
     @property
     def method(self) -> str:

@@ -16,6 +16,7 @@ from treasury.actions.ramp import RAMP_KINDS
 from treasury.actions.transfers import TRANSFER_KINDS
 from treasury.errors import InputError
 from treasury.text import clean
+from treasury.wording import instant_words
 
 __all__ = ["KINDS", "kind_of", "sentence"]
 
@@ -48,7 +49,7 @@ def sentence(
     notes: tuple[str, ...] = (),
     masked: bool = False,
 ) -> str:
-    """Exactly what will happen, for a person to confirm: who, what, how much, where to, when (UTC).
+    """Exactly what will happen, for a person to confirm: who, what, how much, where to, when.
 
     `masked` shows the end of an account only, for a place that is saved or shared. The text holds
     what people and services wrote, on one visible line: escape it where it is shown.
@@ -60,6 +61,7 @@ def sentence(
         parts.append(f"Created by {creator}, version {found.request.version}.")
     parts += [f"{note}." for note in notes]
     parts.append(
-        f"{verb} by {clean(actor)} at {at:%Y-%m-%d %H:%M:%S} UTC, sent as {clean(client_id)}."
+        f"{verb} by {clean(actor)} at {instant_words(at, '%Y-%m-%d %H:%M:%S')},"
+        f" sent as {clean(client_id)}."
     )
     return " ".join([*parts, *([f"Reason: {clean(reason)}"] if reason else [])])

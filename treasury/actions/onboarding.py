@@ -14,7 +14,7 @@ import msgspec
 
 from treasury.actions.accounts import OnAccount
 from treasury.actions.facts import Fact, fact
-from treasury.actions.kind import Found, Kind, Sent
+from treasury.actions.kind import Found, Kind, Sent, is_created
 from treasury.actions.records import Records
 from treasury.actions.transfers import account_name, active
 from treasury.api import Client, Record
@@ -41,6 +41,7 @@ _NAMES: Final = ("first_name", "last_name", "name", "vat_number")
 _ADDRESS: Final = PostalAddress.__struct_fields__
 _GONE: Final = Record(msgspec.Raw(b"null"), b"null")
 """What shows that a record was deleted: nothing."""
+_DELETED_BEFORE: Final = frozenset({404, 409})
 
 
 class _About(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,11 +204,14 @@ def _changes_body(fields: ChangeParty, found: Found, _: str) -> Body:
     return PartyChanges(version=found.version, **names, address=_address(fields, found.resolved))
 
 
-def _is_changed(client: Client, sent: Sent) -> Record[Any] | None:
+def _is_changed(party: Party, sent: Sent) -> bool:
+    now = _now(party)
+    return all(now[name] == value for name, value in _plain(sent.fields).items())
+
+
+def _changed(client: Client, sent: Sent) -> Record[Any] | None:
     record = client.finance.parties.get(*sent.ids)
-    now = _now(record.value)
-    so = all(now[name] == value for name, value in _plain(sent.fields).items())
-    return record if so else None
+    return record if _is_changed(record.value, sent) else None
 
 
 def _read_party(fields: OnParty, records: Records) -> Found:
@@ -284,9 +288,13 @@ def _read_naming(fields: ChangeAccount, records: Records) -> Found:
     )
 
 
-def _is_renamed(client: Client, sent: Sent) -> Record[Any] | None:
+def _is_renamed(account: Account, sent: Sent) -> bool:
+    return bool(account.external_id == sent.fields.external_id)
+
+
+def _renamed(client: Client, sent: Sent) -> Record[Any] | None:
     record = client.finance.accounts.get(*sent.ids)
-    return record if record.value.external_id == sent.fields.external_id else None
+    return record if _is_renamed(record.value, sent) else None
 
 
 def _read_role(fields: HoldAccount, records: Records) -> Found:
@@ -313,16 +321,20 @@ def _read_role(fields: HoldAccount, records: Records) -> Found:
     )
 
 
-def _role_body(fields: HoldAccount, _: Found, __: str) -> Body:
-    return NewPartyRole(party_id=fields.party_id, role_type=fields.role_type)
+def _role_body(fields: HoldAccount, _: Found, key: str) -> Body:
+    return NewPartyRole(
+        party_id=fields.party_id, role_type=fields.role_type, idempotency_key=key or None
+    )
+
+
+def _is_role(role: PartyRole, sent: Sent) -> bool:
+    wanted = (sent.fields.party_id, sent.fields.role_type)
+    return (role.party_id, role.role_type) == wanted
 
 
 def _find_role(client: Client, sent: Sent) -> Record[Any] | None:
-    wanted = (sent.fields.party_id, sent.fields.role_type)
-    for record in client.finance.party_roles.all(*sent.ids):
-        if (record.value.party_id, record.value.role_type) == wanted:
-            return record
-    return None
+    roles = client.finance.party_roles.all(*sent.ids)
+    return next((record for record in roles if _is_role(record.value, sent)), None)
 
 
 def _read_empty(fields: OnAccount, records: Records) -> Found:
@@ -374,6 +386,7 @@ ONBOARDING_KINDS: Final = (
         read=_read_new_party,
         ids=lambda _: (),
         body=_party_body,
+        shows=is_created,
         look_up=_find_party,
         alike=_parties_there,
         twins=lambda records, _, body: filter(body.is_like, records.lately("parties")),
@@ -389,7 +402,8 @@ ONBOARDING_KINDS: Final = (
         read=_read_changes,
         ids=_on_party,
         body=_changes_body,
-        look_up=_is_changed,
+        shows=_is_changed,
+        look_up=_changed,
     ),
     _kind(
         "party.delete",
@@ -401,6 +415,7 @@ ONBOARDING_KINDS: Final = (
         read=_read_party,
         ids=_on_party,
         body=lambda _fields, _found, _key: None,
+        refuses_repeat=_DELETED_BEFORE,
         look_up=_gone(lambda client, party: client.finance.parties.get(party)),
     ),
     _kind(
@@ -413,6 +428,7 @@ ONBOARDING_KINDS: Final = (
         read=_read_opening,
         ids=lambda _: (),
         body=_opening_body,
+        shows=is_created,
         look_up=_find_account,
         alike=_accounts_there,
         second_person=False,
@@ -427,7 +443,8 @@ ONBOARDING_KINDS: Final = (
         read=_read_naming,
         ids=_on_account,
         body=lambda fields, _found, _key: AccountChanges(external_id=fields.external_id),
-        look_up=_is_renamed,
+        shows=_is_renamed,
+        look_up=_renamed,
     ),
     _kind(
         "account.delete",
@@ -439,6 +456,7 @@ ONBOARDING_KINDS: Final = (
         read=_read_empty,
         ids=_on_account,
         body=lambda _fields, _found, _key: None,
+        refuses_repeat=_DELETED_BEFORE,
         look_up=_gone(lambda client, account: client.finance.accounts.get(account)),
     ),
     _kind(
@@ -451,6 +469,8 @@ ONBOARDING_KINDS: Final = (
         read=_read_role,
         ids=_on_account,
         body=_role_body,
+        has_key=True,
+        shows=_is_role,
         look_up=_find_role,
     ),
 )

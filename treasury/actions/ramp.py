@@ -14,7 +14,7 @@ import msgspec
 
 from treasury.actions.chains import transaction_problem
 from treasury.actions.facts import Fact, fact
-from treasury.actions.kind import Found, Kind, Money, Sent
+from treasury.actions.kind import Found, Kind, Money, Sent, is_created
 from treasury.actions.records import Records
 from treasury.actions.seen import RampSeen, facts_of
 from treasury.api import Client, Record
@@ -27,7 +27,6 @@ from treasury.text import clean
 
 __all__ = ["RAMP_KINDS", "ChangeAmount", "NewRequest", "OnRequest", "SubmitHash"]
 
-_CLOSED: Final = frozenset({"REJECTED", "CANCELLED", "DENIED", "FAILED"})
 _DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
 
 
@@ -346,7 +345,7 @@ def _enabled(crypto: CryptoCurrency) -> list[Fact]:
     return [fact("currency enabled", "no", field="crypto_currency", problem=problem)]
 
 
-def _new_body(fields: NewRequest, found: Found, _: str) -> Body:
+def _new_body(fields: NewRequest, found: Found, key: str) -> Body:
     return NewRampRequest(
         ramp_type=fields.ramp_type,
         amount=fields.amount,
@@ -354,6 +353,7 @@ def _new_body(fields: NewRequest, found: Found, _: str) -> Body:
         crypto_currency_id=found.resolved["crypto"],
         company_wallet_id=fields.company_wallet_id,
         company_bank_account_id=fields.company_bank_account_id,
+        idempotency_key=key or None,
     )
 
 
@@ -377,9 +377,12 @@ def _alike(client: Client, fields: Any, body: Body) -> Iterable[RampRequest]:
 
 
 def _same_requests(records: Records, _: NewRequest, body: Body) -> Iterable[RampRequest]:
-    """Those like it; a list item tells little, so its detail is read."""
+    """Those like it; a list item tells little, so its detail is read.
+
+    One that was turned down since counts: whoever did that does not want it made once more.
+    """
     for one in records.lately("ramp_requests"):
-        if one.status not in _CLOSED and body.is_like(one):
+        if body.is_like(one):
             whole = records.ramp_request(one.id, "request_id")
             if body.is_like(whole):
                 yield whole
@@ -418,6 +421,8 @@ RAMP_KINDS: Final = (
         read=_read_new,
         ids=lambda _: (),
         body=_new_body,
+        has_key=True,
+        shows=is_created,
         look_up=_find_new,
         alike=_alike,
         twins=_same_requests,
@@ -474,6 +479,7 @@ RAMP_KINDS: Final = (
             version=_read_version(fields, found),
         ),
         event="TX_HASH_ADDED",
+        gives_hash=lambda fields: str(fields.transaction_hash),
         shows=_hash_added,
     ),
 )

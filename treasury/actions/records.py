@@ -3,13 +3,16 @@
 A proposal is checked against what the last sync stored, and asks the service for what that does not
 hold. An execution asks the service. Both give the same typed records, so a fact is worked out in
 one way; within a batch of executions an answer serves for a few seconds.
+
+Lists of what was made lately are read back to an instant, however many records came after it: what
+was carried out before a workspace was put back from an older copy is found behind what came since.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, Protocol, TypeVar
@@ -30,15 +33,18 @@ from treasury.api.models import (
     Party,
     RampRequest,
     Transfer,
+    VirtualBankAccount,
     Wallet,
 )
-from treasury.errors import Forbidden, InputError, NotFound, NotOffered
+from treasury.decoding import decode_json
+from treasury.errors import ActionRefused, Forbidden, InputError, NotFound, NotOffered
 from treasury.lake import Snapshot
 from treasury.money import total
 
-__all__ = ["Live", "Records", "Source", "Stored"]
+__all__ = ["LISTS", "Live", "Records", "Source", "Stored"]
 
 T = TypeVar("T")
+_EVER: Final = datetime.min.replace(tzinfo=UTC)
 FRESH_SECONDS: Final = 5.0
 """For how long an answer of the service serves within a batch."""
 
@@ -49,12 +55,16 @@ class Source(Protocol):
     def read(self, what: str, record_id: str) -> Any:
         """The record, or for a list (`wallets`, `holders`, …) the records."""
 
+    def latest(self, what: str, record_id: str, since: datetime) -> Sequence[Any]:
+        """The records of a list that were made since an instant, or do not say when."""
+
 
 class Records:
     """What is asked, of one source after the other until one holds it."""
 
-    def __init__(self, *sources: Source) -> None:
+    def __init__(self, *sources: Source, since: datetime = _EVER) -> None:
         self._sources = sources
+        self._since = since
 
     def account(self, account_id: str, field: str) -> Account:
         """An account of the finance service; InputError names `field` where there is none."""
@@ -130,12 +140,13 @@ class Records:
         return found
 
     def lately(self, what: str, record_id: str = "") -> Sequence[Any]:
-        """The newest transfers or account_transfers out of an account, ramp_requests or parties.
+        """The records of a list (`LISTS`) that were made since the instant that is asked about.
 
-        Newest first: a thousand of three days at most; empty where nobody shows them.
+        Of an account where they are one's. Raises Forbidden or NotOffered where the service does
+        not show the list, ActionRefused where it is too long to be read back that far.
         """
-        found: Sequence[Any] = self._ask(f"latest_{what}", record_id) or ()
-        return found
+        lists = (source.latest(what, record_id, self._since) for source in self._sources)
+        return next(filter(None, lists), ())
 
     def fiat_currency(self, code: str, field: str) -> FiatCurrency:
         """A fiat currency of the ramp service by its code."""
@@ -188,8 +199,6 @@ class Stored:
         """The record as it was last synced."""
         if self._snapshot.commit is None:
             return None
-        if what in _LATEST:
-            return self._latest(*_LATEST[what], record_id) or None
         model, table, column, several = _STORED[what]
         query = f"SELECT raw FROM {table} WHERE vanished_at IS NULL"  # noqa: S608 - names of our own
         params = {}
@@ -197,7 +206,7 @@ class Stored:
             query += f" AND {column} = $wanted"
             params["wanted"] = record_id
         rows = self._snapshot.sql(query, params or None).column("raw").to_pylist()
-        records = [msgspec.json.decode(raw, type=model) for raw in rows]
+        records = [decode_json(raw, model) for raw in rows]
         if what == "holders":
             return [role.party for role in records if role.party is not None] or None
         if what == "wallets":  # what they hold is observed anew by every sync
@@ -207,17 +216,18 @@ class Stored:
         whole = records[:1] if what != "ramp_request" else [r for r in records if r.version]
         return whole[0] if whole else None
 
-    def _latest(self, model: Any, table: str, column: str, record_id: str) -> list[Any]:
-        wanted = f"vanished_at IS NULL AND {column or '$wanted'} = $wanted"
+    def latest(self, what: str, record_id: str, since: datetime) -> Sequence[Any]:
+        """What the last sync knew of them."""
+        if self._snapshot.commit is None:
+            return ()
+        listed = LISTS[what]
         query = (
-            f"SELECT raw FROM {table} WHERE {wanted} AND created_at >= "  # noqa: S608 - our own names
-            f"(SELECT max(created_at) FROM {table} WHERE {wanted}) - INTERVAL {DAYS} DAY"
-            " ORDER BY created_at DESC, id LIMIT $most"
+            f"SELECT raw FROM {listed.table} WHERE vanished_at IS NULL"  # noqa: S608 - our own names
+            f" AND {listed.column or '$wanted'} = $wanted"
+            " AND coalesce(created_at >= $since, TRUE) ORDER BY created_at DESC, id"
         )
-        rows = (
-            self._snapshot.sql(query, {"wanted": record_id, "most": MOST}).column("raw").to_pylist()
-        )
-        return [msgspec.json.decode(raw, type=model) for raw in rows]
+        rows = self._snapshot.sql(query, {"wanted": record_id, "since": since})
+        return [decode_json(raw, listed.model) for raw in rows["raw"].to_pylist()]
 
     def _with_balances(self, wallets: list[Wallet]) -> list[Wallet] | None:
         query = (
@@ -233,7 +243,7 @@ class Stored:
             msgspec.structs.replace(
                 wallet,
                 balances=tuple(
-                    msgspec.json.decode(row["raw"], type=Balance)
+                    decode_json(row["raw"], Balance)
                     for row in rows
                     if row["wallet_id"] == wallet.id
                 ),
@@ -265,16 +275,50 @@ _STORED: Final[dict[str, tuple[Any, str, str, bool]]] = {
 }
 
 
-_LATEST: Final[dict[str, tuple[Any, str, str]]] = {
-    # what is asked: its model, its table, the column that names whose they are
-    "latest_transfers": (Transfer, "transfers", "sender_account_id"),
-    "latest_account_transfers": (Transfer, "transfers", "sender_account_id"),
-    "latest_ramp_requests": (RampRequest, "ramp_requests", ""),
-    "latest_parties": (Party, "parties", ""),
+class Listed(msgspec.Struct, frozen=True):
+    """A list of records that are made one after the other, in the lake and at the service."""
+
+    model: Any
+    table: str
+    column: str
+    """Which column names whose they are; empty where they are the company's."""
+    iterate: Callable[[Client, str], Iterable[Record[Any]]]
+    """The service's list, newest first."""
+
+
+LISTS: Final = {
+    "transfers": Listed(
+        Transfer,
+        "transfers",
+        "sender_account_id",
+        lambda c, i: c.finance.transfers.iterate(i, sort_order="DESC"),
+    ),
+    "account_transfers": Listed(
+        Transfer,
+        "transfers",
+        "sender_account_id",
+        lambda c, i: c.finance.account_to_account_transfers.iterate(
+            source_account_id=i, sort_order="DESC"
+        ),
+    ),
+    "virtual_accounts": Listed(
+        VirtualBankAccount,
+        "virtual_bank_accounts",
+        "account_id",
+        lambda c, i: c.finance.virtual_bank_accounts.iterate(i, sort_order="DESC"),
+    ),
+    "ramp_requests": Listed(
+        RampRequest,
+        "ramp_requests",
+        "",
+        lambda c, _: c.ramp.requests.iterate(sort_order="DESC"),
+    ),
+    "parties": Listed(
+        Party, "parties", "", lambda c, _: c.finance.parties.iterate(sort_order="DESC")
+    ),
 }
-DAYS: Final = 3
-MOST: Final = 1_000
-"""So many of the newest are looked at; what is older than those is kept apart by its key alone."""
+MOST: Final = 20_000
+"""So many records of a list are read at most; beyond that nobody can tell what it holds."""
 
 
 class Live:
@@ -291,13 +335,14 @@ class Live:
         self._seconds = seconds
         self._clock = clock
         self._known: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._latest: dict[tuple[str, str], tuple[datetime, Sequence[Any]]] = {}
 
     def read(self, what: str, record_id: str) -> Any:
         """The record as the service tells it; None where it has none or does not say."""
         asked = (what, record_id)
         now = self._clock()
         held = self._known.get(asked)
-        fresh = held is not None and (what in _LATEST or now - held[0] < self._seconds)
+        fresh = held is not None and now - held[0] < self._seconds
         if held is not None and fresh and what not in _ALWAYS_ASKED:
             return held[1]
         try:
@@ -310,6 +355,15 @@ class Live:
             raise
         self._known[asked] = (now, found)
         return found
+
+    def latest(self, what: str, record_id: str, since: datetime) -> Sequence[Any]:
+        """What the service lists, read once for a batch and again only to look back a day more."""
+        name = (what, record_id)
+        if name not in self._latest or since < self._latest[name][0]:
+            day = since.replace(hour=0, minute=0, second=0, microsecond=0)
+            listed = LISTS[what].iterate(self._connect(), record_id)
+            self._latest[name] = (day, _created_since(listed, day, what))
+        return self._latest[name][1]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
         """Count an amount that was just sent against the balance that was read before it."""
@@ -349,20 +403,26 @@ def _holds(balance: Balance, asset: str) -> bool:
     return asset in {balance.asset, balance.token}
 
 
-def _newest(listed: Iterable[Record[Any]]) -> list[Any]:
-    """What a list that comes newest first begins with: the days before its newest record."""
-    found: list[Any] = []
-    for record in islice(listed, MOST):
-        made, newest = record.value.created_at, found[0].created_at if found else None
-        if made is not None and newest is not None and made < newest - timedelta(days=DAYS):
-            break
-        found.append(record.value)
-    return found
+def _created_since(listed: Iterable[Record[Any]], since: datetime, what: str) -> list[Any]:
+    """What a list that comes newest first holds down to an instant."""
+    recent: list[Any] = []
+    for record in islice(listed, MOST + 1):
+        created_at = record.value.created_at
+        if created_at is not None and created_at < since:
+            return recent
+        recent.append(record.value)
+    if len(recent) > MOST:
+        raise ActionRefused(
+            f"more than {MOST:,} {what.replace('_', ' ')} were made since {since:%Y-%m-%d}, so"
+            " whether one of them is the same nobody can tell; nothing was sent",
+            do="look for it in the provider's portal, then withdraw it or propose it again",
+        )
+    return recent
 
 
 _ALWAYS_ASKED: Final = frozenset({"ramp_request"})
 """Whose version is sent along: asked for every time."""
-_MAY_BE_CLOSED: Final = frozenset({"holders", "wallets", "company", "company_users", *_LATEST})
+_MAY_BE_CLOSED: Final = frozenset({"holders", "wallets", "company", "company_users"})
 """What some credentials and generations of the service do not give: the service then decides."""
 
 _LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
@@ -385,12 +445,6 @@ _LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
     "company_bank_accounts": lambda c, _: [
         c.ramp.bank_accounts.get(r.value.id).value for r in c.ramp.bank_accounts.iterate()
     ],  # a list item does not show the number
-    "latest_transfers": lambda c, i: _newest(c.finance.transfers.iterate(i, sort_order="DESC")),
-    "latest_account_transfers": lambda c, i: _newest(
-        c.finance.account_to_account_transfers.iterate(source_account_id=i, sort_order="DESC")
-    ),
-    "latest_ramp_requests": lambda c, _: _newest(c.ramp.requests.iterate(sort_order="DESC")),
-    "latest_parties": lambda c, _: _newest(c.finance.parties.iterate(sort_order="DESC")),
     "fiat_currencies": lambda c, _: [r.value for r in c.ramp.fiat_currencies.known()],
     "crypto_currencies": lambda c, _: [r.value for r in c.ramp.crypto_currencies.known()],
 }

@@ -10,30 +10,36 @@ the outcome is unknown and a person says what became of it.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
-from treasury.actions.answers import JUDGED, Answers, End
+from treasury.actions.answers import Answers, End, has_passed
+from treasury.actions.authority import refuse_outdated
 from treasury.actions.book import MAKES
 from treasury.actions.context import Context
 from treasury.actions.kind import Kind
 from treasury.actions.kinds import kind_of
 from treasury.actions.policy import same_person
 from treasury.actions.states import UNSETTLED, Action, Sending
-from treasury.actions.wire import post, sending_draft, sent_of
+from treasury.actions.wire import post, sending_draft
 from treasury.api import Client, Record
 from treasury.api.lookup import SKEW
 from treasury.errors import (
     ActionRefused,
     InputError,
+    JournalError,
     KeySpent,
     NotFound,
     ServiceError,
+    TreasuryError,
     VersionConflict,
 )
 from treasury.journal import Draft
 from treasury.text import clean
 
 __all__ = ["Recovery"]
+
+JUDGED: Final = frozenset({400, 402, 415, 422})
+"""The statuses of a service that has looked at the call itself, and does not do it."""
 
 
 class Recovery:
@@ -54,8 +60,32 @@ class Recovery:
         self._book.refresh()
         action = self._book.get(action_id)
         if action.state not in UNSETTLED:
+            return self.adopt_by_key(action)
+        self._context.require_original()
+        self._context.require_place(action)
+        try:
+            return self._settle_by_class(action)
+        except Exception as error:
+            now = self._book.get(action_id)
+            left_again = now.attempts > action.attempts
+            if isinstance(error, JournalError) or (
+                isinstance(error, TreasuryError) and not left_again
+            ):
+                raise  # nobody answers, or nothing may be sent: it stays as it is
+            return self._ended(self._answers.unreadable(now, error))
+
+    def adopt_by_key(self, action: Action) -> Action:
+        """What is said not to have been carried out is done where a record carries its key."""
+        kind = kind_of(action.kind)
+        if action.state in UNSETTLED | {"done"} or not (action.attempts and action.key):
             return action
         self._context.require_place(action)
+        record = self._answers.look_up(action, kind, self._context.connect(action.credential))
+        if record is None or getattr(record.value, "idempotency_key", None) != action.key:
+            return action
+        return self._ended(self._answers.done(action, record, "adopted"))
+
+    def _settle_by_class(self, action: Action) -> Action:
         kind = kind_of(action.kind)
         client = self._context.connect(action.credential)
         match kind.safety:
@@ -83,6 +113,9 @@ class Recovery:
         if not self._context.is_same_client(action):  # whose keys the provider keeps apart
             why = f"its key is of {action.client_id}, and {action.credential} is another client now"
             return self._looked_up(action, kind, client, why)
+        outdated = self._outdated(kind, action)
+        if outdated:
+            return self._looked_up(action, kind, client, outdated)
         client.require_writes(kind.operation)
         action = self._leave_again(action)
         assert action.sending is not None
@@ -92,31 +125,46 @@ class Recovery:
             return self._looked_up(action, kind, client, error.what)
         except ServiceError as error:
             return self._refused_again(action, error)
+        if not self._answers.is_shown(action, kind, client, record):
+            return self._open(action, "the answer does not show what was sent", None)
         return self._ended(self._answers.done(action, record, "sent again"))
+
+    def _outdated(self, kind: Kind, action: Action) -> str:
+        """Why the present policy does not allow it; empty where it does.
+
+        To send it again decides nothing anew, but what did not arrive would take effect now.
+        """
+        try:
+            refuse_outdated(self._context, kind, action, so="it is not sent again")
+        except ActionRefused as refusal:
+            return refusal.what
+        return ""
 
     def _forgotten(self, sending: Sending) -> str:
         """Why the provider may not know the key any more; empty where it is sure to.
 
-        What leaves now may take a while to arrive. A clock that went back says no age at all.
+        A clock that went back says no age at all.
         """
         policy, now = self._context.load_policy().recovery, self._context.wall()
         if now + SKEW < self._book.last_left:
             return "the clock went back since, so how old its key is nobody can tell"
-        until = sending.first_left_at + timedelta(hours=policy.key_retention_hours)
-        if now + timedelta(seconds=policy.settling_seconds) < until:
+        if policy.remembers(sending.first_left_at, now):
             return ""
         return f"its key is older than {policy.key_retention_hours} hours"
 
     def _versioned(self, action: Action, kind: Kind, client: Client) -> Action:
         record = client.ramp.requests.get(action.target)
-        if self._shows(kind, action, record):
+        if self._answers.is_shown(action, kind, client, record):
             return self._ended(self._answers.done(action, record, "read back"))
         assert action.sending is not None
-        if _has_passed(action, record):
+        if has_passed(action, record):
             return self._not_carried_out(action, record)
         if record.value.version != action.sending.version:  # an old answer, or none at all
             what = f"it was sent on version {action.sending.version}, and the record is shown at"
             return self._open(action, f"{what} {record.value.version}", None)
+        outdated = self._outdated(kind, action)
+        if outdated:
+            return self._open(action, outdated, None)
         client.require_writes(kind.operation)
         action = self._leave_again(action)
         assert action.sending is not None
@@ -124,14 +172,14 @@ class Recovery:
             record = post(client, kind, action.sending, action.key)
         except VersionConflict as conflict:
             record = client.ramp.requests.get(action.target)
-            if self._shows(kind, action, record):
+            if self._answers.is_shown(action, kind, client, record):
                 return self._ended(self._answers.done(action, record, "read back"))
-            if _has_passed(action, record):
+            if has_passed(action, record):
                 return self._not_carried_out(action, record)
             return self._open(action, conflict.what, conflict)
         except ServiceError as error:
             return self._refused_again(action, error)
-        if not self._shows(kind, action, record):
+        if not self._answers.is_shown(action, kind, client, record):
             return self._open(action, f"the service shows it {clean(record.value.status)}", None)
         return self._ended(self._answers.done(action, record, "sent again"))
 
@@ -143,9 +191,6 @@ class Recovery:
     def _ended(self, end: End) -> Action:
         self._answers.note([end])
         return self._book.get(end.draft.subject)
-
-    def _shows(self, kind: Kind, action: Action, record: Record[Any]) -> bool:
-        return kind.shows is not None and kind.shows(record.value, sent_of(kind, action))
 
     def _leave_again(self, action: Action) -> Action:
         """Journal that the same bytes leave once more."""
@@ -172,7 +217,7 @@ class Recovery:
                 )
             ]
 
-        self._book.decide(entries)
+        self._book.decide(entries, thorough=True)
         return self._book.get(action.id)
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
@@ -203,6 +248,8 @@ class Recovery:
             why = f"{why}; {error.what}"
         if record is not None:
             return self._ended(self._answers.done(action, record, "adopted"))
+        if action.refusal_in_doubt:
+            return self._recovered(action, f"{action.why}; and no record shows it", again=False)
         shown = "no record shows it" if kind.look_up is not None else "the service lists none"
         what = f"OUTCOME UNKNOWN: {why}; {shown}"
         return self._open(action, what, None)
@@ -223,7 +270,7 @@ class Recovery:
             "again": again,
             "attempt": action.attempts,
         }
-        self._book.note([Draft("action.recovered", action.id, body, self._context.who())])
+        self._book.note([Draft("action.recovered", action.id, body, self._context.who.last())])
         return self._book.get(action.id)
 
     def settle(
@@ -243,7 +290,7 @@ class Recovery:
                 )
             kind = kind_of(action.kind)
             policy.check("approve", kind, None, actor, ())
-            alone = policy.people(kind, action.money) <= 1
+            alone = policy.people(kind, action.money, action.facts) <= 1
             if not alone and same_person(action.proposed_by.name, actor.name):
                 raise ActionRefused(
                     f"{actor.name} made {action_id}: somebody else has to say what became of it",
@@ -270,9 +317,3 @@ class Recovery:
 
         self._book.decide(entries)
         return self._book.get(action_id)
-
-
-def _has_passed(action: Action, record: Record[Any]) -> bool:
-    """Whether the record is at a later version than was sent, which then has no effect any more."""
-    sent, now = action.sending and action.sending.version, record.value.version
-    return sent is not None and now is not None and now > sent

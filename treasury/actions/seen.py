@@ -13,6 +13,7 @@ import msgspec
 
 from treasury.actions.facts import NOT_SHOWN, Fact, Moved, changed
 from treasury.api.models import CryptoCurrency, FiatCurrency, RampRequest
+from treasury.decoding import convert
 from treasury.errors import InputError
 from treasury.money import format_amount
 from treasury.text import clean
@@ -93,7 +94,7 @@ class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
         }
         facts = {name: row.get(name) for name in cls.__struct_fields__ if name not in payee}
         try:
-            return msgspec.convert({**facts, **payee}, cls)
+            return convert({**facts, **payee}, cls)
         except msgspec.ValidationError as error:
             raise InputError(f"ramp request {row.get('id')}: {error}", do="sync again") from None
 

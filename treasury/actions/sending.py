@@ -9,11 +9,12 @@ happened: done, refused, or unknown. What is refused or unknown is raised, so no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import msgspec
 
 from treasury.actions.answers import Answers, End
+from treasury.actions.authority import refuse_outdated
 from treasury.actions.context import Context
 from treasury.actions.drafting import (
     Confirmation,
@@ -21,10 +22,10 @@ from treasury.actions.drafting import (
     hold_day,
     is_as_approved,
     proposal,
-    refuse_maker,
 )
 from treasury.actions.facts import Moved, changed
 from treasury.actions.fields import read_fields
+from treasury.actions.hashes import new_uses, requests_with_hash
 from treasury.actions.kind import Kind
 from treasury.actions.kinds import kind_of
 from treasury.actions.records import Live, Records
@@ -34,13 +35,16 @@ from treasury.actions.wire import sending_draft
 from treasury.api import Client
 from treasury.api.bodies import Body
 from treasury.api.codec import encode
+from treasury.api.lookup import SKEW
 from treasury.errors import (
     ActionRefused,
+    Forbidden,
+    NotOffered,
     OutcomeUnknown,
     ServiceUnreachable,
     TreasuryError,
 )
-from treasury.journal import Actor, Draft
+from treasury.journal import Draft
 
 __all__ = ["Lives", "Sender"]
 
@@ -155,6 +159,7 @@ class Sender:
                 f"{confirmed.kind} needs {confirmed.needed} people: nothing was sent",
                 do="propose it, and have a colleague approve it",
             )
+        self._context.require_original()
         kind = kind_of(confirmed.kind)
         self._context.connect(confirmed.credential).require_writes(kind.operation)
         found = kind.read(
@@ -190,7 +195,8 @@ class Sender:
 
     def _prepare(self, action: Action, lives: Lives) -> _Prepared:
         """What is to leave, by what the world says now; an entry where the approval lapses."""
-        kind, actor = kind_of(action.kind), self._context.who()
+        kind = kind_of(action.kind)
+        self._context.require_original()
         self._context.require_place(action)
         if not is_as_approved(action):
             raise ActionRefused(
@@ -207,19 +213,24 @@ class Sender:
         client = self._context.connect(action.credential)
         client.require_writes(kind.operation)
         fields = read_fields(kind.fields, action.fields)
-        self._hold_policy(kind, action, actor, fields)
+        self._context.load_policy().check_identity(self._context.who(), so="nothing was sent")
+        refuse_outdated(self._context, kind, action)
         live = lives.of(action.credential)
         found = kind.read(fields, Records(live))
         moved = changed(action.facts, found.facts)
         if moved:
-            self._lapsed(action, moved, actor)
+            self._lapsed(action, _lapse(action.id, moved), moved)
         if found.problem:
             raise ActionRefused(
                 f"{action.id}: {found.problem}; nothing was sent",
                 do="mend that and execute it again, or withdraw it",
             )
+        others = requests_with_hash(self._context, kind, fields, before=action.seq)
+        uses = new_uses(others, action.facts)
+        if uses is not None:
+            self._lapsed(action, _lapse(action.id, [uses]), [uses])
         body = body_of(kind, fields, found, action.key)
-        self._refuse_strangers(kind, action, fields, body, Records(live))
+        self._refuse_strangers(kind, action, fields, body, live)
         if found.drawn is not None:
             live.draw(*found.drawn)
         known: tuple[str, ...] = ()
@@ -229,38 +240,63 @@ class Sender:
         return _Prepared(action, kind.ids(fields), text, found.version, known)
 
     def _refuse_strangers(
-        self, kind: Kind, action: Action, fields: Any, body: Body | None, records: Records
+        self, kind: Kind, action: Action, fields: Any, body: Body | None, live: Live
     ) -> None:
         """The approval lapses where the service has what does the same and nobody was shown.
 
-        Somebody else made it, or this journal did before it was put back from an older copy.
+        Somebody else made it, or this journal did before it was put back from an older copy. The
+        same holds where only the key would tell, and the provider may have forgotten that.
         """
-        if kind.twins is None or body is None:
+        if body is None:
             return
-        twins = [*kind.twins(records, fields, body)]
+        forgotten = self._forgotten(action) if kind.safety == "keyed" else ""
+        if kind.twins is None:
+            if forgotten:
+                self._lapse_untold(action, f"{forgotten}, and the service lists none")
+            return
+        since = self._book.wished_since(action.fingerprint, action.proposed_at)
+        try:
+            twins = [*kind.twins(Records(live, since=since), fields, body)]
+        except (Forbidden, NotOffered, ActionRefused) as error:
+            if kind.safety != "keyed":
+                raise
+            if forgotten:
+                self._lapse_untold(action, f"{forgotten}, and no list tells: {error.what}")
+            return
         if self._book.strangers(twins):
             self._book.refresh()  # a colleague may have made it from here a moment ago
-        recent = twins_since(self._book.strangers(twins), action.proposed_at)
+        recent = twins_since(self._book.strangers(twins), since)
         moved = new_among(recent, action.facts)
         if moved is not None:
-            self._lapsed(action, [moved], self._context.who())
+            self._lapsed(action, _lapse(action.id, [moved]), [moved])
 
-    def _hold_policy(self, kind: Kind, action: Action, actor: Actor, fields: Any) -> None:
-        """What was approved under an earlier policy has to satisfy the present one."""
-        policy = self._context.load_policy()
-        policy.check_identity(actor)
-        needed = policy.people(kind, action.money)
-        if len(action.people) < needed:
-            raise ActionRefused(
-                f"{action.id} is approved by {len(action.people)} people, and the policy now wants"
-                f" {needed}: nothing was sent",
-                do="withdraw it and propose it again",
-            )
-        if kind.decides_on_maker:
-            refuse_maker(self._context, policy, fields, action.proposed_by)
+    def _forgotten(self, action: Action) -> str:
+        """Why the provider may not know a key that this journal has not used; empty if it would.
 
-    def _lapsed(self, action: Action, moved: Sequence[Moved], actor: Actor) -> None:
-        error = _lapse(action.id, moved)
+        A copy of this journal may have used it at any time since it was made.
+        """
+        recovery, now = self._context.load_policy().recovery, self._context.now()
+        key = f"its key is of {action.proposed_at:%Y-%m-%d %H:%M} UTC"
+        if now + SKEW < action.proposed_at:
+            return f"{key}, which is later than now, so how old it is nobody can tell"
+        if recovery.remembers(action.proposed_at, now):
+            return ""
+        return f"{key}, older than the {recovery.key_retention_hours} hours that it is remembered"
+
+    def _lapse_untold(self, action: Action, why: str) -> NoReturn:
+        """The approval lapses: whether a copy of this journal has sent it a person finds out."""
+        error = ActionRefused(
+            f"{action.id}: {why}, so whether it was carried out from a copy of this journal nobody"
+            " here can tell; nothing was sent",
+            do="look for it in the provider's portal; where it is not there,"
+            f" `treasury actions again {action.id}` proposes it with a new key",
+        )
+        self._lapsed(action, error)
+
+    def _lapsed(
+        self, action: Action, error: ActionRefused, moved: Sequence[Moved] = ()
+    ) -> NoReturn:
+        """Journal that what was approved is no longer so, and raise why."""
 
         def entries() -> list[Draft]:
             _require_ready(self._book.get(action.id))
@@ -271,7 +307,7 @@ class Sender:
                 "why": error.what,
                 "moved": moved,
             }
-            return [Draft("action.lapsed", action.id, body, actor)]
+            return [Draft("action.lapsed", action.id, body, self._context.who())]
 
         self._book.decide(entries)
         raise error
@@ -313,7 +349,7 @@ class Sender:
                 for one in leaving
             ]
 
-        self._book.decide(entries)
+        self._book.decide(entries, thorough=True)
         return leaving
 
     def _refuse_blocked(self, action: Action) -> None:

@@ -23,15 +23,28 @@ from treasury.actions.facts import Fact
 from treasury.actions.kind import Money, Safety
 from treasury.actions.seen import RampSeen, facts_of
 from treasury.actions.twins import fingerprint_of
+from treasury.decoding import convert
 from treasury.journal import Actor, Entry
 
-__all__ = ["OPEN", "UNSETTLED", "Action", "Approval", "Outcome", "Sending", "State", "after"]
+__all__ = [
+    "DROPPED",
+    "OPEN",
+    "UNSETTLED",
+    "Action",
+    "Approval",
+    "Outcome",
+    "Sending",
+    "State",
+    "after",
+]
 
 State = Literal[
     "proposed", "ready", "sending", "done", "refused", "unknown", "lapsed", "rejected", "withdrawn"
 ]
 OPEN: Final = frozenset({"proposed", "ready"})
 """What may still be decided, withdrawn or executed."""
+DROPPED: Final = frozenset({"lapsed", "refused", "rejected", "withdrawn"})
+"""What came to nothing."""
 UNSETTLED: Final = frozenset({"sending", "unknown"})
 """What may have been carried out and is not known to have been."""
 
@@ -43,6 +56,8 @@ class Approval(msgspec.Struct, frozen=True):
     at: datetime
     content_hash: str
     reason: str | None = None
+    seq: int = 0
+    """The number of its entry in the journal."""
 
 
 class Sending(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +122,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
     proposed_by: Actor
     proposed_at: datetime
+    seq: int
+    """The number of its proposal in the journal."""
     changed_at: datetime
     place: str = ""
     """The environment that it was proposed for; empty where an earlier version did not say."""
@@ -117,6 +134,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
     why: str = ""
     """Why it is refused, unknown, lapsed, rejected or withdrawn."""
+    refusal_in_doubt: bool = False
+    """Whether the service refused it and may have meant a repeat: unknown until it is settled."""
 
     def __str__(self) -> str:
         return f"{self.id} {self.state}: {self.text}"
@@ -147,8 +166,8 @@ def _proposed(entry: Entry) -> Action:
     body = entry.body
     told = {name: body[name] for name in _PROPOSED if name in body}
     needed = int(body["needed"])
-    facts = msgspec.convert(body["facts"], list[Fact])
-    made: Action = msgspec.convert(
+    facts = convert(body["facts"], list[Fact])
+    made: Action = convert(
         told
         | {
             # worked out anew: earlier versions had other eyes for what is the same
@@ -157,6 +176,7 @@ def _proposed(entry: Entry) -> Action:
             "state": "ready" if needed <= 1 else "proposed",
             "proposed_by": entry.actor,
             "proposed_at": entry.at,
+            "seq": entry.seq,
             "changed_at": entry.at,
         },
         Action,
@@ -173,7 +193,8 @@ _PROPOSED: Final = (
 
 
 def _approved(action: Action, entry: Entry) -> Action:
-    given = Approval(entry.actor, entry.at, entry.body["content_hash"], entry.body.get("reason"))
+    body = entry.body
+    given = Approval(entry.actor, entry.at, body["content_hash"], body.get("reason"), entry.seq)
     approvals = (*action.approvals, given)
     needed = int(entry.body.get("needed", action.needed))
     ready = action.state == "proposed" and len(approvals) + 1 >= needed
@@ -211,7 +232,8 @@ def _unknown(action: Action, entry: Entry) -> Action:
         return action
     old = entry.body.get("facts")
     why = entry.body.get("why") or (old.get("found") if isinstance(old, dict) else "") or ""
-    return msgspec.structs.replace(action, state="unknown", why=str(why))
+    in_doubt = bool(entry.body.get("refusal_in_doubt"))
+    return msgspec.structs.replace(action, state="unknown", why=str(why), refusal_in_doubt=in_doubt)
 
 
 def _sent(action: Action, entry: Entry) -> Action:
@@ -259,7 +281,7 @@ def _old_facts(entry: Entry) -> dict[str, Any]:
 def _of_old(entry: Entry) -> Action:
     """A decision that an earlier version sent at once; its id is made of its entry's number."""
     body = entry.body
-    seen = msgspec.convert(body["seen"], RampSeen)
+    seen = convert(body["seen"], RampSeen)
     sent = body["body"]
     text, name = body.get("text", ""), body["action"]
     return Action(
@@ -284,6 +306,7 @@ def _of_old(entry: Entry) -> Action:
         reason=body.get("reason"),
         proposed_by=entry.actor,
         proposed_at=entry.at,
+        seq=entry.seq,
         changed_at=entry.at,
         request=seen,
         attempts=1,

@@ -15,7 +15,7 @@ import msgspec
 
 from treasury.actions.chains import address_problem
 from treasury.actions.facts import Fact, fact
-from treasury.actions.kind import Found, Kind, Money, Sent
+from treasury.actions.kind import Found, Kind, Money, Sent, echoes
 from treasury.actions.records import Records
 from treasury.api import Client, Record
 from treasury.api.bodies import (
@@ -337,11 +337,8 @@ def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
     return found[0] if found else None
 
 
-_CAME_TO_NOTHING: Final = "FAILED"
-
-
 def _same_way(fields: _Outward, records: Records) -> Iterable[Transfer]:
-    """The sender's transfers to the same receiver with the same description."""
+    """The sender's transfers to the same receiver with the same description, also failed ones."""
     to = fields.receiver_account_id
     if fields.receiver_external_id is not None:
         to = records.account_named(fields.receiver_external_id, "receiver_external_id").id
@@ -349,7 +346,7 @@ def _same_way(fields: _Outward, records: Records) -> Iterable[Transfer]:
         ours = one.sender_account_id in {fields.sender_account_id, None}
         same = one.receiver_account_id in {to, None}
         said = one.description in {fields.description, None}
-        if ours and same and said and one.status != _CAME_TO_NOTHING:
+        if ours and same and said:
             yield one
 
 
@@ -371,7 +368,7 @@ def _same_internal(records: Records, fields: AccountTransfer, _: Body) -> Iterab
     for one in records.lately("account_transfers", fields.source_account_id):
         same = (one.cryptocurrency, one.amount) == (fields.cryptocurrency, fields.amount)
         between = (one.source_account_id, one.destination_account_id) == wanted
-        if same and between and one.status != _CAME_TO_NOTHING:
+        if same and between:
             yield one
 
 
@@ -392,6 +389,7 @@ TRANSFER_KINDS: Final = (
         read=_read_crypto,
         ids=_sender_id,
         body=_crypto_body,
+        shows=echoes("sender_account_id", "amount"),
         look_up=_with_key,
         twins=_same_crypto,
     ),
@@ -407,6 +405,7 @@ TRANSFER_KINDS: Final = (
         read=_read_fiat,
         ids=_sender_id,
         body=_fiat_body,
+        shows=echoes("sender_account_id"),
         look_up=_with_key,
         twins=_same_fiat,
     ),
@@ -422,6 +421,7 @@ TRANSFER_KINDS: Final = (
         read=_read_internal,
         ids=lambda _: (),
         body=_internal_body,
+        shows=echoes("source_account_id", "destination_account_id", "cryptocurrency", "amount"),
         twins=_same_internal,
     ),
 )

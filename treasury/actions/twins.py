@@ -3,7 +3,8 @@
 Two actions of the same content are told apart by nothing, however their amounts and addresses are
 written. A record at the service that is just like an action, and that this journal does not know,
 was made by somebody else, or from here by a journal that was put back from an older copy since:
-either way a person sees it before the same is done once more.
+either way a person sees it before the same is done once more. So the service's records are read
+back to before the wish, however long ago that was and however many came since.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from treasury.actions.facts import Fact, Moved, fact
 from treasury.journal.chain import canonical
 from treasury.text import clean
 
-__all__ = ["LIKE", "Twin", "fingerprint_of", "new_among", "twin_fact", "twins_since"]
+__all__ = ["LIKE", "WINDOW", "Twin", "fingerprint_of", "new_among", "twin_fact", "twins_since"]
 
 LIKE: Final = "just like it at the service"
 NONE: Final = "none"
@@ -32,15 +33,17 @@ _TO: Final = ("receiver_account_id", "receiver_external_id")
 
 
 class Twin(msgspec.Struct, frozen=True):
-    """A record that is just like an action; its key where the service shows it."""
+    """A record that is just like an action, whatever became of it; its key where that is shown."""
 
     id: str
     at: datetime | None
     key: str | None = None
+    status: str | None = None
 
     def __str__(self) -> str:
         when = "" if self.at is None else f" of {self.at:%Y-%m-%d %H:%M} UTC"
-        return f"{clean(self.id)}{when}"
+        status = "" if self.status is None else f" ({clean(self.status)})"
+        return f"{clean(self.id)}{when}{status}"
 
 
 def fingerprint_of(name: str, content: Mapping[str, Any], facts: Iterable[Fact]) -> str:
@@ -66,9 +69,8 @@ def _plain(field: str, value: Any) -> Any:
 
 
 def twins_since(twins: Iterable[Twin], moment: datetime) -> list[Twin]:
-    """Those that were made in the days before a moment, or since."""
-    earliest = moment - WINDOW
-    return [one for one in twins if one.at is None or one.at >= earliest]
+    """Those that were made at a moment or since, or do not say when."""
+    return [twin for twin in twins if twin.at is None or twin.at >= moment]
 
 
 def twin_fact(twins: Iterable[Twin]) -> Fact | None:

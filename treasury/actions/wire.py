@@ -6,14 +6,14 @@ The text of the body in the entry is what is sent; nothing is put together a sec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from treasury.actions.context import Context
 from treasury.actions.drafting import body_of
 from treasury.actions.fields import read_fields
-from treasury.actions.kind import Found, Kind, Sent
+from treasury.actions.kind import Found, Kind, Safety, Sent
 from treasury.actions.states import Action, Sending
 from treasury.api import Client, Record
 from treasury.api.bodies import Body
@@ -36,7 +36,20 @@ class Pinned(Body, frozen=True, kw_only=True):
 class PinnedKeyed(Pinned, frozen=True, kw_only=True):
     """The same with a key that makes sending it again safe."""
 
-    REPEATS = True
+    REPEATS = "keyed"
+
+
+class PinnedVersioned(Pinned, frozen=True, kw_only=True):
+    """The same with a version: of two only one can take effect."""
+
+    REPEATS = "versioned"
+
+
+_PINNED: Final[dict[Safety, type[Pinned]]] = {
+    "keyed": PinnedKeyed,
+    "versioned": PinnedVersioned,
+    "neither": Pinned,
+}
 
 
 def sending_draft(
@@ -76,8 +89,10 @@ def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
     """Send what the journal holds; the record that the service answers with."""
     body: Body | None = None
     if sending.body:
-        pinned = PinnedKeyed if kind.safety == "keyed" else Pinned
-        body = pinned(content=sending.body, idempotency_key=key or None)
+        safe = kind.safety == "keyed"  # elsewhere a key is in the body as evidence only
+        body = _PINNED[kind.safety](
+            content=sending.body, idempotency_key=key if safe and key else None
+        )
     reply = client.request(
         kind.method,
         kind.route,

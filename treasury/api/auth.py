@@ -1,8 +1,10 @@
 """The access token of one credential: fetched once, shared by all threads, renewed in time.
 
-An `httpx.Auth` flow (finance service, "Authentication"): a request carries the cached token; after
-a 401 the token is renewed and the request is sent once more. One thread fetches while the others
-wait for the same token. The clock is monotonic, so a change of the machine's time does no harm.
+An `httpx.Auth` flow (finance service, "Authentication"): a request carries the cached token, which
+is renewed before it leaves where it is about to expire. A token that was answered with 401 is
+forgotten; whether that call is sent once more is for `transport` to decide. One thread fetches
+while the others wait for the same token. The clock is monotonic, so a change of the machine's time
+does no harm.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from urllib.parse import urlencode
 import httpx
 import msgspec
 
+from treasury.api.codec import UNREADABLE
 from treasury.api.transport import Call, Transport
+from treasury.decoding import decode_json
 from treasury.errors import (
     BadCredentials,
     Forbidden,
@@ -35,7 +39,7 @@ OPERATION = "POST {token_url}"
 EARLY = 30.0
 """Seconds before its expiry at which a token is replaced."""
 
-_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_VISIBLE = re.compile(r"[\x21-\x7e]{1,16384}")
 _REFUSALS = (InvalidRequest, Unauthorized, Forbidden)
 
 
@@ -71,24 +75,30 @@ class TokenAuth(httpx.Auth):
     def sync_auth_flow(
         self, request: httpx.Request
     ) -> Generator[httpx.Request, httpx.Response, None]:
-        """Send with the cached token; after a 401 once more with a new one."""
+        """Send with the cached token; forget it where it is answered with 401."""
         token = self._current()
         request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
         response = yield request
         if response.status_code == 401:
-            response.read()  # gives its connection back: renewing the token needs one
-            token = self._current(instead_of=token)
-            request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
-            yield request
+            self._forget(token)
 
-    def _current(self, instead_of: _Token | None = None) -> _Token:
-        came_at = self._now()
+    def _forget(self, token: _Token) -> None:
         with self._lock:
+            if self._token is token:
+                self._token = None
+
+    def _current(self) -> _Token:
+        came_at = self._now()
+        if not self._lock.acquire(timeout=max(0.0, self._transport.time_left())):
+            raise httpx.PoolTimeout("another call is still waiting for the token")
+        try:
             token = self._token
-            if token is None or token is instead_of or self._now() >= token.fresh_until:
+            if token is None or self._now() >= token.fresh_until:
                 self._share_failure(came_at)
                 token = self._token = self._fetch_or_note()
             return token
+        finally:
+            self._lock.release()
 
     def _share_failure(self, came_at: float) -> None:
         """Whoever waited while a token could not be had fails with it, and does not try again."""
@@ -117,14 +127,15 @@ class TokenAuth(httpx.Auth):
             raise self._bad_credentials(self._refused) from None
         except (NotFound, NotOffered) as error:
             raise _no_token(f"{error.status}") from None
+        self._transport.redactor.hide(grant.access_token)
         early = min(EARLY, grant.expires_in / 2)
         return _Token(Secret(grant.access_token), asked_at + grant.expires_in - early)
 
     def _ask(self) -> _Grant:
         response = self._transport.send(self._call())
         try:
-            grant = msgspec.json.decode(response.content, type=_Grant)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            grant = decode_json(response.content, _Grant)
+        except UNREADABLE:
             grant = _Grant("")
         if not _VISIBLE.fullmatch(grant.access_token):
             raise _no_token("without a token")
@@ -132,10 +143,12 @@ class TokenAuth(httpx.Auth):
 
     def _call(self) -> Call:
         """The request for a token; the secret is in its content and nowhere else."""
+        secret = self._credential.secret()
+        self._transport.redactor.hide(secret.reveal(), self._credential.client_id)
         form = {
             "grant_type": "client_credentials",
             "client_id": self._credential.client_id,
-            "client_secret": self._credential.secret().reveal(),
+            "client_secret": secret.reveal(),
         }
         return Call(
             method="POST",
@@ -143,6 +156,7 @@ class TokenAuth(httpx.Auth):
             url=self._url,
             headers={"Content-Type": "application/x-www-form-urlencoded"},
             content=urlencode(form).encode(),
+            brings_token=True,
         )
 
     def _bad_credentials(self, answer: str) -> BadCredentials:

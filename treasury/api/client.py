@@ -1,13 +1,16 @@
 """The client of both services: one credential, one connection pool, everything typed.
 
 `client.finance` and `client.ramp` hold the collections; `client.request` reaches any other route
-with the same authentication, repeats and errors.
+with the same authentication, repeats and errors. The HTTP method says whether a call writes: one
+place refuses it where the environment, or the client at hand, is for reading.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
@@ -31,13 +34,16 @@ from treasury.api.finance import Finance
 from treasury.api.ramp import Ramp
 from treasury.api.resources import Service
 from treasury.api.transport import Call, Clock, Kind, Limits, Transport
-from treasury.errors import ActionRefused, InputError, OutcomeUnknown, UnexpectedResponse
+from treasury.errors import ActionRefused, InputError, OutcomeUnknown, TreasuryError
 from treasury.settings import Credential, Services
 
 __all__ = ["Client", "Reply"]
 
 T = TypeVar("T")
 _PLACE = re.compile(r"\{\w+\}")
+_READING_METHODS = frozenset({"GET", "HEAD"})
+_CALCULATES = {("ramp", "POST", "/fees/calculate")}
+"""The one documented operation that reads by another method: it changes nothing."""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,12 +63,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
     def record(self, model: type[T]) -> Record[T]:
         """The result as one record; OutcomeUnknown where a write's answer does not read."""
-        try:
+        with _having_left(self.call):
             return self.read(self.result, model)
-        except UnexpectedResponse as error:
-            if self.call.kind == "read":
-                raise
-            raise _probably_done(error, self.call) from None
 
     def records(self, model: type[T]) -> list[Record[T]]:
         """The result as a list of records."""
@@ -98,6 +100,7 @@ class Client:
         )
         self._auth = TokenAuth(services.token_url, credential, self._transport)
         self._may_write = services.may_write
+        self._propose: Callable[[str], str] | None = None
         self.client_id = credential.client_id
         self.finance = Finance(self)
         self.ramp = Ramp(self)
@@ -121,17 +124,45 @@ class Client:
         self._transport.close()
 
     @property
+    def limits(self) -> Limits:
+        """How long and how often to try, and how much to take in."""
+        return self._transport.limits
+
+    @property
     def clock(self) -> Clock:
         """Where time comes from."""
         return self._transport.clock
 
+    def require_answers(self) -> None:
+        """Ask each service for one record with this credential; ServiceError where one has none.
+
+        It is what a first sync cannot do without: accounts of the one, requests of the other.
+        """
+        self.finance.accounts.list(size=1)
+        self.ramp.requests.list(size=1)
+
+    def for_reading(self, propose: Callable[[str], str]) -> Client:
+        """The same connections and token without leave to write; it is closed with this client.
+
+        `propose` says of an operation what to do in place of writing it directly.
+        """
+        reader = copy(self)
+        reader._propose = propose  # noqa: SLF001 - one object, twice
+        reader.finance, reader.ramp = Finance(reader), Ramp(reader)
+        return reader
+
     @property
     def may_write(self) -> bool:
         """Whether anything may be changed with this client: in production only if allowed."""
-        return self._may_write
+        return self._may_write and self._propose is None
 
     def require_writes(self, operation: str) -> None:
-        """Raise ActionRefused where the environment may not be written to."""
+        """Raise ActionRefused where the environment, or this client, is for reading."""
+        if self._propose is not None:
+            raise ActionRefused(
+                f"{operation}: this client is for reading; nothing was sent",
+                do=self._propose(operation),
+            )
         if not self._may_write:
             raise ActionRefused(
                 f"{operation}: this is production, and writing is not allowed; nothing was sent",
@@ -151,11 +182,17 @@ class Client:
     ) -> Reply:
         """Any operation: `request("GET", "/accounts/{id}", account_id)`.
 
-        `kind` says whether sending it again is safe; left out, a GET is a "read", a body with a key
-        that every generation honours is "keyed", and the rest is a "write". `look_up` is the advice
-        of an OutcomeUnknown. ActionRefused where the environment may not be written to.
+        The method says whether it writes. Of a write, `kind` says whether sending it again is safe;
+        left out, that follows from its body. `look_up` is the advice of an OutcomeUnknown.
+        ActionRefused where nothing may be written; InputError where `kind` contradicts the method.
         """
-        written = _Written.of(body, reading=method in {"GET", "HEAD"})
+        reading = method in _READING_METHODS or (service, method, route) in _CALCULATES
+        if kind is not None and (kind == "read") is not reading:
+            raise InputError(
+                f"{method} {route} is no {kind!r}: the method decides whether a call writes",
+                do="leave kind out",
+            )
+        written = _Written.of(body, reading=reading)
         call = Call(
             method=method,
             route=route,
@@ -168,15 +205,11 @@ class Client:
             key=written.key,
             look_up=look_up or written.look_up(route),
         )
-        if call.kind != "read":
+        if not reading:
             self.require_writes(call.operation)
         response = self._transport.send(call, self._auth)
-        try:
+        with _having_left(call):
             return self._reply(call, response)
-        except UnexpectedResponse as error:
-            if call.kind == "read":
-                raise
-            raise _probably_done(error, call) from None
 
     def _reply(self, call: Call, response: httpx.Response) -> Reply:
         pagination, result = None, b"null"
@@ -202,10 +235,12 @@ class _Written(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, body: object | None, *, reading: bool) -> Self:
         """Of a body of `bodies`, of anything that JSON can hold, or of none."""
-        usual: Kind = "read" if reading else "write"
-        if isinstance(body, Body):
-            return cls("keyed" if body.REPEATS else usual, encode(body.wire()), body.key)
-        return cls(usual, None if body is None else encode(body))
+        kind: Kind = "read" if reading else "write"
+        if not isinstance(body, Body):
+            return cls(kind, None if body is None else encode(body))
+        if not reading:
+            kind = body.REPEATS
+        return cls(kind, encode(body.wire()), body.key)
 
     def look_up(self, route: str) -> str:
         """Where to find out what became of it."""
@@ -228,11 +263,21 @@ def _fill(route: str, ids: tuple[str, ...]) -> str:
     return route
 
 
-def _probably_done(error: UnexpectedResponse, call: Call) -> OutcomeUnknown:
-    return OutcomeUnknown(
-        f"{error.what}; it was probably carried out{where(call.ids)}",
-        look_up=call.look_up,
-        operation=call.operation,
-        ids=call.ids,
-        key=call.key,
-    )
+@contextmanager
+def _having_left(call: Call) -> Iterator[None]:
+    """Whatever is raised about a write that has left is an OutcomeUnknown."""
+    try:
+        yield
+    except Exception as error:
+        if call.kind == "read":
+            raise
+        reason = f"{call.operation}: its answer does not read ({type(error).__name__})"
+        if isinstance(error, TreasuryError):
+            reason = error.what
+        raise OutcomeUnknown(
+            f"{reason}; it was probably carried out{where(call.ids)}",
+            look_up=call.look_up,
+            operation=call.operation,
+            ids=call.ids,
+            key=call.key,
+        ) from error

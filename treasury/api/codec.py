@@ -7,13 +7,16 @@ the link of a user's invitation, which lets whoever holds it into the company.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+import re
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from treasury.decoding import decode_json
 from treasury.errors import UnexpectedResponse
 
 __all__ = [
+    "UNREADABLE",
     "Envelope",
     "Pagination",
     "Record",
@@ -25,6 +28,20 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
+"""What reading a service's JSON raises: not JSON, another shape, too deep, a time beyond reach."""
+
+DEEPEST: Final = 64
+"""Levels of a record; those of the specifications have five."""
+
+LONGEST: Final = 128
+"""Digits in a row of a record's number; an amount has at most 38."""
+
+_STRIDE: Final = 4
+_DIGITS: Final = bytes(ord("0") if chr(byte) in "0123456789" else 0 for byte in range(256))
+_LONG: Final = b"0" * (LONGEST // _STRIDE)
+_TOKENS: Final = re.compile(rb'"[^"]*"|[\[{]|[\]}]|[0-9]+')
 
 SECRET_FIELDS = ("invitationUrl",)
 _MARKS = tuple(field.encode() for field in SECRET_FIELDS)
@@ -78,8 +95,8 @@ def open_envelope(body: bytes, operation: str) -> Envelope:
     try:
         if not body.isascii():
             body.decode("utf-8")  # what no model names is kept unread, so it is checked here
-        envelope = msgspec.json.decode(without_secrets(body), type=Envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        envelope = decode_json(without_secrets(body, operation), Envelope)
+    except UNREADABLE as error:
         raise _unexpected(operation, f"the body is not the contract's ({error})") from None
     if not envelope.success or isinstance(envelope.result, msgspec.UnsetType):
         raise _unexpected(operation, "the body has no result")
@@ -91,7 +108,7 @@ def result_bytes(envelope: Envelope) -> bytes:
     assert isinstance(envelope.result, msgspec.Raw)
     raw = bytes(envelope.result)
     if raw.startswith(b"{") and b'"createdResourceId"' in raw:
-        created = msgspec.json.decode(raw, type=_Created)
+        created = decode_json(raw, _Created)
         if created.created_resource_id and isinstance(created.response, msgspec.Raw):
             return bytes(created.response)
     return raw
@@ -99,9 +116,10 @@ def result_bytes(envelope: Envelope) -> bytes:
 
 def decode(raw: bytes, model: type[T], operation: str) -> Record[T]:
     """One record; UnexpectedResponse names the field that does not fit."""
+    _require_plain(raw, operation)
     try:
-        return Record(msgspec.json.decode(raw, type=model), raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return Record(decode_json(raw, model), raw)
+    except UNREADABLE as error:
         what = f"a {model.__name__} does not read ({error})"
         raise _unexpected(operation, what) from None
 
@@ -110,7 +128,7 @@ def split(raw: bytes, operation: str) -> list[bytes]:
     """The elements of a JSON array, each as its bytes."""
     try:
         return [bytes(item) for item in msgspec.json.decode(raw, type=list[msgspec.Raw])]
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise _unexpected(operation, f"the result is not a list ({error})") from None
 
 
@@ -119,10 +137,34 @@ def decode_all(raw: bytes, model: type[T], operation: str) -> list[Record[T]]:
     return [decode(item, model, operation) for item in split(raw, operation)]
 
 
-def without_secrets(body: bytes) -> bytes:
+def is_plain(raw: bytes, records: int = 1) -> bool:
+    """Whether so many records are certain to be no deeper, and to have no longer number, than may.
+
+    A quick look: digits in a row show at every fourth place. What fails it may still be plain.
+    """
+    levels = raw.count(b"{") + raw.count(b"[") - records
+    return levels < DEEPEST and _LONG not in raw[::_STRIDE].translate(_DIGITS)
+
+
+def _require_plain(raw: bytes, operation: str) -> None:
+    """Refuse what whoever reads the record later may not be able to read."""
+    if is_plain(raw):
+        return
+    depth = 0
+    for token in _TOKENS.finditer(raw.replace(b"\\\\", b"").replace(b'\\"', b"")):
+        first = token[0][:1]
+        depth += (first in b"[{") - (first in b"]}")
+        if depth > DEEPEST:
+            raise _unexpected(operation, f"a record has more than {DEEPEST} levels")
+        if first.isdigit() and len(token[0]) > LONGEST:
+            raise _unexpected(operation, f"a record has a number of more than {LONGEST} digits")
+
+
+def without_secrets(body: bytes, operation: str) -> bytes:
     """The same JSON without the fields that nobody may keep; untouched where it has none."""
     if not any(mark in body for mark in _MARKS):
         return body
+    _require_plain(body, operation)
     return _json.encode(_pruned(msgspec.Raw(body)))
 
 

@@ -14,13 +14,17 @@ import httpx
 import msgspec
 
 from treasury import errors as tree
+from treasury.api.codec import UNREADABLE
 from treasury.api.scopes import SCOPES
 
 __all__ = ["Refusal", "error_for", "one_line", "read_refusal", "where"]
 
 _TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-_BEARER = re.compile(r"(?i)(bearer\s+|(?:token|secret|password)\W{1,3})[\w.~+/=-]{6,}")
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*", re.ASCII)
+_BEARER = re.compile(
+    r"(?i)(bearer\s+|basic\s+(?=\S*[\d=])|(?:token|secret|password)\W{1,3})[\w.~+/=-]{6,}"
+)
 
 _BY_STATUS: dict[int, type[tree.ServiceError]] = {
     400: tree.InvalidRequest,
@@ -75,7 +79,7 @@ class Refusal(msgspec.Struct, frozen=True):
     message: str | None = None
     trace: str | None = None
     is_ours: bool = False
-    """Whether the body has the services' own shape; a proxy's page has not."""
+    """Whether the body is JSON of the services' own error shape; a proxy's page is not."""
 
 
 def error_for(
@@ -146,7 +150,7 @@ def read_refusal(response: httpx.Response) -> Refusal:
     )
     try:
         body = msgspec.json.decode(response.content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         body = None
     if not isinstance(body, dict):
         return Refusal(trace=one_line(header, 80))
@@ -156,7 +160,22 @@ def read_refusal(response: httpx.Response) -> Refusal:
         code=_code(first.get("code") or first.get("error")),
         message=one_line(first.get("message") or first.get("error_description")),
         trace=one_line(body.get("traceCode") or header, 80),
-        is_ours=listed is not None or "success" in body,
+        is_ours=_is_json(response) and body.get("success") is False and _is_coded(listed),
+    )
+
+
+def _is_json(response: httpx.Response) -> bool:
+    media_type = response.headers.get("content-type", "").partition(";")[0]
+    return bool(media_type.strip().lower() == "application/json")
+
+
+def _is_coded(listed: Any) -> bool:
+    """Whether each error has a code in the services' spelling; other APIs number theirs."""
+    return bool(listed) and all(
+        isinstance(error, dict)
+        and isinstance(error.get("code"), str)
+        and _CODE.fullmatch(error["code"])
+        for error in listed
     )
 
 

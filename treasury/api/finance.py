@@ -95,7 +95,7 @@ class PartyRoles(Table[PartyRole]):
     """Who is what to an account."""
 
     def create(self, account_id: str, body: NewPartyRole) -> Record[PartyRole]:
-        """Give a party a role; its contract has no key."""
+        """Give a party a role. Not repeated by itself: later generations ignore its key."""
         return self._send("POST", self.route, account_id, body=body, look_up=FIND).record(PartyRole)
 
 
@@ -111,7 +111,7 @@ class Wallets(Collection[Wallet]):
     """Wallets with their balances; a bare balance row is a wallet without id that holds just it."""
 
     def create(self, account_id: str, body: NewWallet) -> Record[Wallet]:
-        """Provision a wallet on the account's own chain; its contract has no key.
+        """Provision a wallet on the account's own chain. Not repeated by itself.
 
         Later generations provision it with the account and do not offer this.
         """
@@ -207,7 +207,7 @@ class Transfers(Collection[Transfer]):
 class _WithSender(Body, frozen=True, kw_only=True):
     """The sender's account beside the fields of a transfer; the key is the transfer's."""
 
-    REPEATS = True
+    REPEATS = "keyed"
 
     sender_account_id: str
     transfer: NewCryptoTransfer | NewFiatTransfer

@@ -4,7 +4,7 @@ The service's own word, `hasNextPage`, decides whether there is more; without it
 the list. Records are told apart by their key. A list may change while it is walked: when a page
 repeats, or the records do not add up to the stated total, the walk starts over and yields only what
 it has not yielded yet. When that does not settle it either, loss cannot be excluded and the walk
-ends with an error.
+ends with an error. So it does where the pages have no end, whatever the service says of it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Generic, TypeVar
 import msgspec
 
 from treasury.api.codec import Pagination, Record
+from treasury.api.transport import Limits
 from treasury.errors import UnexpectedResponse
 
-__all__ = ["Page", "walk"]
+__all__ = ["Page", "endless", "most_pages", "walk"]
 
 T = TypeVar("T")
 WALKS = 3
@@ -67,10 +68,37 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
         return self.fetch(self.number + 1) if self.has_next else None
 
 
+def endless(operation: str, why: str) -> UnexpectedResponse:
+    """The error of a list whose pages are not walked to an end."""
+    return UnexpectedResponse(
+        f"{operation}: the list does not end: {why}",
+        do="report it to the provider; what came so far may be incomplete",
+        operation=operation,
+    )
+
+
+def most_pages(stated: Pagination | None, size: int, limits: Limits, operation: str) -> int | None:
+    """The pages that a list may have by what its first one states; None where that says nothing.
+
+    UnexpectedResponse where they are more than any list may have.
+    """
+    stated = stated or Pagination()
+    pages = stated.number_of_pages
+    if pages is None or (stated.has_next_page is not None and stated.has_next_page != (pages > 1)):
+        return None
+    if pages > limits.pages or pages * (stated.page_size or size) > limits.records:
+        most = f"{limits.pages:,} pages or {limits.records:,} records"
+        raise endless(operation, f"it is said to have {pages:,} pages; at most {most} are read")
+    return pages + limits.extra_pages
+
+
 class _Walk:
     """What one walk has met, and what speaks against having met everything."""
 
-    def __init__(self) -> None:
+    def __init__(self, operation: str, limits: Limits) -> None:
+        self._operation = operation
+        self._limits = limits
+        self._most: int | None = None
         self.keys: set[Hashable] = set()
         self.total: int | None = None
         self.doubt: str | None = None
@@ -90,6 +118,20 @@ class _Walk:
             self.doubt = f"page {page.number} repeats an earlier one"
         return page.has_next
 
+    def require_end(self, page: Page[T]) -> None:
+        """Refuse to go on where the pages outnumber what the first one stated."""
+        if page.number == 1:
+            self._most = most_pages(page.pagination, page.size, self._limits, self._operation)
+        if self._most is None:
+            most = self._limits.unstated_records
+            if page.number > self._limits.pages or len(self.keys) > most:
+                many = f"{len(self.keys):,} records came on {page.number:,} pages"
+                raise endless(self._operation, f"{many}, and nothing says how many there are")
+        elif page.number > self._most:
+            stated = self._most - self._limits.extra_pages
+            why = f"page {page.number:,} came where {stated:,} were said to be"
+            raise endless(self._operation, why)
+
     def complete(self) -> bool:
         """Whether everything that the list holds was met."""
         if self.doubt is None and self.total is not None and len(self.keys) < self.total:
@@ -98,18 +140,23 @@ class _Walk:
 
 
 def walk(
-    first: Callable[[], Page[T]], key: Callable[[T], Hashable], operation: str
+    first: Callable[[], Page[T]],
+    key: Callable[[T], Hashable],
+    operation: str,
+    limits: Limits,
 ) -> Iterator[Page[T]]:
     """The pages of a list, each with only the records that no earlier page brought.
 
-    UnexpectedResponse after the last page where records may be missing.
+    UnexpectedResponse after the last page where records may be missing, and at the page where a
+    list turns out to have no end.
     """
     yielded: set[Hashable] = set()
     doubt: str | None = None
     for _ in range(WALKS):
-        current = _Walk()
+        current = _Walk(operation, limits)
         page: Page[T] | None = first()
         while page is not None:
+            current.require_end(page)
             keys = [key(record.value) for record in page.items]
             yield _only_new(page, keys, yielded)
             page = page.next() if current.meet(page, keys) else None

@@ -250,7 +250,7 @@ class Fees(Reference[Fee]):
         """
         question = FeeQuestion(amount=amount, type=ramp_type)
         reply = self._client.request(
-            "POST", "/fees/calculate", service=self._service, body=question, kind="read"
+            "POST", "/fees/calculate", service=self._service, body=question
         )
         said = reply.record(CalculatedFee)
         unit: Literal["fiat", "crypto"] = "fiat" if ramp_type == "ON_RAMP" else "crypto"

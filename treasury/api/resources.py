@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from datetime import date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -179,7 +180,8 @@ class Collection(Endpoint[T]):
     ) -> Iterator[Page[T]]:
         """The pages from the first on, no record twice; see `paging.walk` for the error."""
         asked = self._params(size, sort_on, sort_order, filters)
-        every = walk(lambda: self._page(parents, 1, size, asked), self._key, self._listing)
+        first = partial(self._page, parents, 1, size, asked)
+        every = walk(first, self._key, self._listing, self._client.limits)
         return (self._filtered(page, parents, filters) for page in every)
 
     def iterate(

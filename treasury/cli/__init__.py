@@ -7,34 +7,50 @@ standard error that says what to do next, and an exit code that is not 0.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
 from treasury import __version__
+from treasury.access import keep_to_user
 from treasury.cli.actions import actions, journal
 from treasury.cli.close import close, verify
 from treasury.cli.decide import compare, match, periods, request, rules
 from treasury.cli.desk import (
     awaiting_funds,
+    exceptions,
     fees,
-    init,
     reconcile,
     sql,
     status,
     trace,
 )
 from treasury.cli.export import export
+from treasury.cli.init import init
+from treasury.cli.items import items
 from treasury.cli.lake import changes, doctor, durations, lake, tables
 from treasury.cli.practice import demo, practice, sandbox
+from treasury.cli.signing import head, key
+from treasury.cli.signing import verify as verify_journal
 from treasury.cli.statements import statements
 from treasury.cli.sync import sync
 from treasury.cli.wallets import wallets
 from treasury.errors import TreasuryError
+from treasury.terminal import guard_output, guarded_output
 
 __all__ = ["main", "treasury"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Guarded(click.Group):
+    """A group whose commands write to a guarded terminal, whoever calls it."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run as click does."""
+        with guarded_output():
+            return super().main(*arguments, **options)
+
+
+@click.group(cls=_Guarded, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="treasury %(version)s")
 @click.option(
     "--workspace",
@@ -46,8 +62,13 @@ __all__ = ["main", "treasury"]
 @click.pass_context
 def treasury(context: click.Context, workspace: str | None) -> None:
     """Close the month: pull, read the bank, reconcile, report, act."""
+    keep_to_user()  # until a workspace is opened that says otherwise
     context.obj = workspace
 
+
+journal.add_command(verify_journal)
+journal.add_command(head)
+journal.add_command(key)
 
 for command in (
     init,
@@ -58,6 +79,7 @@ for command in (
     statements,
     wallets,
     reconcile,
+    exceptions,
     awaiting_funds,
     trace,
     fees,
@@ -65,6 +87,7 @@ for command in (
     match,
     request,
     rules,
+    items,
     periods,
     compare,
     close,
@@ -84,6 +107,7 @@ for command in (
 
 def main() -> None:
     """Run a command; whatever it cannot do becomes one line and an exit code."""
+    guard_output()
     try:
         sys.exit(treasury(prog_name="treasury", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:

@@ -50,7 +50,8 @@ _COLUMNS = pa.schema(
         ("why", pa.string()),
     ]
 )
-_SHOWN = ("id", "state", "kind", "amount", "currency", "proposed_by", "approved_by", "text", "why")
+_SPARE = ("why", "kind", "approved_by", "proposed_by")
+_SHOWN = ("id", "state", "kind", "amount", "proposed_by", "approved_by", "text", "why")
 
 
 @click.group()
@@ -70,6 +71,14 @@ def _ids(function: Callable[P, R]) -> Callable[P, R]:
 
 def _yes(function: Callable[P, R]) -> Callable[P, R]:
     return click.option("--yes", is_flag=True, help="Do not ask.")(function)
+
+
+def _without_key(function: Callable[P, R]) -> Callable[P, R]:
+    return click.option(
+        "--without-key",
+        is_flag=True,
+        help="Leave out a key that is evidence only, where the service refuses it.",
+    )(function)
 
 
 @actions.command()
@@ -95,18 +104,17 @@ def kinds(kind: str | None, form: str) -> None:
 @click.argument("fields", nargs=-1, metavar="FIELD=VALUE...")
 @click.option("--reason", help="Why; kept in the journal.")
 @click.option("--live", is_flag=True, help="Check against the services, not the last sync.")
+@_without_key
 @click.pass_context
-def propose(
-    context: click.Context, kind: str, fields: Sequence[str], reason: str | None, live: bool
-) -> None:
+def propose(context: click.Context, /, kind: str, fields: Sequence[str], **how: Any) -> None:
     """Propose an action of KIND; sends nothing."""
     given: dict[str, Any] = {}
     for field in fields:
         name, equals, value = field.partition("=")
-        if not equals or name in given:
+        if not equals or name in {*given, *how}:
             raise InputError(f"{clean(field)} is not FIELD=VALUE", do="write amount=100.00")
         given[name] = value
-    action = _desk(context).propose(kind, reason=reason, live=live, **given)
+    action = _desk(context).propose(kind, **how, **given)
     _told([action])
 
 
@@ -118,15 +126,20 @@ def propose(
 def list_actions(context: click.Context, state: Any, kind: str | None, form: str) -> None:
     """List actions, oldest first."""
     rows = [_row(action) for action in _desk(context).list(state=state, kind=kind)]
-    print_rows(pa.Table.from_pylist(rows, schema=_COLUMNS), form, columns=_SHOWN, title="Actions")
+    table = pa.Table.from_pylist(rows, schema=_COLUMNS)
+    print_rows(table, form, columns=_SHOWN, spare=_SPARE, title="Actions")
 
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
+@format_option
 @click.pass_context
-def show(context: click.Context, action_id: str) -> None:
+def show(context: click.Context, action_id: str, form: str) -> None:
     """Show an action: what it does, who agreed, what was seen, where it stands."""
     action = _desk(context).get(action_id)
+    if form != "table":
+        print_rows(pa.Table.from_pylist([_row(action)], schema=_COLUMNS), form)
+        return
     click.echo(f"{action.id}  {action.state}  {action.kind}\n{clean(action.text)}")
     click.echo(f"agreed: {', '.join(map(clean, action.people))}; needed: {action.needed}")
     for one in action.facts:
@@ -176,10 +189,11 @@ def withdraw(context: click.Context, action_id: str, reason: str) -> None:
 @actions.command()
 @click.argument("action_id", metavar="ID")
 @click.option("--reason", help="Why; as before if not given.")
+@_without_key
 @click.pass_context
-def again(context: click.Context, action_id: str, reason: str | None) -> None:
+def again(context: click.Context, action_id: str, reason: str | None, without_key: bool) -> None:
     """Propose the same once more, on what is so now."""
-    _told([_desk(context).again(action_id, reason=reason)])
+    _told([_desk(context).again(action_id, reason=reason, without_key=without_key)])
 
 
 @actions.command()
@@ -309,29 +323,12 @@ def journal() -> None:
 
 
 @journal.command()
-@click.option("--head", metavar="NUMBER:HASH", help="An end that was noted elsewhere.")
-@click.pass_context
-def verify(context: click.Context, head: str | None) -> None:
-    """Hold every entry against the chain; says which one was changed, removed or moved."""
-    from treasury.journal import Head
-
-    noted = None
-    if head is not None:
-        number, _, digest = head.partition(":")
-        if not number.isdecimal() or not digest:
-            raise InputError(f"{clean(head)} is no end of a journal", do="write NUMBER:HASH")
-        noted = Head(int(number), digest)
-    found = workspace_of(context).journal.verify(noted)
-    click.echo(f"{found.seq} entries, none changed; the end is {found.seq}:{found.hash}")
-
-
-@journal.command()
-@click.option("--reason", required=True, help="Why the newest copy is not to be had.")
+@click.option("--reason", required=True, help="Why this copy is the one to go on with.")
 @_yes
 @click.pass_context
 def adopt(context: click.Context, reason: str, yes: bool) -> None:
-    """Go on with a journal that was put back from an older copy; what was open lapses."""
-    _ask("Go on with this copy of the journal: what was decided after it is lost.", yes=yes)
+    """Go on with an older copy of a journal, or a copy of a workspace; what was open lapses."""
+    _ask("Go on with this copy: what was decided after it, or elsewhere, is not in it.", yes=yes)
     lapsed = _desk(context).adopt_journal(reason)
     for action in lapsed:
         click.echo(f"{action.id}  lapsed: {clean(action.text)}")
@@ -344,10 +341,11 @@ def adopt(context: click.Context, reason: str, yes: bool) -> None:
 @format_option
 @click.pass_context
 def list_entries(context: click.Context, kind: str | None, subject: str | None, form: str) -> None:
-    """List entries: who decided what, when, and how that person was known."""
+    """List entries: who decided what, when, how that person was known, and who signed."""
     import msgspec
 
-    entries = workspace_of(context).journal.entries(kind, subject)
+    decided = workspace_of(context).journal
+    entries, signatures = decided.entries(kind, subject), decided.signatures()
     rows = [
         {
             "number": entry.seq,
@@ -356,6 +354,8 @@ def list_entries(context: click.Context, kind: str | None, subject: str | None, 
             "subject": entry.subject,
             "by": entry.actor.name,
             "known_from": entry.actor.source,
+            "assurance": entry.actor.assurance,
+            "signature": str(signatures[entry.seq]),
             "body": msgspec.json.encode(entry.body).decode(),
         }
         for entry in entries
@@ -368,8 +368,11 @@ def list_entries(context: click.Context, kind: str | None, subject: str | None, 
             ("subject", pa.string()),
             ("by", pa.string()),
             ("known_from", pa.string()),
+            ("assurance", pa.string()),
+            ("signature", pa.string()),
             ("body", pa.string()),
         ]
     )
     table = pa.Table.from_pylist(rows, schema=schema)
-    print_rows(table, form, columns=schema.names[:-1], title="Journal")
+    spare = ("signature", "assurance", "known_from", "subject")
+    print_rows(table, form, columns=schema.names[:-1], spare=spare, title="Journal")

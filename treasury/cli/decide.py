@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 import pyarrow as pa
 
-from treasury.cli.desk import as_of_option, month_option, workspace_of
+from treasury.cli.desk import as_of_option, workspace_of
+from treasury.cli.months import month_argument
 from treasury.cli.output import format_option, print_rows
+from treasury.errors import InputError
+from treasury.text import clean
+
+if TYPE_CHECKING:
+    from treasury.journal.decisions import Decision
+    from treasury.workspace import Workspace
 
 __all__ = ["compare", "match", "periods", "request", "rules"]
 
@@ -41,6 +50,13 @@ def _say(names: Iterable[str], what: str, *, dry_run: bool) -> None:
         click.echo(f"{name}: {what}" + (" (not written)" if dry_run else ""))
 
 
+def _say_late(decisions: Iterable[Decision]) -> None:
+    """Where a line's month is closed, say which month the decision posts in."""
+    for one in decisions:
+        if one.closed_month:
+            click.echo(f"  {one.closed_month} is closed and stays so: it posts in {one.posts_to}")
+
+
 # Verdicts on bank lines
 
 
@@ -66,7 +82,38 @@ def match_open(
     if assigned_to:
         mine = [name == assigned_to for name in table["assigned_to"].to_pylist()]
         table = table.filter(pa.array(mine, pa.bool_()))
-    print_rows(table, form, title="Lines that need a decision")
+    if form == "table":
+        table = with_short_ids(_reasoned(table))
+    print_rows(
+        table, form, columns=OPEN_COLUMNS, spare=OPEN_SPARE, title="Lines that need a decision"
+    )
+
+
+OPEN_COLUMNS = (
+    "line", "booking_date", "statement_account", "direction", "amount", "outcome", "suggestion",
+    "reason", "counterparty_name", "assigned_to",
+)  # fmt: skip
+OPEN_SPARE = (
+    "assigned_to", "statement_account", "counterparty_name", "outcome", "direction", "reason",
+)  # fmt: skip
+
+
+def _reasoned(lines: pa.Table) -> pa.Table:
+    """The lines with their reasons in the words of the desk."""
+    from treasury.report import reason_words
+
+    reasons = [reason_words(reason or "") for reason in lines["reason"].to_pylist()]
+    at = lines.column_names.index("reason")
+    return lines.set_column(at, "reason", pa.array(reasons, pa.string()))
+
+
+def with_short_ids(table: pa.Table) -> pa.Table:
+    """The lines with `line`: as many characters of their ids as `treasury match` takes for them."""
+    ids = table["entry_id"].to_pylist()
+    length = 8
+    while len({name[:length] for name in ids}) < len(set(ids)):
+        length += 1
+    return table.append_column("line", pa.array([name[:length] for name in ids], pa.string()))
 
 
 @match.command("list")
@@ -79,7 +126,18 @@ def match_list(context: click.Context, moved: bool, as_of: str | None, form: str
     table = workspace_of(context, as_of).matches.list().arrow
     if moved:
         table = table.filter(pa.array(map(bool, table["moved"].to_pylist()), pa.bool_()))
-    print_rows(table, form, title="Decisions that stand")
+    if form == "table":
+        table = with_short_ids(table)
+    print_rows(
+        table, form, columns=DECIDED_COLUMNS, spare=DECIDED_SPARE, title="Decisions that stand"
+    )
+
+
+DECIDED_COLUMNS = (
+    "seq", "line", "verb", "reference", "booking_date", "direction", "amount", "decided_by",
+    "decided_at", "reason", "moved", "to",
+)  # fmt: skip
+DECIDED_SPARE = ("to", "decided_at", "direction", "booking_date", "moved", "reason", "seq")
 
 
 @match.command("accept")
@@ -91,9 +149,44 @@ def match_list(context: click.Context, moved: bool, as_of: str | None, form: str
 def match_accept(
     context: click.Context, line: str, expectations: tuple[str, ...], reason: str, dry_run: bool
 ) -> None:
-    """Say that LINE belongs to EXPECTATIONS, one or several."""
-    done = workspace_of(context).matches.accept(line, expectations, reason=reason, dry_run=dry_run)
+    """Say that LINE belongs to EXPECTATIONS, one or several.
+
+    A line for several virtual accounts is divided: CODE=AMOUNT for each, together its amount.
+    """
+    wanted, desk = _divided(expectations), workspace_of(context)
+    accept = partial(desk.matches.accept, line, wanted, reason=reason)
+    _require_agreed(desk, accept(dry_run=True), dry_run=dry_run)
+    done = accept(dry_run=dry_run)
     _say([done.entry_id], "accepted", dry_run=dry_run)
+    _say_late([done])
+
+
+def _require_agreed(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
+    """Name what changes beside the lines; at a terminal, go on only when that is confirmed."""
+    effects = desk.decision_effects(*planned)
+    if effects.unknown:
+        click.echo(f"what else changes is not known: {clean(effects.unknown)}")
+    if not len(effects):
+        return
+    click.echo(f"also changes, in the open items of {effects.month}:")
+    for one in effects:
+        click.echo(f"  {clean(str(one))}")
+    if not dry_run and sys.stdin.isatty():
+        click.confirm("Write the decision", abort=True)
+
+
+def _divided(expectations: tuple[str, ...]) -> tuple[str, ...] | dict[str, str]:
+    """The expectations, each with its share where shares are given."""
+    parts = [one.partition("=") for one in expectations]
+    if not any(equals for _, equals, _ in parts):
+        return expectations
+    names = [name for name, _, _ in parts]
+    if not all(equals for _, equals, _ in parts) or len(set(names)) != len(names):
+        raise InputError(
+            "some of the expectations have an amount and some have not, or one is there twice",
+            do="write CODE=AMOUNT for each of them, each once",
+        )
+    return {name: share for name, _, share in parts}
 
 
 @match.command("reject")
@@ -106,8 +199,12 @@ def match_reject(
     context: click.Context, line: str, expectation: str, reason: str, dry_run: bool
 ) -> None:
     """Say that LINE does not belong to EXPECTATION."""
-    done = workspace_of(context).matches.reject(line, expectation, reason=reason, dry_run=dry_run)
+    desk = workspace_of(context)
+    reject = partial(desk.matches.reject, line, expectation, reason=reason)
+    _require_agreed(desk, reject(dry_run=True), dry_run=dry_run)
+    done = reject(dry_run=dry_run)
     _say([done.entry_id], "rejected", dry_run=dry_run)
+    _say_late([done])
 
 
 @match.command("ignore")
@@ -119,8 +216,12 @@ def match_ignore(
     context: click.Context, lines: tuple[str, ...], reason: str, dry_run: bool
 ) -> None:
     """Close LINES with a reason: they belong to nothing that is expected."""
-    done = workspace_of(context).matches.ignore(*lines, reason=reason, dry_run=dry_run)
+    desk = workspace_of(context)
+    ignore = partial(desk.matches.ignore, *lines, reason=reason)
+    _require_agreed(desk, *ignore(dry_run=True), dry_run=dry_run)
+    done = ignore(dry_run=dry_run)
     _say([one.entry_id for one in done], "closed", dry_run=dry_run)
+    _say_late(done)
 
 
 @match.command("assign")
@@ -152,9 +253,13 @@ def match_undo(
     dry_run: bool,
 ) -> None:
     """Take back the last decision on LINE, or on the pair: what stood before stands again."""
-    verbs = workspace_of(context).matches
-    done = verbs.undo(line, expectation, seq=seq, reason=reason, dry_run=dry_run)
+    desk = workspace_of(context)
+    undo = partial(desk.matches.undo, line, expectation, reason=reason)
+    planned = undo(seq=seq, dry_run=True)
+    _require_agreed(desk, planned, dry_run=dry_run)
+    done = undo(seq=planned.undoes, dry_run=dry_run)
     _say([done.entry_id], "undone", dry_run=dry_run)
+    _say_late([done])
 
 
 # Remarks on ramp requests
@@ -177,6 +282,12 @@ REMARKS = (
         "will_not_fund",
         "will not be funded",
         "Say that NAME will not be funded; it stays open at the service.",
+    ),
+    (
+        "not-uploaded",
+        "not_uploaded",
+        "not uploaded",
+        "Say that the payment file which NAME is in was not uploaded; it is to be paid again.",
     ),
 )
 """Each remark: its command, the verb of `t.funding`, what is said of it when done, and its help."""
@@ -273,33 +384,7 @@ def rules_history(context: click.Context, form: str) -> None:
 
 @click.group()
 def periods() -> None:
-    """Close months and reopen them; what a close rests on stays readable."""
-
-
-@periods.command("close")
-@click.option("--month", required=True, metavar="YYYY-MM", help="The month.")
-@click.option("--reviewed-by", required=True, metavar="NAME", help="Who reviewed it; not you.")
-@reason_option(required=False)
-@dry_run_option
-@click.pass_context
-def periods_close(
-    context: click.Context, month: str, reviewed_by: str, reason: str, dry_run: bool
-) -> None:
-    """Close and lock a month; with something open, a reason is needed."""
-    months = workspace_of(context).periods
-    if dry_run:
-        plan = months.plan(month, reviewed_by=reviewed_by, reason=reason or None)
-        print_rows(plan.roll_forward.totals, "table", title="Open items")
-        for blocker in plan.blockers:
-            click.echo(f"open: {blocker}")
-        click.echo("nothing was written")
-        return
-    period = months.close(month, reason or None, reviewed_by=reviewed_by)
-    print_rows(months.closing(period), "table", title="Open items")
-    click.echo(
-        f"{period.month} is closed on commit {period.close.commit}, journal entry"
-        f" {period.entry.seq} {period.entry.hash}"
-    )
+    """Closed months: list, verify, reopen them; `treasury close` closes one."""
 
 
 @periods.command("reopen")
@@ -317,23 +402,25 @@ def periods_reopen(context: click.Context, month: str, reason: str) -> None:
 @format_option
 @click.pass_context
 def periods_list(context: click.Context, as_of: str | None, form: str) -> None:
-    """List every close there was."""
+    """List every close there was, and what waits for a signature."""
     print_rows(workspace_of(context, as_of).periods.list().arrow, form, title="Periods")
 
 
 @periods.command("roll-forward")
-@click.option("--month", required=True, metavar="YYYY-MM", help="The month.")
+@month_argument
 @click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
 @as_of_option
 @format_option
 @click.pass_context
 def periods_roll_forward(
-    context: click.Context, month: str, per_request: bool, as_of: str | None, form: str
+    context: click.Context, month: str | None, per_request: bool, as_of: str | None, form: str
 ) -> None:
     """Show a month's open items from opening to closing."""
-    found = workspace_of(context, as_of).periods.roll_forward(month)
+    workspace = workspace_of(context, as_of)
+    asked = workspace.month(month)
+    found = workspace.periods.roll_forward(asked)
     table = found.items if per_request else found.totals
-    print_rows(table, form, title=f"Open items of {month}")
+    print_rows(table, form, title=f"Open items of {asked}")
 
 
 @periods.command("late")
@@ -347,18 +434,22 @@ def periods_late(context: click.Context, as_of: str | None, form: str) -> None:
 
 @periods.command("verify")
 @click.argument("month")
+@format_option
 @click.pass_context
-def periods_verify(context: click.Context, month: str) -> None:
-    """Give the answer of a closed MONTH again, and hold it against what its close says."""
-    answer = workspace_of(context).periods.verify(month)
-    click.echo(f"{month} comes out as it was closed: {answer.lines.num_rows} lines")
+def periods_verify(context: click.Context, month: str, form: str) -> None:
+    """Hold a closed MONTH against what its close journaled and stored, and say what that was."""
+    verified = workspace_of(context).periods.verify(month)
+    if form == "table":
+        click.echo(str(verified))
+    else:
+        print_rows(verified.facts(), form)
 
 
 # Two answers
 
 
 @click.command()
-@month_option
+@month_argument
 @click.option(
     "--as-of",
     "instants",

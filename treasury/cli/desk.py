@@ -7,55 +7,28 @@ from typing import Any
 
 import click
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.layout import echo_folded, terminal_width
+from treasury.cli.months import month_argument, months_argument
+from treasury.cli.output import format_option, keep_desk_zone, print_rows
 from treasury.errors import InputError
-from treasury.settings import FILE_NAME
+from treasury.items import KINDS, TURNS
+from treasury.items.kinds import Turn
 from treasury.workspace import Workspace, find_workspace
 
 __all__ = [
     "awaiting_funds",
+    "exceptions",
     "fees",
-    "init",
     "reconcile",
     "sql",
     "status",
     "trace",
 ]
 
-month_option = click.option(
-    "--month", metavar="YYYY-MM", help="The month; the last one that ended if not given."
-)
 as_of_option = click.option(
     "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
 )
-
-TEMPLATE = """\
-[workspace]
-company = "{company}"
-environment = "staging"          # sandbox, staging or production
-# allow_writes = true            # without it, nothing is changed in production
-time_zone = "Europe/Brussels"    # days and months are counted here
-
-[services]
-token_url = "https://…/oauth/token"
-finance.base_url = "https://…/v1"
-ramp.base_url = "https://…/v1"
-
-# A secret is never written here: env:NAME, file:PATH or keyring:SERVICE/USER says where it is.
-[credentials.maker]
-client_id = "…"
-client_secret = "env:TREASURY_MAKER_SECRET"
-
-# One block for each account whose statements you have. source: own_bank, or provider_report for
-# the provider's account on which credits to your virtual IBANs are booked.
-[[accounts]]
-account = "…"
-name = "…"
-currency = "EUR"
-source = "own_bank"
-"""
 
 
 def folder_of(context: click.Context) -> Path:
@@ -66,29 +39,12 @@ def folder_of(context: click.Context) -> Path:
 def workspace_of(context: click.Context, as_of: str | None = None) -> Workspace:
     """The workspace, or the view of it as known at an instant."""
     workspace = Workspace(folder_of(context))
+    keep_desk_zone(context, workspace.settings.zone)
     return workspace.at(as_of) if as_of else workspace
 
 
 @click.command()
-@click.option("--company", required=True, help="The company's name, as reports show it.")
-@click.pass_context
-def init(context: click.Context, company: str) -> None:
-    """Begin a workspace: write a treasury.toml to fill in."""
-    path = folder_of(context) / FILE_NAME
-    if not company.strip() or not company.isprintable():
-        raise InputError(
-            f"{company!r} is no company's name", do="give it as reports should show it, on one line"
-        )
-    if path.exists():
-        raise InputError(f"{path} exists", do="edit it, or name another folder with --workspace")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    quoted = company.replace("\\", "\\\\").replace('"', '\\"')
-    path.write_text(TEMPLATE.format(company=quoted), "utf-8")
-    click.echo(f"wrote {path}: fill in the addresses, credentials and accounts, then run sync")
-
-
-@click.command()
-@month_option
+@month_argument
 @click.option(
     "--open", "only_open", is_flag=True, help="Only lines that need a person, earlier months' too."
 )
@@ -99,20 +55,23 @@ def reconcile(
     context: click.Context, month: str | None, only_open: bool, as_of: str | None, form: str
 ) -> None:
     """Reconcile a month: every bank line with its one outcome and the reason."""
-    from treasury.reconcile.decided import NEEDS_A_PERSON
+    from treasury.items.facts import needing_a_person
     from treasury.report import outcome_word, reconciliation_summary
+    from treasury.report.words import count
 
     workspace = workspace_of(context, as_of)
     result = workspace.reconcile(month)
     lines = result.lines
     if only_open:
-        needed = lines.filter(pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON)))
-        lines = pa.concat_tables([result.earlier_lines, needed])
+        lines = pa.concat_tables(map(needing_a_person, (result.earlier_lines, result.lines)))
     if form == "table":
-        click.echo(reconciliation_summary(result, zone=workspace.settings.zone))
+        echo_folded(reconciliation_summary(result, zone=workspace.settings.zone))
+        late = len(workspace.periods.late(result.month)) if workspace.is_closed(result.month) else 0
+        if late:
+            click.echo(f"LATE        {count(late, 'item')} since the close: treasury periods late")
         words = [outcome_word(row) for row in lines.to_pylist()]
         lines = lines.append_column("on_screen", pa.array(words, pa.string()))
-    print_rows(lines, form, columns=LINE_COLUMNS, title="Bank lines")
+    print_rows(lines, form, columns=LINE_COLUMNS, spare=LINE_SPARE, title="Bank lines")
 
 
 LINE_COLUMNS = (
@@ -126,6 +85,57 @@ LINE_COLUMNS = (
     "counterparty_name",
     "remittance",
 )
+LINE_SPARE = ("remittance", "reason", "counterparty_name", "statement_account", "direction")
+
+
+@click.command()
+@month_argument
+@click.option("--turn", type=click.Choice(tuple(TURNS)), help="Only what waits for this side.")
+@click.option("--kind", metavar="KIND", help="Only items of one kind.")
+@click.option("--blocking", is_flag=True, help="Only what blocks the close.")
+@as_of_option
+@format_option
+@click.pass_context
+def exceptions(
+    context: click.Context,
+    *,
+    month: str | None,
+    turn: Turn | None,
+    kind: str | None,
+    blocking: bool,
+    as_of: str | None,
+    form: str,
+) -> None:
+    """List everything that is open in a month: each item once, whose move it is, what to do."""
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"there is no kind {kind!r:.60}", do=f"give one of {', '.join(KINDS)}")
+    items = workspace_of(context, as_of).open_items(month)
+    chosen = items.select(turn=turn, kind=kind)
+    rows = (chosen.blocking if blocking else chosen).arrow
+    print_rows(
+        items_view(rows) if form == "table" else rows,
+        form,
+        columns=ITEM_COLUMNS,
+        spare=ITEM_SPARE,
+        title=f"Open items of {items.month.title}",
+        empty="nothing: everything that could be open was asked",
+    )
+
+
+def items_view(items: pa.Table) -> pa.Table:
+    """Open items as a person reads them: whose move it is in words, the age with its clock."""
+    from treasury.report import count
+
+    rows = items.to_pylist()
+    ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
+    for name, texts in (("turn", [TURNS[row["turn"]] for row in rows]), ("age", ages)):
+        place = items.column_names.index(name)
+        items = items.set_column(place, name, pa.array(texts, pa.string()))
+    return items
+
+
+ITEM_COLUMNS = ("turn", "state", "name", "amount", "since", "age", "next_step", "item_id")
+ITEM_SPARE = ("item_id", "since", "age", "turn")
 
 
 @click.command("awaiting-funds")
@@ -142,17 +152,21 @@ def awaiting_funds(context: click.Context, as_of: str | None, form: str) -> None
         print_rows(rows, form)
         return
     print_rows(
-        funding_view(rows, zone=workspace.settings.zone), form, title="Requests awaiting funds"
+        funding_view(rows, zone=workspace.settings.zone),
+        form,
+        spare=FUNDING_SPARE,
+        title="Requests awaiting funds",
     )
-    click.echo(funding_totals(rows))
+    echo_folded(funding_totals(rows))
+
+
+FUNDING_SPARE = (
+    "request", "approved", "evidence_to", "direction", "to", "seen", "overdue", "due",
+)  # fmt: skip
 
 
 @click.command()
-@click.option(
-    "--month",
-    metavar="YYYY-MM[..YYYY-MM]",
-    help="The month, or the first and the last; the last one that ended if not given.",
-)
+@months_argument
 @as_of_option
 @click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
 @click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, network, …")
@@ -198,7 +212,14 @@ def fees(
     elif by is not None:
         table = result.by(*(name.strip() for name in by.split(",")))
     columns = REQUEST_COLUMNS if per_request else ()
-    print_rows(table, form, columns=columns, title=result.title, empty="no request completed")
+    print_rows(
+        table,
+        form,
+        columns=columns,
+        spare=FEE_SPARE,
+        title=result.title,
+        empty="no request completed",
+    )
     if form != "table":
         return
     if result.accruals.num_rows:
@@ -225,6 +246,10 @@ REQUEST_COLUMNS = (
     "finding",
 )
 """What a person reads of each request; the other forms have all columns."""
+FEE_SPARE = (
+    "rate_deviation_bp", "exchange_rate", "bank_account", "chain", "rate_bp", "tier",
+    "expected_fee", "crypto", "fiat_net", "completed_on", "pair",
+)  # fmt: skip
 CHECK_COLUMNS = (
     "reference",
     "completed_on",
@@ -244,16 +269,20 @@ def _tie(workspace: Workspace, invoice: str, month: str | None, form: str) -> No
 
 
 @click.command()
-@month_option
+@month_argument
 @as_of_option
+@format_option
 @click.pass_context
-def status(context: click.Context, month: str | None, as_of: str | None) -> None:
-    """Show the first screen: what is proved, what needs you."""
+def status(context: click.Context, month: str | None, as_of: str | None, form: str) -> None:
+    """Show the first screen: what is proved, what is open."""
     workspace = workspace_of(context, as_of)
-    click.echo(workspace.status(month))
+    if form != "table":
+        print_rows(workspace.facts(month).arrow, form)
+        return
+    echo_folded(workspace.status(month, width=terminal_width()))
     watching = None if as_of else workspace.watching()
     if watching:
-        click.echo(f"SYNC        {watching}")
+        echo_folded(f"SYNC        {watching}")
 
 
 @click.command()
@@ -264,7 +293,7 @@ def status(context: click.Context, month: str | None, as_of: str | None) -> None
 def sql(context: click.Context, query: str, as_of: str | None, form: str) -> None:
     """Run QUERY, one SELECT, over the tables of the lake."""
     rows: Any = workspace_of(context, as_of).sql(query)
-    print_rows(rows.arrow, form, empty="no rows")
+    print_rows(rows.arrow, form, empty="no rows", as_stored=True)
 
 
 @click.command()
@@ -286,6 +315,6 @@ def trace(context: click.Context, what: str, as_of: str | None, provider: bool, 
     if provider:
         click.echo(found.provider_text(), nl=False)
     elif form == "table":
-        click.echo(str(found))
+        echo_folded(str(found))
     else:
         print_rows(found.to_arrow(), form)

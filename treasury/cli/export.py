@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
-from treasury.cli.desk import as_of_option, month_option, workspace_of
+from treasury.cli.desk import as_of_option, workspace_of
+from treasury.cli.months import month_argument
 from treasury.errors import InputError, StorageError
+from treasury.report.provided import MAPPING
 
 __all__ = ["export"]
 
@@ -17,13 +19,14 @@ JOURNAL, BEANCOUNT = "journal.csv", "month.beancount"
 
 
 @click.command()
-@month_option
+@month_argument
 @as_of_option
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write to.")
 @click.option(
     "--mapping",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="TOML file that names your ledger account of each role.",
+    help="TOML file that names your ledger account of each role; accounts.toml of the workspace"
+    " if not given.",
 )
 @click.option(
     "--mapping-template", is_flag=True, help="Print such a file to fill in, and write nothing."
@@ -48,10 +51,13 @@ def export(
             "export writes to a folder, or prints a mapping file",
             do="give either --out FOLDER or --mapping-template",
         )
-    books = workspace_of(context, as_of).accounting(month)
+    workspace = workspace_of(context, as_of)
+    books = workspace.accounting(month)
     if out is None:
         click.echo(books.mapping(), nl=False)
         return
+    own = workspace.folder / MAPPING
+    mapping = mapping or (own if own.is_file() else None)
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=out) as name:

@@ -1,30 +1,35 @@
 """Rows on standard output: a table for a person; JSON, CSV or Parquet for a program.
 
 Amounts keep every digit in each of them: JSON and CSV write them as decimal text, Parquet as
-decimals. Text from outside is shown without its control characters.
+decimals. Text from outside is shown without its control characters, which JSON escapes.
 """
 
 from __future__ import annotations
 
-import csv
 import io
+import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import ParamSpec, TypeVar
+from zoneinfo import ZoneInfo
 
 import click
 import pyarrow as pa
 
+from treasury.cli.layout import print_table
+from treasury.csv_output import csv_text, rows_of
 from treasury.errors import InputError
-from treasury.reconcile.rows import cell, shown
-from treasury.text import clean, neutral
+from treasury.tabular import Tabular, in_zone
+from treasury.tabular import shown as plain
+from treasury.text import clean, is_hidden
 
-__all__ = ["format_option", "print_rows"]
+__all__ = ["desk_zone", "format_option", "keep_desk_zone", "print_report", "print_rows"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_ZONE = "treasury.zone"
 FORMATS = ("table", "json", "csv", "parquet")
 
 
@@ -41,41 +46,72 @@ def format_option(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def print_rows(
-    table: pa.Table, form: str, *, columns: Iterable[str] = (), title: str = "", empty: str = "none"
+    table: pa.Table,
+    form: str,
+    *,
+    columns: Iterable[str] = (),
+    spare: Sequence[str] = (),
+    title: str = "",
+    empty: str = "none",
+    as_stored: bool = False,
 ) -> None:
-    """Print all rows; `columns` are those that the table for a person has, in order."""
+    """Print all rows; `columns` are those that the table for a person has, in order.
+
+    `spare` are the columns that a narrow terminal goes without, the first of them first. The table
+    has people's words and the desk's time zone; `as_stored` leaves the words of the data.
+    """
     match form:
         case "json":
-            import msgspec
-
-            rows = [{k: _plain(v) for k, v in row.items()} for row in table.to_pylist()]
-            click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2))
+            click.echo(_json(table))
         case "csv":
-            click.echo(_csv(table), nl=False)
+            click.echo(csv_text(table.column_names, rows_of(table)), nl=False)
         case "parquet":
             _parquet(table)
         case _:
-            _table(table, list(columns) or table.column_names, title, empty)
+            shown = in_zone(table, desk_zone())
+            names = list(columns) or table.column_names
+            print_table(shown, names, clean(title), empty, spare, as_stored=as_stored)
+
+
+def print_report(report: Tabular, form: str) -> None:
+    """Print what a verb did: its own sentences for a person, its first sheet for a program."""
+    if form == "table":
+        click.echo(str(report))
+    else:
+        print_rows(report.to_arrow(), form)
+
+
+def keep_desk_zone(context: click.Context, zone: ZoneInfo) -> None:
+    """Remember the desk's time zone for what this command prints."""
+    context.meta[_ZONE] = zone
+
+
+def desk_zone() -> ZoneInfo | None:
+    """The time zone of the workspace that this command opened; None where it opened none."""
+    context = click.get_current_context(silent=True)
+    zone: ZoneInfo | None = None if context is None else context.meta.get(_ZONE)
+    return zone
+
+
+def _json(table: pa.Table) -> str:
+    import msgspec
+
+    rows = [{k: _plain(v) for k, v in row.items()} for row in table.to_pylist()]
+    text = msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()
+    return "\n".join(map(_escaped, text.split("\n")))
 
 
 def _plain(value: object) -> object:
     if isinstance(value, Decimal):
-        return shown(value)
+        return plain(value)
     return value
 
 
-def _csv(table: pa.Table) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.column_names)
-    for row in table.to_pylist():
-        writer.writerow([_neutral(value) for value in row.values()])
-    return out.getvalue()
-
-
-def _neutral(value: object) -> str:
-    """A CSV cell: of text that nothing runs, an amount with its sign."""
-    return neutral(shown(value)) if isinstance(value, str | list) else shown(value)
+def _escaped(line: str) -> str:
+    r"""A line of JSON whose hidden characters are escaped: `\u009b`."""
+    if line.isprintable():
+        return line
+    return "".join(json.dumps(char)[1:-1] if is_hidden(char) else char for char in line)
 
 
 def _parquet(table: pa.Table) -> None:
@@ -86,26 +122,3 @@ def _parquet(table: pa.Table) -> None:
     sink = io.BytesIO()
     pq.write_table(table, sink)
     sys.stdout.buffer.write(sink.getvalue())
-
-
-def _table(table: pa.Table, columns: list[str], title: str, empty: str) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    if not table.num_rows:
-        click.echo(f"{title}: {empty}" if title else empty)
-        return
-    console = Console(width=None if sys.stdout.isatty() else 240, highlight=False, markup=False)
-    grid = Table(
-        title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, expand=False
-    )
-    for name in columns:
-        right = pa.types.is_decimal(table.schema.field(name).type)
-        grid.add_column(
-            name.replace("_", " "), justify="right" if right else "left", overflow="fold"
-        )
-    for row in table.to_pylist():
-        grid.add_row(*(Text(clean(cell(row, name))) for name in columns))
-    console.print(grid)

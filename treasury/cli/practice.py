@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -195,12 +196,35 @@ def practice(context: click.Context, scenario: str, seed: int, command: tuple[st
             workspace.close_clients()
         variables = os.environ | {"TREASURY_WORKSPACE": str(folder.resolve())}
         try:
-            code = subprocess.run(command, env=variables, check=False).returncode  # noqa: S603
+            code = _run_beside(command, variables)
         except OSError as error:
             raise InputError(
                 f"{command[0]} cannot be run: {error.strerror}", do="name a command that exists"
             ) from error
     sys.exit(code)
+
+
+def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Run a command to its end; who stops this process stops the command, and waits for it."""
+    stopped = 0
+
+    def stop(number: int, _: object) -> None:
+        nonlocal stopped
+        stopped = number
+        if running is not None and running.poll() is None:
+            running.terminate()
+
+    running: subprocess.Popen[bytes] | None = None
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        running = subprocess.Popen(command, env=variables)  # noqa: S603 - what the person typed
+        code = running.wait()
+    except KeyboardInterrupt:  # the terminal has told the command too
+        code = 130 if running is None else running.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 128 + stopped if stopped else code
 
 
 def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:

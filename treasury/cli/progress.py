@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from treasury.terminal import unguarded
+from treasury.text import clean
 
 __all__ = ["TerminalProgress"]
 
@@ -16,14 +20,16 @@ class TerminalProgress:
     """The progress protocol of `treasury.extract`, drawn with rich on standard error."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        console = Console(file=unguarded(sys.stderr))
         self._progress = Progress(
-            TextColumn("{task.description:<24}"),
+            TextColumn("{task.description:<24}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             console=console,
             disable=not console.is_terminal,
             transient=True,
+            redirect_stdout=False,  # what is written meanwhile goes through the guard
+            redirect_stderr=False,
         )
         self._tasks: dict[str, TaskID] = {}
         self._lock = threading.Lock()
@@ -44,7 +50,7 @@ class TerminalProgress:
         """A task begins; its size may be unknown."""
         with self._lock:
             if task not in self._tasks:
-                self._tasks[task] = self._progress.add_task(task, total=total)
+                self._tasks[task] = self._progress.add_task(clean(task), total=total)
             elif total is not None:
                 self._progress.update(self._tasks[task], total=total)
 

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
-import pyarrow as pa
+import pyarrow.compute as pc
 
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.output import format_option, print_report, print_rows
+from treasury.money import format_amount
 from treasury.settings import FILE_NAME
 from treasury.text import clean
 from treasury.workspace import Workspace, find_workspace
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from treasury.statements import Problem, Profile
 
 __all__ = ["statements"]
@@ -67,9 +70,9 @@ def read_files(
 
     reading = read_statements(files, profiles=_profiles(context, profile), account=account)
     if heads:
-        print_rows(reading.statements, form, columns=HEAD_COLUMNS, title="Statements")
+        _print_heads(reading.statements, form, "Statements")
     else:
-        print_rows(reading.entries, form, columns=ENTRY_COLUMNS, title="Entries")
+        _print_entries(reading.entries, form, "Entries")
     _tell(reading.problems)
 
 
@@ -99,6 +102,21 @@ HEAD_COLUMNS = (
 )
 
 
+ENTRY_SPARE = (
+    "position", "inferred", "end_to_end_id", "counterparty_account", "entry_status", "remittance",
+    "counterparty_name",
+)  # fmt: skip
+HEAD_SPARE = ("proof", "format", "sequence_number", "entry_count", "file_name", "opening_balance")
+
+
+def _print_entries(entries: pa.Table, form: str, title: str) -> None:
+    print_rows(entries, form, columns=ENTRY_COLUMNS, spare=ENTRY_SPARE, title=title)
+
+
+def _print_heads(heads: pa.Table, form: str, title: str) -> None:
+    print_rows(heads, form, columns=HEAD_COLUMNS, spare=HEAD_SPARE, title=title)
+
+
 @statements.command("check")
 @reading_options
 @profile_option
@@ -113,13 +131,19 @@ def check_files(
 ) -> None:
     """Prove FILES, each of them; exit with 1 if anything fails or is refused. Nothing is stored."""
     from treasury.statements import check_statements, read_statements
+    from treasury.statements.values import only_currencies
 
     workspace = _workspace(context)
-    accounts = workspace.settings.accounts if workspace else ()
     declared = _declared(workspace) if workspace else None
     profiles = _profiles(context, profile)
-    reading = read_statements(files, profiles=profiles, account=account, go_on=True)
-    currencies = {account.account: account.currency for account in accounts}
+    currencies = workspace.settings.currencies if workspace else {}
+    reading = read_statements(
+        files,
+        profiles=profiles,
+        account=account,
+        currencies=only_currencies(currencies),
+        go_on=True,
+    )
     checks = check_statements(reading, declared, currencies)
     print_rows(checks, form, title="Statements", empty="none in these files")
     _tell(reading.problems)
@@ -131,11 +155,60 @@ def check_files(
 
 @statements.command("add")
 @reading_options
+@format_option
 @click.pass_context
-def add_files(context: click.Context, files: tuple[str, ...], account: str | None) -> None:
-    """Read FILES, prove each statement and store what is new."""
+def add_files(
+    context: click.Context, files: tuple[str, ...], account: str | None, form: str
+) -> None:
+    """Read FILES, prove each statement and store what is new; exit with 1 if a proof fails."""
     report = Workspace(_folder(context)).statements.add(files, account=account)
-    click.echo(str(report))
+    print_report(report, form)
+    if report.failed:
+        context.exit(1)
+
+
+@statements.command("withdraw")
+@click.argument("statement", metavar="ID")
+@click.option("--reason", required=True, help="Why it must not count; kept with your name.")
+@click.pass_context
+def withdraw(context: click.Context, statement: str, reason: str) -> None:
+    """Take a stored statement out of what counts, by its id or its file's name.
+
+    Nothing is deleted: earlier views and closed months keep it, and adding its file again brings it
+    back.
+    """
+    done = Workspace(_folder(context)).statements.withdraw(statement, reason=reason)
+    click.echo(str(done))
+
+
+@statements.command("confirm")
+@click.argument("account", metavar="ACCOUNT")
+@click.option("--balance", required=True, help="What it held, like 1234.50; negative if overdrawn.")
+@click.option("--date", "day", required=True, metavar="DAY", help="The day at whose end it did.")
+@click.option("--source", required=True, help="Where it was read; kept with your name.")
+@click.option("--currency", help="Which of its currencies, where it is declared in several.")
+@click.pass_context
+def confirm(
+    context: click.Context,
+    *,
+    account: str,
+    balance: str,
+    day: str,
+    source: str,
+    currency: str | None,
+) -> None:
+    """State the balance of an ACCOUNT of ours for which the bank wrote no statement."""
+    workspace = Workspace(_folder(context))
+    stated = workspace.statements.confirm(
+        account, balance, day, source=source, currency=currency
+    ).arrow.to_pylist()[0]
+    amount = format_amount(stated["balance"], stated["currency"])
+    click.echo(f"{stated['account']} held {amount} at the end of {stated['balance_date']}")
+    for row in workspace.statements.coverage().arrow.to_pylist():
+        if (row["account"], row["currency"]) == (stated["account"], stated["currency"]):
+            click.echo(f"covered from {row['covered_from']} to {row['covered_to']}")
+            for gap in row["gaps"]:
+                click.echo(f"missing: {gap}")
 
 
 @statements.command("list")
@@ -150,25 +223,17 @@ def list_statements(context: click.Context, reach: bool, form: str, as_of: str |
         workspace = workspace.at(as_of)
     if not reach:
         rows = workspace.statements.list().arrow
-        print_rows(rows, form, title="Statements", empty="none stored yet")
+        if form == "table":
+            short = pc.utf8_slice_codeunits(rows["statement_id"], 0, SHORT_ID)
+            rows = rows.drop_columns(["statement_id"]).add_column(0, "id", short)
+        print_rows(rows, form, spare=LIST_SPARE, title="Statements", empty="none stored yet")
     if reach or form == "table":
         title = "Covered without a gap"
-        print_rows(_coverage(workspace), form, title=title, empty="no account is known")
+        reached = workspace.statements.coverage().arrow
+        print_rows(reached, form, title=title, empty="no account is known")
 
 
-def _coverage(workspace: Workspace) -> pa.Table:
-    """How far the statements of every account that we know of reach, at the present or then."""
-    from treasury.statements import coverage
-
-    stored = workspace.sql("SELECT * FROM statements").arrow
-    ours = workspace.sql("SELECT iban FROM company_bank_accounts WHERE iban IS NOT NULL").arrow
-    zone = workspace.settings.zone
-    return coverage(
-        stored,
-        _declared(workspace),
-        known=ours["iban"].to_pylist(),
-        today=workspace.now().astimezone(zone).date(),
-    )
+LIST_SPARE = ("proof", "file_name", "opening_date", "currency", "entry_count", "opening_balance")
 
 
 @statements.command("profile")
@@ -185,8 +250,8 @@ def propose(context: click.Context, file: str, account: str | None, name: str, s
     profile = proposal.profile
     known = "known already" if proposal.is_known else "proposed; look whether it reads right"
     click.echo(f"# {known}\n{to_toml(profile)}")
-    print_rows(proposal.entries.slice(0, SHOWN), "table", columns=ENTRY_COLUMNS, title="It reads")
-    print_rows(proposal.statements, "table", columns=HEAD_COLUMNS, title="It proves")
+    _print_entries(proposal.entries.slice(0, SHOWN), "table", "It reads")
+    _print_heads(proposal.statements, "table", "It proves")
     _tell(proposal.problems)
     if save and not proposal.is_known:
         from treasury.statements.profiles import FOLDER
@@ -200,6 +265,7 @@ def propose(context: click.Context, file: str, account: str | None, name: str, s
 
 
 SHOWN = 10
+SHORT_ID = 8
 
 
 def _folder(context: click.Context) -> Path:

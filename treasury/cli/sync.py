@@ -13,6 +13,7 @@ from typing import Any, Final
 import click
 
 from treasury.cli.desk import workspace_of
+from treasury.cli.output import format_option, print_report
 from treasury.cli.progress import TerminalProgress
 from treasury.extract import WatchState, watch
 from treasury.workspace import Workspace
@@ -68,6 +69,7 @@ class Day(click.ParamType[date]):
     help="Read at most N older settled requests in detail; the rest waits for later syncs.",
 )
 @click.option("--watch", "every", type=Span(), help="Sync again every 5m, 1h, … until stopped.")
+@format_option
 @click.pass_context
 def sync(
     context: click.Context,
@@ -78,8 +80,11 @@ def sync(
     full: bool,
     details: int | None,
     every: timedelta | None,
+    form: str,
 ) -> None:
     """Pull what both services know into the lake."""
+    if every is not None and form != "table":
+        raise click.UsageError("--format is for one sync, and --watch goes on")
     workspace = workspace_of(context)
     named = None if tables is None else [name.strip() for name in tables.split(",")]
 
@@ -95,7 +100,7 @@ def sync(
             )
 
     if every is None:
-        click.echo(str(once()))
+        print_report(once(), form)
     else:
         _watch(workspace, once, every)
 

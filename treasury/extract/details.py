@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from treasury.api import Record
 from treasury.api.models import RampRequest
+from treasury.decoding import decode_json
 from treasury.errors import NotFound, ServiceError
 from treasury.extract.ramp import (
     RAMP_FINAL,
@@ -110,7 +111,7 @@ class Details:
         """Store what an earlier sync fetched and did not come to store; the rest of the queue."""
         left = iter(self._staged)
         while some := list(islice(left, SLICE)):
-            details = [msgspec.json.decode(raw, type=RampRequest) for raw in some]
+            details = [decode_json(raw, RampRequest) for raw in some]
             place = pc.index_in(pa.array([d.id for d in details]), value_set=queue["id"])
             wanted = queue.take(place).select(["status", "created_by"]).to_pylist()
             for detail, raw, asked in zip(details, some, wanted, strict=True):
@@ -162,7 +163,7 @@ class _RawEvents(msgspec.Struct, frozen=True):
 
 def events_of(request: FoundRequest) -> Iterator[FoundEvent]:
     """The events of a detail."""
-    raw = msgspec.json.decode(request.raw, type=_RawEvents).events or ()
+    raw = decode_json(request.raw, _RawEvents).events or ()
     known: RampRequest = request.value
     for place, (event, text) in enumerate(zip(known.events or (), raw, strict=True)):
         yield FoundEvent(value=event, raw=bytes(text), request_id=known.id, place=place)

@@ -20,7 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from treasury.api import Record
+from treasury.api.codec import is_plain
 from treasury.api.models import RampRequest
+from treasury.api.models.base import LONGEST_ID
 from treasury.extract.ramp import RAMP_FINAL, RAMP_REQUESTS, FoundRequest
 from treasury.extract.rows import rows
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
@@ -104,7 +106,7 @@ def listed_rows(pages: Sequence[Page]) -> pa.Table:
     """The rows of pages of the list, `has_detail` false."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
-    except (_NotFlat, msgspec.MsgspecError, pa.ArrowException):
+    except (_NotFlat, msgspec.MsgspecError, RecursionError, pa.ArrowException):
         if len(pages) > 1:
             return pa.concat_tables([listed_rows([page]) for page in pages])
         return record_rows(pages[0][1]())
@@ -131,7 +133,10 @@ def _by_column(items: list[msgspec.Raw]) -> pa.Table:
 def _side_by_side(items: list[msgspec.Raw]) -> pa.Array:
     """The records as received, in one buffer; all of them are JSON objects."""
     ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
-    data = pa.py_buffer(b"".join(items))
+    joined = b"".join(items)
+    if not is_plain(joined, len(items)):
+        raise _NotFlat
+    data = pa.py_buffer(joined)
     raw = pa.Array.from_buffers(TEXT, len(items), [None, ends.buffers()[1], data])
     if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
         raise _NotFlat
@@ -194,9 +199,17 @@ def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
 def _value(name: str, column: pa.Array) -> pa.Array:
     if column.type == NUMBER:
         return column.cast(AMOUNT)
+    if name == "id" or name.endswith("_id"):
+        _require_ids(column)
     if name == "created_at":
         return _instants(column)
     return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
+
+
+def _require_ids(column: pa.Array) -> None:
+    """Refuse bytes that may be more characters than an id has."""
+    if pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
+        raise _NotFlat
 
 
 @lru_cache(64)

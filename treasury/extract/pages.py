@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from treasury.api import Reply
 from treasury.api.codec import Pagination
 from treasury.api.models import RampRequest
+from treasury.api.paging import endless, most_pages
 from treasury.errors import UnexpectedResponse
 from treasury.extract.listed import listed_rows, record_rows
 from treasury.extract.ramp import RAMP_REQUESTS
@@ -112,10 +113,15 @@ def _side_by_side(
 ) -> Generator[pa.Table, None, str | None]:
     """The pages of one walk, then what speaks against having met everything."""
     said = first.stated[0]
+    operation = f"GET {run.client.ramp.requests.route}"
+    most = most_pages(said, PAGE, run.client.limits, operation)
     total, pages = _total(said) or 0, said.number_of_pages or 1
     run.progress.start(TASK, pages)
-    met, shrank = [], False
+    met: list[pa.ChunkedArray] = []
+    shrank = False
     for part in chain([first], run.answers(ask, _parts(2, pages), ahead=AHEAD)):
+        if met and part.rows["id"].equals(met[-1]):
+            return "its pages repeat each other"
         met.append(part.rows["id"])
         yield part.rows
         for said in part.stated:
@@ -125,6 +131,8 @@ def _side_by_side(
     number = pages
     while said.has_next_page:  # records came while the list was walked
         number += 1
+        if most is not None and number > most:
+            raise endless(operation, f"page {number:,} came where {pages:,} were said to be")
         if number > (said.number_of_pages or 0):
             return f"page {number - 1} says that another follows, and is the last"
         part = ask(range(number, number + 1))

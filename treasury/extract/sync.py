@@ -16,6 +16,7 @@ import msgspec
 
 from treasury.api import Client, Record
 from treasury.api.models import Wallet
+from treasury.decoding import decode_json
 from treasury.errors import InputError, ServiceError
 from treasury.extract import drift
 from treasury.extract.finance import ACCOUNTS, TRANSFERS, WALLET_BALANCES, WALLETS, FoundBalance
@@ -226,4 +227,4 @@ def _raw_balances(found: Found) -> list[bytes]:
     """The bytes of each balance: of a wallet, or the row itself where balances came bare."""
     if found.value.id is None:
         return [found.raw]
-    return [bytes(item) for item in msgspec.json.decode(found.raw, type=_RawBalances).balances]
+    return [bytes(item) for item in decode_json(found.raw, _RawBalances).balances]

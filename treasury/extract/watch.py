@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from treasury.decoding import decode_json
 from treasury.errors import (
     BadCredentials,
     ServiceError,
@@ -85,7 +86,7 @@ def read_state(folder: Path) -> WatchState | None:
     """The state of the workspace's watching; None where nobody ever watched."""
     path = folder / FILE_NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=WatchState)
+        return decode_json(path.read_bytes(), WatchState)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:

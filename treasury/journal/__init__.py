@@ -4,6 +4,18 @@ from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import Entry, Head
 from treasury.journal.decisions import decisions
 from treasury.journal.end import ADOPTED
+from treasury.journal.signing import SignatureRules, Signing
 from treasury.journal.store import Draft, Journal
 
-__all__ = ["ADOPTED", "Actor", "Draft", "Entry", "Head", "Journal", "current_actor", "decisions"]
+__all__ = [
+    "ADOPTED",
+    "Actor",
+    "Draft",
+    "Entry",
+    "Head",
+    "Journal",
+    "SignatureRules",
+    "Signing",
+    "current_actor",
+    "decisions",
+]

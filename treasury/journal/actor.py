@@ -1,51 +1,70 @@
-"""Who is deciding, and how we know: the notebook hub, the environment or the system user."""
+"""Who is deciding, how we know, and whether anybody vouches for it.
+
+A notebook hub that was asked and the operating system vouch for a name: it is *verified*. A name
+from an environment variable, or one that a program hands over, is *claimed*. Neither is proof
+against the owner of the process, who can change this code: that takes signatures.
+"""
 
 from __future__ import annotations
 
-import getpass
 import os
-import unicodedata
-from typing import Literal
+import sys
+from typing import Final, Literal
 
 import msgspec
 
 from treasury.errors import JournalError
 
-__all__ = ["Actor", "current_actor", "same_person"]
+__all__ = ["Actor", "Assurance", "current_actor"]
 
 ActorSource = Literal["hub", "environment", "system"]
+Assurance = Literal["verified", "claimed", "unstated"]
+"""Whether somebody vouched for the name; entries of earlier versions do not state it."""
 
-_VARIABLES: tuple[tuple[str, ActorSource], ...] = (
-    ("JUPYTERHUB_USER", "hub"),
-    ("TREASURY_USER", "environment"),
-)
+_CLAIMS: Final = ("JUPYTERHUB_USER", "TREASURY_USER")
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """A person by name, and where the name comes from; a hub's has been logged in."""
+    """A person by name, where the name comes from, and whether anybody vouches for it."""
 
     name: str
     source: ActorSource
+    assurance: Assurance = "claimed"
+
+    @property
+    def verified_source(self) -> ActorSource:
+        """Where the name is vouched for; the environment where nobody does."""
+        return self.source if self.assurance == "verified" else "environment"
 
 
 def current_actor() -> Actor:
-    """The person at this process; JournalError where nothing says who that is."""
-    for variable, source in _VARIABLES:
+    """The person at this process where no hub can be asked; JournalError where nothing says who."""
+    for variable in _CLAIMS:
         name = os.environ.get(variable, "").strip()
         if name:
-            return Actor(name, source)
-    try:
-        return Actor(getpass.getuser(), "system")
-    except (OSError, KeyError, ImportError) as error:
+            return Actor(name, "environment", "claimed")
+    return Actor(_system_user(), "system", "verified")
+
+
+def _system_user() -> str:
+    """The user that the operating system runs this process as; no variable is asked."""
+    name = ""
+    if sys.platform == "win32":
+        import ctypes
+
+        length = ctypes.c_ulong(257)  # the longest user name of Windows, and its end
+        buffer = ctypes.create_unicode_buffer(length.value)
+        if ctypes.windll.advapi32.GetUserNameW(buffer, ctypes.byref(length)):
+            name = buffer.value
+    else:
+        import pwd
+
+        try:
+            name = pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:  # a container may run as a number that has no name
+            name = ""
+    if not name:
         raise JournalError(
             "nothing says who is deciding", do="set the environment variable TREASURY_USER"
-        ) from error
-
-
-def same_person(one: str, other: str) -> bool:
-    """Whether two names are of one person: case, width and blanks tell nobody apart."""
-    return _plain(one) == _plain(other)
-
-
-def _plain(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        )
+    return name

@@ -1,28 +1,46 @@
 """Entries and the chain through them: each entry's hash covers its content and the hash before it.
 
-Changing, removing or moving an entry breaks the chain at that place. What is cut off at the end
-shows only against a head that was noted elsewhere, as the close report does.
+Changing, removing or moving an entry breaks the chain at that place. What is cut off at the end,
+and a chain that was made anew as a whole, show only against a head that was noted elsewhere, as the
+close report does, or against signatures.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from treasury.errors import JournalError
+from treasury.errors import InputError, JournalError
 from treasury.journal.actor import Actor
+from treasury.text import clean
 
-__all__ = ["FIRST", "Entry", "Head", "canonical", "entry_hash", "unbroken"]
+__all__ = [
+    "FIRST",
+    "Entry",
+    "Head",
+    "canonical",
+    "entry_hash",
+    "read_head",
+    "signed_hash",
+    "unbroken",
+]
 
 FIRST = "0" * 64
 """The hash before the first entry."""
+_HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
+"""A number that a database takes, and a SHA-256."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One decision or event: what (`kind`), about what (`subject`), by whom, when, the facts."""
+    """One decision or event: what (`kind`), about what (`subject`), by whom, when, the facts.
+
+    An entry that nobody signed has neither `public_key` nor `signature`.
+    """
 
     seq: int
     at: datetime
@@ -33,6 +51,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     nonce: str | None
     prev_hash: str
     hash: str
+    public_key: str | None = None
+    signature: str | None = None
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -40,6 +60,17 @@ class Head(msgspec.Struct, frozen=True):
 
     seq: int
     hash: str
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.hash}"
+
+
+def read_head(text: str) -> Head:
+    """A head as it is printed, `NUMBER:HASH`; InputError for what is none."""
+    parts = _HEAD.fullmatch(text)
+    if parts is None:
+        raise InputError(f"{clean(text)[:100]} is no end of a journal", do="write NUMBER:HASH")
+    return Head(int(parts[1]), parts[2])
 
 
 def canonical(body: object) -> str:
@@ -72,13 +103,28 @@ def entry_hash(
     body: str,
     nonce: str | None,
     prev_hash: str,
+    assurance: str | None = None,
+    public_key: str | None = None,
+    signature: str | None = None,
 ) -> str:
-    """The SHA-256 over an entry as it is stored, the hash before it included."""
+    """The SHA-256 over an entry as it is stored, the hash before it included.
+
+    Entries of earlier versions state neither assurance nor signature, and their hash covers none.
+    """
     content = [seq, at, kind, subject, actor, actor_source, body, nonce, prev_hash]
+    stated = [assurance, public_key, signature]
+    if stated != [None, None, None]:
+        content += stated
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
 
 
-def unbroken(row: dict[str, Any], before: Head) -> Head:
+def signed_hash(row: Mapping[str, Any]) -> str:
+    """What a signature is made of: the hash of the entry as it is without one."""
+    unsigned = {name: row[name] for name in row if name not in {"hash", "signature"}}
+    return entry_hash(**unsigned)
+
+
+def unbroken(row: Mapping[str, Any], before: Head) -> Head:
     """The head after a stored row; JournalError where the chain breaks at it."""
     stored = row["hash"]
     if row["seq"] != before.seq + 1:
@@ -93,5 +139,6 @@ def unbroken(row: dict[str, Any], before: Head) -> Head:
 def _broken(seq: int, how: str) -> JournalError:
     return JournalError(
         f"the journal is not as it was written: entry {seq} {how}",
-        do="keep this file as evidence, and restore the journal from a copy",
+        do="nothing is decided on it any more: keep it as evidence, and restore the journal from a"
+        " copy",
     )

@@ -3,12 +3,15 @@
 `match.accept`, `match.reject` and `match.ignore` are verdicts on a bank line, `match.assign` hands
 it to a colleague, `match.undo` takes the last of them back, so that what stood before stands again.
 `request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove nothing.
+`payment_file.made` says which requests left in a file that may be uploaded at the bank;
+`request.not_uploaded` takes one of them out again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -19,14 +22,19 @@ from treasury.journal.store import Journal
 
 __all__ = [
     "DECISIONS",
+    "FILE_MADE",
+    "MATCH",
+    "NOT_UPLOADED",
     "REQUEST_MARKS",
     "Decision",
     "Mark",
+    "PaymentFile",
     "decision_table",
     "decisions",
     "mark_table",
     "request_marks",
     "standing",
+    "standing_files",
     "standing_marks",
 ]
 
@@ -38,8 +46,10 @@ DECISIONS: Final = pa.schema(
         ("reason", pa.string()),
         ("decided_by", pa.string()),
         ("decided_at", pa.timestamp("us", tz="UTC")),
+        ("share", pa.decimal128(38, 18)),
     ]
 )
+"""A row for each line and expectation; `share` is what of a divided line is for that one."""
 REQUEST_MARKS: Final = pa.schema(
     [
         ("request_id", pa.string()),
@@ -47,11 +57,17 @@ REQUEST_MARKS: Final = pa.schema(
         ("reason", pa.string()),
         ("marked_by", pa.string()),
         ("marked_at", pa.timestamp("us", tz="UTC")),
+        ("file", pa.string()),
+        ("filed_by", pa.string()),
+        ("filed_at", pa.timestamp("us", tz="UTC")),
     ]
 )
+"""A row for each request with a remark, or in a payment file; what there is none of is empty."""
 
 MATCH: Final = "match."
 REQUEST: Final = "request."
+FILE_MADE: Final = "payment_file.made"
+NOT_UPLOADED: Final = "not_uploaded"
 VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
 
@@ -60,7 +76,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """A decision that stands. `expectations` is empty for a line that is closed or handed on.
 
     `facts` are those of the line and of each expectation as its maker saw them; `seq` is its place
-    in the journal, None while it is only planned.
+    in the journal, None while it is only planned. Of a line whose month was closed it names that
+    month, and the open one that the decision `posts_to`.
     """
 
     seq: int | None
@@ -72,6 +89,12 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, Any]
     by: str
     at: datetime
+    closed_month: str = ""
+    posts_to: str = ""
+    shares: dict[str, Decimal] = {}
+    """What of a line that was divided is for each expectation."""
+    undoes: int | None = None
+    """The place in the journal of the decision that an undo takes back."""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +104,15 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     mark: str
     request_id: str
     reason: str
+    by: str
+    at: datetime
+
+
+class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The last payment file that a request left in, which nobody says was not uploaded."""
+
+    seq: int
+    name: str
     by: str
     at: datetime
 
@@ -121,6 +153,7 @@ def decision_table(stand: Iterable[Decision]) -> pa.Table:
                 "reason": decision.reason,
                 "decided_by": decision.by,
                 "decided_at": decision.at,
+                "share": decision.shares.get(expectation or ""),
             }
     return pa.Table.from_pylist([latest[pair] for pair in sorted(latest)], schema=DECISIONS)
 
@@ -133,6 +166,8 @@ def standing_marks(entries: Iterable[Entry]) -> dict[str, Mark]:
             continue
         marks = stand.setdefault(entry.subject, [])
         word = entry.kind.removeprefix(REQUEST)
+        if word == NOT_UPLOADED:
+            continue
         if word != _UNDO:
             marks.append(_mark(entry, word))
         elif marks:
@@ -140,23 +175,41 @@ def standing_marks(entries: Iterable[Entry]) -> dict[str, Mark]:
     return {request: marks[-1] for request, marks in stand.items() if marks}
 
 
+def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
+    """The payment file that each request is in, by the request's id."""
+    stand: dict[str, PaymentFile] = {}
+    for entry in entries:
+        if entry.kind == FILE_MADE:
+            file = PaymentFile(seq=entry.seq, name=entry.subject, by=entry.actor.name, at=entry.at)
+            stand.update(dict.fromkeys(entry.body["requests"], file))
+        elif entry.kind == f"{REQUEST}{NOT_UPLOADED}":
+            stand.pop(entry.subject, None)
+    return stand
+
+
 def request_marks(journal: Journal, *, until: datetime | None = None) -> pa.Table:
-    """The remark that stands on each ramp request, by request; shown apart, and no evidence."""
-    return mark_table(standing_marks(_known(journal, REQUEST, until)))
+    """The remark and the payment file of each ramp request, by request; they are no evidence."""
+    both = (*_known(journal, REQUEST, until), *_known(journal, FILE_MADE, until))
+    return mark_table(sorted(both, key=lambda entry: entry.seq))
 
 
-def mark_table(marks: Mapping[str, Mark]) -> pa.Table:
-    """These remarks, by request; columns as in REQUEST_MARKS."""
-    rows = [
-        {
-            "request_id": request,
-            "mark": mark.mark,
-            "reason": mark.reason,
-            "marked_by": mark.by,
-            "marked_at": mark.at,
-        }
-        for request, mark in sorted(marks.items())
-    ]
+def mark_table(entries: Iterable[Entry]) -> pa.Table:
+    """What these entries say of requests, by request; columns as in REQUEST_MARKS."""
+    everything = tuple(entries)
+    marks, files = standing_marks(everything), standing_files(everything)
+    rows = []
+    for request in sorted({*marks, *files}):
+        row: dict[str, object] = {"request_id": request}
+        if (mark := marks.get(request)) is not None:
+            row |= {
+                "mark": mark.mark,
+                "reason": mark.reason,
+                "marked_by": mark.by,
+                "marked_at": mark.at,
+            }
+        if (file := files.get(request)) is not None:
+            row |= {"file": file.name, "filed_by": file.by, "filed_at": file.at}
+        rows.append(row)
     return pa.Table.from_pylist(rows, schema=REQUEST_MARKS)
 
 
@@ -176,8 +229,11 @@ def _decision(entry: Entry) -> Decision:
         reason=body.get("reason") or "",
         to=body.get("to") or "",
         facts=body.get("facts") or {},
+        closed_month=body.get("closed_month") or "",
+        posts_to=body.get("posts_to") or "",
         by=entry.actor.name,
         at=entry.at,
+        shares={name: Decimal(share) for name, share in (body.get("shares") or {}).items()},
     )
 
 

@@ -30,6 +30,9 @@ entries = sa.Table(
     sa.Column("nonce", sa.Text, unique=True),
     sa.Column("prev_hash", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("assurance", sa.Text),
+    sa.Column("public_key", sa.Text),
+    sa.Column("signature", sa.Text),
 )
 
 _SQLITE_1: Final = (
@@ -82,6 +85,7 @@ _POSTGRESQL_2: Final = (
 STEPS: Final[tuple[dict[str, tuple[str, ...]], ...]] = (
     {"sqlite": _SQLITE_1},  # to version 1: the tables, which are made beforehand, stay as written
     {"sqlite": _SQLITE_2, "postgresql": _POSTGRESQL_2},  # to version 2: and in their order
+    {},  # to version 3: who vouches for the name, and the signature; columns that are added first
 )
 """What each version adds, by database; the first is what an empty database is given."""
 
@@ -112,6 +116,7 @@ def bring_up_to_date(connection: sa.Connection) -> None:
     if is_present(connection):  # another process was quicker
         return
     before = _end(connection)
+    _add_columns(connection)
     for step in STEPS[schema_version(connection) :]:
         for statement in step.get(connection.dialect.name, ()):
             connection.exec_driver_sql(statement)
@@ -122,6 +127,17 @@ def bring_up_to_date(connection: sa.Connection) -> None:
             "bringing the journal to the present form would have lost an entry",
             do="nothing was changed; keep a copy of the journal, then report this",
         )
+
+
+def _add_columns(connection: sa.Connection) -> None:
+    """Add the columns that an older journal's entries do not have; there they are empty."""
+    present = {column["name"] for column in sa.inspect(connection).get_columns(entries.name)}
+    unless_present = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
+    for column in entries.columns:
+        if column.name not in present:
+            connection.exec_driver_sql(
+                f"ALTER TABLE {entries.name} ADD COLUMN {unless_present}{column.name} TEXT"
+            )
 
 
 def _end(connection: sa.Connection) -> tuple[int, int | None, str | None]:

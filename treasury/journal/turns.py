@@ -1,58 +1,58 @@
 """Decisions one after another: journaled only onto the decisions that their maker had read.
 
-Of two that were made on the same state the second finds the state changed, and its maker looks
-again; so nothing is claimed twice, whoever else is deciding. Entries of other kinds that come in
-between, as actions at the services do, change nothing that a decision rests on.
+Of two that were made on the same state the second finds the state changed, and is made again; so
+nothing is claimed twice, whoever else is deciding. Entries of other kinds that come in between, as
+actions at the services do, change nothing that a decision rests on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
-from treasury.errors import InputError, JournalError
+from treasury.errors import InputError
 from treasury.journal.chain import Entry, Head
 from treasury.journal.store import Draft, Journal
 
-__all__ = ["Decided", "append_next", "read_decided", "require_present"]
+__all__ = ["Decided", "decide", "read_decided", "require_present"]
 
-KINDS: Final = ("match.", "request.", "period.", "rules.")
+Plan = TypeVar("Plan")
+
+KINDS: Final = ("match.", "request.", "payment_file.", "item.", "period.", "rules.")
 """The kinds that rest on each other."""
-ATTEMPTS: Final = 20
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What people have decided, in order, and the journal's end when that was read."""
+    """What people have decided, in order, and the journal's end when that was read.
+
+    `until` is the instant at which it was known; None for everything up to the end.
+    """
 
     head: Head
     entries: tuple[Entry, ...]
     until: datetime | None = None
-    """The instant of a view that only reads."""
-
-    @property
-    def tip(self) -> int:
-        """The number of the last decision; 0 before the first."""
-        return self.entries[-1].seq if self.entries else 0
 
     def after(self, added: Sequence[Entry]) -> Decided:
-        """The same, and what was added to it."""
-        last = added[-1]
-        return Decided(Head(last.seq, last.hash), (*self.entries, *added))
+        """These decisions and those that were journaled after them, if any."""
+        head = Head(added[-1].seq, added[-1].hash) if added else self.head
+        return Decided(head, (*self.entries, *added), self.until)
+
+    def covers(self, entry: Entry) -> bool:
+        """Whether an entry, of whatever kind, was written by then."""
+        return entry.seq <= self.head.seq and (self.until is None or entry.at <= self.until)
 
 
-def read_decided(journal: Journal, *, until: datetime | None = None) -> Decided:
-    """Every decision, or those that were known at `until`."""
-    head = journal.head()
-    found = [
-        entry
-        for kind in KINDS
-        for entry in journal.entries(kind)
-        if entry.seq <= head.seq and (until is None or entry.at <= until)
-    ]
-    return Decided(head, tuple(sorted(found, key=lambda entry: entry.seq)), until)
+def read_decided(
+    journal: Journal, *, until: datetime | None = None, head: Head | None = None
+) -> Decided:
+    """Every decision up to a head, the journal's own if None, or those known at `until`."""
+    bounds = Decided(head or journal.head(), (), until)
+    entries = [entry for kind in KINDS for entry in journal.entries(kind) if bounds.covers(entry)]
+    ordered = tuple(sorted(entries, key=lambda entry: entry.seq))
+    return msgspec.structs.replace(bounds, entries=ordered)
 
 
 def require_present(until: datetime | None) -> None:
@@ -64,18 +64,22 @@ def require_present(until: datetime | None) -> None:
         )
 
 
-def append_next(journal: Journal, decided: Decided, drafts: Sequence[Draft]) -> list[Entry] | None:
-    """Journal all of these or none; None where somebody has decided something since."""
-    require_present(decided.until)
-    head = decided.head
-    for _ in range(ATTEMPTS):
-        added = journal.extend(drafts, after=head)
-        if added is not None:
-            return added
-        present = read_decided(journal)
-        if present.tip != decided.tip:
-            return None
-        head = present.head
-    raise JournalError(
-        "the journal is being written to by others all the time", do="run this again"
-    )
+def decide(
+    journal: Journal,
+    build: Callable[[Decided], tuple[Sequence[Draft], Plan]],
+    *,
+    thorough: bool = False,
+) -> tuple[list[Entry], Plan]:
+    """Journal what `build` makes of what is decided: the entries, and the plan they come from.
+
+    Raises what `Journal.decide` raises.
+    """
+    plans: list[Plan] = []
+
+    def drafts(head: Head) -> Sequence[Draft]:
+        wanted, plan = build(read_decided(journal, head=head))
+        plans[:] = [plan]
+        return wanted
+
+    added = journal.decide(drafts, rests_on=KINDS, thorough=thorough)
+    return added, plans[0]

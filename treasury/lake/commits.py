@@ -1,7 +1,8 @@
-"""The commits: one row says which version of every table belongs together.
+"""The commits: which version of every table belongs together.
 
-A writer changes many tables and then adds one row here. That row is the commit: until it is there
-nothing has happened, and once it is there everything has.
+A writer changes many tables, adds a row to the list of commits, which is a table as well, and then
+puts one small file in the place of the one before. That file is the commit: until it is there
+nothing has happened, and once it is there everything has, for what it names is on the disk by then.
 """
 
 from __future__ import annotations
@@ -15,22 +16,29 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from treasury.decoding import convert
 from treasury.errors import WorkspaceDamaged
 from treasury.lake import delta
 from treasury.lake.declare import INSTANT, INTEGER, TEXT, TEXTS
-from treasury.lake.disk import REPAIR
+from treasury.lake.disk import REPAIR, denied, writing
+from treasury.lake.sealed import read_sealed, write_sealed
 
 __all__ = [
     "COMMITS",
+    "LAST",
     "Commit",
+    "LastCommit",
     "add_commit",
-    "all_commits",
-    "commit_of",
+    "commits_in",
+    "commits_table",
     "last_commit",
-    "recent_commits",
+    "put_last",
+    "rows_of",
 ]
 
 COMMITS: Final = "commits"
+LAST: Final = "last_commit.json"
+"""The file that makes a commit visible."""
 
 SCHEMA: Final = pa.schema(
     [
@@ -59,40 +67,61 @@ class Commit(msgspec.Struct, frozen=True):
     refetch: tuple[str, ...] = ()
 
 
-def last_commit(folder: Path) -> Commit | None:
-    """The newest commit; None where there is none."""
-    table = folder / COMMITS
-    if not delta.exists(table):
+class LastCommit(msgspec.Struct, frozen=True):
+    """The newest commit, and the version of the list of commits whose last row it is."""
+
+    commit: Commit
+    listed: int
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """The version of every table, the list of commits among them."""
+        return {**self.commit.versions, COMMITS: self.listed}
+
+
+def last_commit(folder: Path) -> LastCommit | None:
+    """The newest commit of the lake in `folder`; None where there is no file of it."""
+    path = folder / LAST
+    try:
+        return read_sealed(path, LastCommit)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    newest = _read(delta.files_with_last(table, "number"))
-    return commit_of(newest.slice(newest.num_rows - 1).to_pylist()[0])
+    except PermissionError as error:
+        raise denied(path) from error
+    except (OSError, ValueError) as error:
+        raise WorkspaceDamaged(
+            f"{path}, which names the last of the commits, does not read ({error})", do=REPAIR
+        ) from error
 
 
-def recent_commits(folder: Path, count: int) -> list[Commit]:
-    """The newest `count` commits, oldest first."""
-    rows = all_commits(folder)
-    return [commit_of(row) for row in rows.slice(max(rows.num_rows - count, 0)).to_pylist()]
+def put_last(folder: Path, last: LastCommit) -> None:
+    """Make a commit the newest one; it is on the disk when this returns."""
+    with writing(folder / LAST):
+        write_sealed(folder / LAST, last)
 
 
-def all_commits(folder: Path) -> pa.Table:
-    """Every commit, oldest first."""
-    table = folder / COMMITS
-    if not delta.exists(table):
-        return SCHEMA.empty_table()
-    return _read(delta.load(table).files)
-
-
-def add_commit(folder: Path, commit: Commit) -> None:
-    """Add the row that makes everything before it visible."""
-    versions = msgspec.json.encode(commit.versions, order="sorted").decode()
-    row = {**msgspec.structs.asdict(commit), "versions": versions}
-    rows = pa.Table.from_pylist([row], schema=SCHEMA)
-    delta.append(folder / COMMITS, rows, widening=True)
-
-
-def _read(files: Sequence[delta.StoredFile]) -> pa.Table:
-    parts = [_part(file.path) for file in files]
+def commits_in(folder: Path, version: int) -> pa.Table:
+    """Every commit in a version of the list, oldest first."""
+    parts = [_part(file.path) for file in delta.load(folder / COMMITS, version).files]
     return pa.concat_tables([SCHEMA.empty_table(), *parts]).sort_by("number")
+
+
+def add_commit(folder: Path, commit: Commit) -> int:
+    """Add a commit to the list, which makes it visible to nobody; the list's new version."""
+    return delta.append(folder / COMMITS, commits_table([commit]), widening=True)
+
+
+def commits_table(commits: Sequence[Commit]) -> pa.Table:
+    """Commits as they are stored."""
+    rows = [msgspec.structs.asdict(one) for one in commits]
+    for row in rows:
+        row["versions"] = msgspec.json.encode(row["versions"], order="sorted").decode()
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def rows_of(commits: pa.Table) -> list[Commit]:
+    """Stored rows as commits."""
+    return list(map(_commit, commits.to_pylist()))
 
 
 def _part(path: str) -> pa.Table:
@@ -104,7 +133,6 @@ def _part(path: str) -> pa.Table:
         ) from error
 
 
-def commit_of(row: dict[str, object]) -> Commit:
-    """A stored row as a commit."""
+def _commit(row: dict[str, object]) -> Commit:
     versions = msgspec.json.decode(str(row["versions"]), type=dict[str, int])
-    return msgspec.convert({**row, "versions": versions, "refetch": row["refetch"] or ()}, Commit)
+    return convert({**row, "versions": versions, "refetch": row["refetch"] or ()}, Commit)

@@ -18,6 +18,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema, WriterProperties, write_deltalake
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from treasury.decoding import decode_json
 from treasury.lake import disk
 from treasury.lake.declare import OPEN
 from treasury.lake.parquet import Written
@@ -30,21 +31,24 @@ __all__ = [
     "compact",
     "data_files",
     "discard",
+    "drop_wrong_hint",
     "exists",
-    "files_with_last",
     "load",
+    "log_after",
     "newest",
     "put_aside",
     "replace",
-    "restore",
     "trim_log",
+    "undo_after",
     "update",
     "with_paths",
+    "wrong_hint",
 ]
 
 TRASH = ".discarded-"
 LOG = "_delta_log"
 CHECKPOINT = ".checkpoint.parquet"
+HINT = "_last_checkpoint"
 
 _CONFIGURATION = {
     # The log is read at every opening: few statistics, a checkpoint now and then. Expired log
@@ -100,21 +104,6 @@ def newest(folder: Path) -> int:
 
 def load(folder: Path, version: int | None = None) -> StoredTable:
     """A version of a table as its log has it; without a number the newest, committed or not."""
-    return _loaded(folder, version)[0]
-
-
-def files_with_last(folder: Path, column: str) -> list[StoredFile]:
-    """The files of the newest version that can hold the greatest value of an integer column."""
-    stored, actions = _loaded(folder, None)
-    greatest = actions[f"max.{column}"].to_pylist()
-    if None in greatest:
-        return list(stored.files)
-    last = max(greatest, default=None)
-    return [file for file, high in zip(stored.files, greatest, strict=True) if high == last]
-
-
-def _loaded(folder: Path, version: int | None) -> tuple[StoredTable, pa.Table]:
-    """A version, and what its log says of each of its files."""
     with disk.reading(folder):
         table = DeltaTable(folder, version=version)
         actions = pa.table(table.get_add_actions(flatten=True))
@@ -129,7 +118,7 @@ def _loaded(folder: Path, version: int | None) -> tuple[StoredTable, pa.Table]:
         StoredFile(str(folder / path), int(size), is_open, int(count or 0))
         for path, size, is_open, count in zip(paths, sizes, opens, rows, strict=True)
     )
-    return StoredTable(int(table.version()), files, columns), actions
+    return StoredTable(int(table.version()), files, columns)
 
 
 def _versions(folder: Path) -> set[int]:
@@ -228,12 +217,52 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
         return int(table.version())
 
 
-def restore(folder: Path, to_version: int) -> int:
-    """Make the content of an earlier version the newest one; the new version."""
-    with disk.writing(folder):
-        table = DeltaTable(folder)
-        table.restore(to_version)
-        return int(table.version())
+def log_after(folder: Path, version: int | None) -> list[Path]:
+    """The entries of a table's log after a version, or all of them."""
+    entries = sorted((folder / LOG).iterdir())
+    oldest = -1 if version is None else version
+    return [path for path in entries if (n := _number(path)) is not None and n > oldest]
+
+
+def undo_after(folder: Path, version: int) -> None:
+    """Forget the versions after one, newest first: no commit names them, nobody reads them.
+
+    So are the drafts of entries, and a hint at a checkpoint that is not there.
+    """
+    log = folder / LOG
+    later = log_after(folder, version)
+    drafts = [p for p in log.iterdir() if _number(p) is None and p.name != HINT and p.is_file()]
+    if later or drafts:
+        with disk.writing(folder):
+            for path in (*drafts, *reversed(later)):
+                path.unlink()
+    drop_wrong_hint(folder)
+
+
+def wrong_hint(folder: Path) -> Path | None:
+    """The file that says where a table's last checkpoint is, where there is none; else None."""
+    path = folder / LOG / HINT
+    try:
+        hint = decode_json(path.read_bytes(), _Hint)
+    except FileNotFoundError:
+        return None
+    except PermissionError as error:
+        raise disk.denied(path) from error
+    except (OSError, ValueError):
+        return path
+    return None if (folder / LOG / f"{hint.version:020}{CHECKPOINT}").is_file() else path
+
+
+def drop_wrong_hint(folder: Path) -> None:
+    """Let a table be opened without a hint that is wrong: it only saves looking."""
+    path = wrong_hint(folder)
+    if path is not None:
+        with disk.writing(path):
+            path.unlink()
+
+
+class _Hint(msgspec.Struct, frozen=True):
+    version: int
 
 
 def put_aside(folder: Path, target: Path) -> None:
@@ -251,16 +280,17 @@ def discard(folder: Path) -> None:
         shutil.rmtree(trash)
 
 
-def data_files(folder: Path) -> list[Path]:
-    """Every Parquet file in a table's folder, of whatever version."""
+def data_files(folder: Path, *, drafts: bool = False) -> list[Path]:
+    """Every Parquet file in a table's folder, of whatever version; drafts of such files as well."""
     log = folder / LOG
-    return sorted(path for path in folder.rglob("*.parquet") if log not in path.parents)
+    pattern = "*.parquet*" if drafts else "*.parquet"
+    return sorted(path for path in folder.rglob(pattern) if log not in path.parents)
 
 
 def trim_log(folder: Path, oldest: int) -> int:
     """Forget the versions before `oldest`; the number of log files removed.
 
-    What is kept begins with a checkpoint, so each later version still opens. Removing goes from the
+    What stays begins with a checkpoint, so each later version still opens. Removing goes from the
     oldest on: wherever it is stopped, the rest is whole.
     """
     log = folder / LOG

@@ -1,7 +1,8 @@
 """The lake: everything the world told us, in Delta tables, one commit after another.
 
-A writer holds the workspace lock, writes its tables and ends with one row in `commits`. Whatever a
-run left behind that no commit names is undone by the next writer before it begins.
+A writer holds the workspace lock, writes its tables, brings them to the disk and then puts the new
+commit in the place of the last. Whatever a run left behind that no commit names is undone by the
+next writer before it begins.
 """
 
 from __future__ import annotations
@@ -15,23 +16,34 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.errors import ActionRefused, InputError, WorkspaceDamaged
-from treasury.lake import delta, disk, engine, upkeep
+from treasury import durable
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    StorageError,
+    WorkspaceDamaged,
+    WorkspaceLocked,
+)
+from treasury.lake import delta, disk, engine, form, upkeep
 from treasury.lake.commits import (
     COMMITS,
+    LAST,
     Commit,
+    LastCommit,
     add_commit,
-    all_commits,
+    commits_in,
     last_commit,
-    recent_commits,
+    put_last,
+    rows_of,
 )
+from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.declare import Table
 from treasury.lake.digests import Digests
 from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
 from treasury.lake.marks import marked, tables_of
-from treasury.lake.pins import PINS, Pin, add_pin, all_pins, remove_pin
-from treasury.lake.publish import FILE_NAME, committed, publish, published
+from treasury.lake.pins import PINS, Pin, add_pin, all_pins, read_pins, remove_pin
+from treasury.lake.publish import FILE_NAME, publish, published
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.writer import Writer
 
@@ -45,13 +57,18 @@ OPENED_KEPT: Final = 256
 """How many versions of tables a process that runs for months keeps in mind."""
 
 
+def _nothing_to_tell(_: str) -> None:
+    """Whoever opens a lake by itself is not told of its migration."""
+
+
 class Lake:
     """The tables of one workspace, in the folder `lake` of `workspace`.
 
     The last `kept` commits always stay readable as they were, and after each as many the files that
     nobody needs are removed; one younger than `grace` stays, as a reader may be at it that could
     not say so. `rests_on` tells which commits something outside rests on, and what: a pin of one of
-    them is not let go.
+    them is not let go. A lake that an earlier version stored is brought to the present form by
+    whoever opens it first, and `tell` is given a sentence about that.
     """
 
     def __init__(
@@ -62,6 +79,7 @@ class Lake:
         kept: int = COMMITS_KEPT,
         grace: timedelta = timedelta(hours=1),
         rests_on: Callable[[], Mapping[int, str]] = dict,
+        tell: Callable[[str], object] = _nothing_to_tell,
     ) -> None:
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
@@ -69,6 +87,8 @@ class Lake:
         self._kept = kept
         self._grace = grace
         self._rests_on = rests_on
+        self._tell = tell
+        self._has_form = False
         self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
         self.digests = Digests(self.folder)
 
@@ -83,16 +103,67 @@ class Lake:
 
     def last_commit(self) -> Commit | None:
         """The newest commit; None before the first."""
+        last = self.last()
+        return None if last is None else last.commit
+
+    def last(self) -> LastCommit | None:
+        """The newest commit and where it is listed; WorkspaceDamaged where that is lost."""
+        self.migrate()
         last = last_commit(self.folder)
-        if last is None and (self.workspace / FILE_NAME).exists():
+        if last is None and self._was_committed():
             raise WorkspaceDamaged(
-                f"the list of commits, {self.folder / COMMITS}, is lost or empty", do=disk.REPAIR
+                f"{self.folder / LAST}, which names the last of the commits, is lost",
+                do=disk.REPAIR,
             )
         return last
 
+    def _was_committed(self) -> bool:
+        """Whether there is what only a commit leaves: a run that was cut off lists one at most."""
+        if (self.workspace / FILE_NAME).exists() or any((self.folder / PINS).glob("*.json")):
+            return True
+        listed = self.folder / COMMITS
+        return delta.exists(listed) and delta.newest(listed) > 0
+
     def commits(self) -> pa.Table:
         """Every commit, oldest first: number, at, kind, versions (JSON), note, refetch."""
-        return all_commits(self.folder)
+        last = self.last()
+        return (
+            COMMITS_SCHEMA.empty_table() if last is None else commits_in(self.folder, last.listed)
+        )
+
+    def migrate(self) -> None:
+        """Bring a lake of an earlier version to the present form; nothing is done to any other.
+
+        Raises WorkspaceLocked while another process writes, and StorageError where the lake may
+        only be read.
+        """
+        if self._has_form or form.is_present(self.folder):
+            return
+        try:
+            with self.locked("migrate"):
+                pass
+        except WorkspaceLocked:
+            raise
+        except StorageError as error:
+            raise StorageError(
+                f"{self.folder} is as an earlier version stored it, and cannot be brought to the"
+                f" present form here: {error.what}",
+                do="run `treasury doctor` once where the workspace may be written to; a copy will"
+                " do to read it",
+            ) from error
+
+    @contextmanager
+    def locked(self, kind: str) -> Iterator[None]:
+        """Hold the workspace's lock, with the lake in its present form; `kind` names the work."""
+        with workspace_lock(self.workspace, command_line(kind)):
+            if not (self._has_form or form.is_present(self.folder)):
+                form.migrate(self.folder, self.digests)
+                self._tell(
+                    f"{self.folder} was stored by an earlier version and has the present form now;"
+                    " work on it with this version only"
+                )
+            self._has_form = form.is_marked(self.folder)
+            yield
 
     @contextmanager
     def writer(self, kind: str, now: datetime, *, note: str = "") -> Iterator[Writer]:
@@ -103,9 +174,12 @@ class Lake:
         """
         if now.tzinfo is None:
             raise InputError(f"{now} has no time zone", do="give an instant in UTC")
-        with workspace_lock(self.workspace, command_line(kind)):
-            last = self.last_commit()
-            versions = self._recover(last)
+        with self.locked(kind):
+            if not self._has_form:
+                form.mark(self.folder)
+            before = self.recover()
+            last = None if before is None else before.commit
+            versions = {} if last is None else last.versions
             instant = _later(now.astimezone(UTC), last)
             refetch = () if last is None else last.refetch
             base = self._snapshot(last)
@@ -115,8 +189,8 @@ class Lake:
                 number = 1 if last is None else last.number + 1
                 left = tuple(sorted(writer.refetch))
                 commit = Commit(number, instant, kind, writer.versions, note, left)
-                self.note(commit.versions, {} if last is None else last.versions, writer.stored)
-                self._add(commit)
+                there = {} if before is None else before.versions
+                self.show(self._list(commit), there, writer.stored)
                 for name, version in commit.versions.items():
                     if writer.is_loaded(name):
                         self._keep_in_mind(name, version, writer.stored(name, version))
@@ -142,15 +216,17 @@ class Lake:
 
     def pin(self, why: str, now: datetime, *, commit: int | None = None) -> Pin:
         """Keep a commit, the last one if not said, readable for good; NothingStored before one."""
-        with workspace_lock(self.workspace, command_line("pin")):
+        with self.locked("pin"):
             snapshot = self.snapshot(commit=commit)
             if snapshot.commit is None:
                 raise InputError("there is no commit to keep", do="run `treasury sync` first")
+            with disk.writing(self.folder):
+                durable.sync_files([self.folder / LAST], self.workspace)  # its writer may be killed
             return add_pin(self.folder, snapshot.commit, why, now, snapshot.stored())
 
     def unpin(self, commit: int) -> None:
         """Let a pinned commit go; ActionRefused where something rests on it."""
-        with workspace_lock(self.workspace, command_line("unpin")):
+        with self.locked("unpin"):
             reason = self._rests_on().get(commit)
             if reason is not None:
                 raise ActionRefused(
@@ -171,6 +247,7 @@ class Lake:
 
     def pins(self) -> list[Pin]:
         """The pinned commits, oldest first."""
+        self.migrate()
         return all_pins(self.folder)
 
     def sweep(self) -> upkeep.Swept:
@@ -178,19 +255,24 @@ class Lake:
 
         This happens by itself after each `kept` commits.
         """
-        with workspace_lock(self.workspace, command_line("sweep")):
+        with self.locked("sweep"):
+            self._undone()
             return self._sweep()
 
     def _sweep(self) -> upkeep.Swept:
+        last = self.last()
+        if last is None:
+            return upkeep.Swept()
         reading = leased(self.folder)
-        commits = recent_commits(self.folder, max(self._kept, self._reach(reading)))
+        commits = self._recent(max(self._kept, self._reach(reading)))
         repaired = _last_repair(commits)
         recent = {c.number for c in commits[-self._kept :] if c.number >= repaired}
         kept = [
             c for c in commits if c.number in recent or (c.number in reading and self._opens(c))
         ]
         older = datetime.now(UTC) - self._grace
-        swept = upkeep.sweep(self.folder, kept, self.pins(), older)
+        times = upkeep.Times(older.timestamp(), self._committed_at())
+        swept = upkeep.sweep(self.folder, kept, self.pins(), last.listed, times)
         self.digests.forget_removed()
         return swept
 
@@ -208,6 +290,11 @@ class Lake:
         return 0 if last is None or not wanted else last.number - min(wanted) + 1
 
     # What is read
+
+    def _recent(self, count: int) -> list[Commit]:
+        """The newest `count` commits, oldest first."""
+        commits = self.commits()
+        return rows_of(commits.slice(max(commits.num_rows - count, 0)))
 
     def _leased(self, commit: Commit | None, at: datetime | None) -> Snapshot:
         snapshot = self._snapshot(commit, at)
@@ -232,7 +319,7 @@ class Lake:
         if pin is not None:
             tables = pin.opened(self.folder)
             return self._read(pin.commit, at, lambda *key: tables[key])
-        recent = recent_commits(self.folder, self._kept)
+        recent = self._recent(self._kept)
         for commit in recent:
             if commit.number == number >= _last_repair(recent):
                 return self._leased(commit, at)
@@ -260,68 +347,43 @@ class Lake:
 
     # What a commit takes
 
-    def note(
+    def show(
         self,
-        versions: Mapping[str, int],
+        last: LastCommit,
         before: Mapping[str, int],
         opened: Callable[[str, int], delta.StoredTable] | None = None,
     ) -> None:
-        """Note the hash of each file that these versions have and those before them had not.
+        """Bring to the disk what a commit names, then let readers see the commit.
 
-        `opened` is how to come by a version that no commit names yet.
+        The versions of tables in `before` are there; `opened` is how to come by one that no commit
+        names yet.
         """
-        opened = opened or self._open
-        for name, version in versions.items():
-            was = before.get(name)
-            if was == version:
-                continue
-            known = set() if was is None else {file.path for file in self._open(name, was).files}
-            files = (file.path for file in opened(name, version).files)
-            self.digests.note(path for path in files if path not in known)
+        versions = last.versions
+        changed = {name: one for name, one in versions.items() if before.get(name) != one}
+        stored = [(opened or self._open)(name, version) for name, version in changed.items()]
+        self.digests.keep(
+            (file.path for table in stored for file in table.files),
+            (e for name in changed for e in delta.log_after(self.folder / name, before.get(name))),
+        )
+        put_last(self.folder, last)
 
-    def _add(self, commit: Commit) -> None:
+    def _list(self, commit: Commit) -> LastCommit:
         table = self.folder / COMMITS
         if delta.exists(table):
             upkeep.joined(table, delta.load(table))
-        add_commit(self.folder, commit)
+        return LastCommit(commit, add_commit(self.folder, commit))
 
     def refresh(self, commit: Commit) -> None:
-        """What follows a commit: its own hash is noted, and `treasury.duckdb` shows it."""
-        files = delta.load(self.folder / COMMITS).files
-        with committed():
-            self.digests.note(file.path for file in files)
+        """Let `treasury.duckdb` show a commit."""
+        last = self.last()
+        files = () if last is None else delta.load(self.folder / COMMITS, last.listed).files
         paths = ", ".join(engine.literal(file.path) for file in files)
         listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
         views = {**self._snapshot(commit).views(), COMMITS: listed}
         publish(self.workspace, views, _about(commit))
 
-    def unpublished(self) -> str:
-        """What is wrong with `treasury.duckdb`; nothing where it shows the last commit."""
-        last = self.last_commit()
-        return "" if last is None else published(self.workspace, self.folder, _about(last))
-
-    def publish(self) -> None:
-        """Write `treasury.duckdb` anew, as each commit does."""
-        with workspace_lock(self.workspace, command_line("publish")):
-            last = self.last_commit()
-            if last is not None:
-                self.refresh(last)
-
-    def _recover(self, last: Commit | None) -> dict[str, int]:
-        """Undo what no commit names; the version of every table then."""
-        versions = {} if last is None else dict(last.versions)
-        for folder in self._table_folders(discarded=True):
-            with disk.writing(folder):
-                shutil.rmtree(folder)
-        for folder in self._table_folders():
-            if folder.name not in versions:
-                delta.discard(folder)
-            elif delta.newest(folder) != versions[folder.name]:
-                versions[folder.name] = delta.restore(folder, versions[folder.name])
-        return versions
-
-    def _table_folders(self, *, discarded: bool = False) -> list[Path]:
-        """Folders of tables, the commits' own only where it has no commit yet."""
+    def table_folders(self, *, discarded: bool = False) -> list[Path]:
+        """Folders of tables, that of the list of commits among them."""
         if not self.folder.is_dir():
             return []
         return [
@@ -331,9 +393,65 @@ class Lake:
             and (discarded or self._is_table(folder))
         ]
 
+    def unpublished(self) -> str:
+        """What is wrong with `treasury.duckdb`; nothing where it shows the last commit."""
+        last = self.last_commit()
+        return "" if last is None else published(self.workspace, self.folder, _about(last))
+
+    def publish(self) -> None:
+        """Write `treasury.duckdb` anew, as each commit does."""
+        with self.locked("publish"):
+            last = self.last_commit()
+            if last is not None:
+                self.refresh(last)
+
+    def recover(self) -> LastCommit | None:
+        """Undo what no commit names, and remove its files; the last commit.
+
+        For whoever holds the lock: nobody else is writing.
+        """
+        last = self._undone()
+        leased(self.folder)  # removes those of readers that were killed
+        if last is not None and not read_pins(self.folder)[1] and self._has_unnamed(last.versions):
+            self._sweep()
+        return last
+
+    def _undone(self) -> LastCommit | None:
+        """The last commit, once tables have no version that it does not name."""
+        last = self.last()
+        versions = {} if last is None else last.versions
+        if last is not None:
+            self._require_list(last)
+        for folder in self.table_folders(discarded=True):
+            with disk.writing(folder):
+                shutil.rmtree(folder)
+        for folder in self.table_folders():
+            if folder.name not in versions:
+                delta.discard(folder)
+            else:
+                delta.undo_after(folder, versions[folder.name])
+        return last
+
+    def _require_list(self, last: LastCommit) -> None:
+        """Refuse to add to a list of commits that is not there."""
+        for file in delta.load(self.folder / COMMITS, last.listed).files:
+            problem = disk.problem_of(Path(file.path), file.size)
+            if problem:
+                raise WorkspaceDamaged(f"the stored file {file.path} {problem}", do=disk.REPAIR)
+
+    def _has_unnamed(self, names: Iterable[str]) -> bool:
+        """Whether a run wrote into one of these tables and came to no commit."""
+        at = self._committed_at()
+        files = (
+            path for name in names for path in delta.data_files(self.folder / name, drafts=True)
+        )
+        return any(path.stat().st_mtime > at for path in files)
+
+    def _committed_at(self) -> float:
+        """When the last commit came to the disk, by the clock of the files."""
+        return (self.folder / LAST).stat().st_mtime
+
     def _is_table(self, folder: Path) -> bool:
-        if folder.name == COMMITS and delta.exists(folder):
-            return False
         names = {COMMITS, *self.catalogue, *(t.history for t in self.catalogue.values())}
         return folder.is_dir() and (folder.name in names or (folder / delta.LOG).is_dir())
 

@@ -13,15 +13,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import filelock
 import msgspec
 
+from treasury import durable
+from treasury.decoding import decode_json
 from treasury.errors import StorageError, WorkspaceLocked
+from treasury.regular_files import open_regular
 
 __all__ = ["Holder", "workspace_lock"]
 
 FILE_NAME = "treasury.lock"
+_LONGEST: Final = 1 << 16
+"""Bytes of a note that are read."""
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -39,7 +45,7 @@ def workspace_lock(folder: Path, command: str) -> Iterator[Holder]:
     path = folder / FILE_NAME
     lock = filelock.FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        durable.make_folder(folder)
         lock.acquire()
     except filelock.Timeout:
         raise WorkspaceLocked(
@@ -70,8 +76,12 @@ def _note(path: Path) -> Path:
 
 
 def _write(note: Path, holder: Holder) -> None:
+    """Write a new note; what was at its place, a link perhaps, is removed and not written to."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
-        note.write_bytes(msgspec.json.encode(holder))
+        note.unlink(missing_ok=True)
+        with open(os.open(note, flags, 0o666), "wb") as file:
+            file.write(msgspec.json.encode(holder))
     except OSError as error:
         raise StorageError(
             f"{note} cannot be written: {error}", do="free disk space, or choose another folder"
@@ -80,7 +90,8 @@ def _write(note: Path, holder: Holder) -> None:
 
 def _described(note: Path) -> str:
     try:
-        holder = msgspec.json.decode(note.read_bytes(), type=Holder)
-    except (OSError, msgspec.DecodeError):
+        with open_regular(note, follow=False) as file:
+            holder = decode_json(file.read(_LONGEST), Holder)
+    except (OSError, msgspec.MsgspecError):
         return "it has only just begun"
     return f"{holder.command}, process {holder.pid} on {holder.host}, since {holder.since:%F %TZ}"

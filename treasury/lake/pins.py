@@ -6,7 +6,6 @@ table nor any later version of it. Upkeep removes no file that a pin names.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -14,11 +13,14 @@ from typing import Final
 
 import msgspec
 
+from treasury import durable
+from treasury.decoding import decode_json
 from treasury.errors import WorkspaceDamaged
 from treasury.lake import delta, disk
 from treasury.lake.commits import Commit
+from treasury.lake.sealed import read_sealed, write_sealed
 
-__all__ = ["PINS", "Pin", "add_pin", "all_pins", "read_pins", "remove_pin"]
+__all__ = ["PINS", "Pin", "add_pin", "all_pins", "read_pins", "remove_pin", "seal_pin"]
 
 PINS: Final = "pins"
 
@@ -42,17 +44,18 @@ class Pin(msgspec.Struct, frozen=True):
 def add_pin(
     folder: Path, commit: Commit, why: str, now: datetime, tables: Mapping[str, delta.StoredTable]
 ) -> Pin:
-    """Pin a commit whose tables are these; a commit that is pinned stays as it was pinned."""
+    """Pin a commit whose tables are these, on the disk when this returns.
+
+    A commit that is pinned stays as it was pinned.
+    """
     path = folder / PINS / f"{commit.number}.json"
     if path.is_file():
         return _read(path)
     kept = {name: delta.with_paths(table, _below(folder)) for name, table in tables.items()}
     pin = Pin(commit, why, now, kept)
     with disk.writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".new")
-        draft.write_bytes(msgspec.json.format(msgspec.json.encode(pin), indent=1))
-        os.replace(draft, path)
+        durable.make_folder(path.parent)
+        write_sealed(path, pin)
     return pin
 
 
@@ -60,8 +63,10 @@ def remove_pin(folder: Path, number: int) -> bool:
     """Let a commit go; whether it was pinned."""
     path = folder / PINS / f"{number}.json"
     there = path.is_file()
-    with disk.writing(path):
-        path.unlink(missing_ok=True)
+    if there:
+        with disk.writing(path):
+            path.unlink()
+            durable.sync_folder(path.parent)
     return there
 
 
@@ -82,6 +87,18 @@ def read_pins(folder: Path) -> tuple[list[Pin], list[tuple[Path, str]]]:
     return sorted(pins, key=lambda pin: pin.commit.number), broken
 
 
+def seal_pin(path: Path) -> None:
+    """Seal a pin of version 0.1.0; one that is sealed, or does not read, stays as it is."""
+    try:
+        pin = decode_json(path.read_bytes(), Pin)
+    except PermissionError as error:
+        raise disk.denied(path) from error
+    except (OSError, ValueError):
+        return
+    with disk.writing(path):
+        write_sealed(path, pin)
+
+
 def _within(folder: Path) -> Callable[[str], str]:
     return lambda path: str(folder / path)
 
@@ -92,10 +109,10 @@ def _below(folder: Path) -> Callable[[str], str]:
 
 def _read(path: Path) -> Pin:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Pin)
+        return read_sealed(path, Pin)
     except PermissionError as error:
         raise disk.denied(path) from error
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
         raise WorkspaceDamaged(
             f"the pin {path} does not read ({error})",
             do="restore the file from a copy: no stored file is removed while it does not read",

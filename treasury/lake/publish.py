@@ -15,6 +15,7 @@ from typing import Final
 
 import duckdb
 
+from treasury import durable
 from treasury.errors import StorageError
 from treasury.lake import disk, engine
 
@@ -34,7 +35,9 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
         for leftover in folder.glob(f".{FILE_NAME}.*"):
             leftover.unlink()
         _write(draft, views, about)
+        durable.sync_files([draft], folder)
         os.replace(draft, path)
+        durable.sync_folder(folder)
     return path
 
 

@@ -10,7 +10,6 @@ is named, and its table is marked to be asked for whole (`Writer.refetch`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,16 +19,24 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from treasury import durable
 from treasury.errors import WorkspaceDamaged
 from treasury.lake import delta, disk, engine
-from treasury.lake.commits import COMMITS, Commit, add_commit, commit_of
+from treasury.lake.commits import (
+    COMMITS,
+    Commit,
+    LastCommit,
+    add_commit,
+    commits_in,
+    commits_table,
+    rows_of,
+)
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.declare import BOOL, VALID_FROM, VALID_TO, Table
 from treasury.lake.lake import REPAIRED, Lake
-from treasury.lake.lock import command_line, workspace_lock
 from treasury.lake.marks import marked
 from treasury.lake.pins import read_pins
-from treasury.lake.verify import Damage, damages, shaped, whole_rows
+from treasury.lake.verify import Damage, damages, damages_of, damages_of_log, shaped, whole_rows
 
 __all__ = ["Repair", "Repaired", "repair"]
 
@@ -69,37 +76,94 @@ class Repair(msgspec.Struct, frozen=True):
     said: tuple[str, ...] = ()
 
 
+class _Standing(msgspec.Struct, frozen=True):
+    """The commit that a repair begins with, and what is known of those before it."""
+
+    commit: Commit
+    commits: pa.Table
+    listed: int | None
+    """The version of the list of commits; None where it is damaged and has to be written anew."""
+    is_adopted: bool = False
+    """Whether nothing says any more which versions belong together, and the newest are taken."""
+
+
 def repair(lake: Lake, now: datetime) -> Repair:
     """Repair the last commit, as a commit of its own; nothing is done where nothing is damaged."""
-    with workspace_lock(lake.workspace, command_line("repair")):
+    with lake.locked("repair"):
         found = tuple(damages(lake))
-        pinned = (damage for damage in found if damage.pinned is not None)
-        said = tuple(f"{damage}: restore it from a copy" for damage in pinned)
-        broken = {damage.table for damage in found if damage.pinned is None}
-        if not broken:
-            return Repair(found, said=said)
-        if COMMITS in broken:
-            commits = _surviving_commits(lake)
-            last = _adopted(lake, commits)
-            broken |= {damage.table for damage in _unreadable(lake, last)}
-            said = (
-                *said,
-                f"commits: {commits.num_rows:,} could be read; every table's newest content stands",
-            )
-        else:
-            commits = lake.commits()
-            last = commit_of(commits.slice(commits.num_rows - 1).to_pylist()[0])
-        done, commit = _rebuilt(lake, broken, last, commits, now)
-        return Repair(found, done, commit.refetch, said)
+        _bring_back_pinned(lake)
+        for folder in lake.table_folders():
+            delta.drop_wrong_hint(folder)
+        standing = _standing(lake)
+        if standing is None:
+            return Repair(found, said=_pins_to_restore(lake))
+        commit = standing.commit
+        broken = {damage.table for damage in damages_of(lake, commit.versions)}
+        lists_broken = any(damage.table == COMMITS for damage in found)
+        if not broken and not lists_broken:
+            lake.recover()
+            return Repair(found, said=_pins_to_restore(lake))
+        done, commit = _rebuilt(lake, broken, standing, now)
+        about = (_about_commits(standing),) if lists_broken else ()
+        return Repair(found, done, commit.refetch, (*_pins_to_restore(lake), *about))
+
+
+def _pins_to_restore(lake: Lake) -> tuple[str, ...]:
+    """What no repair brings back: the files of pinned commits, and pins themselves."""
+    pinned = (damage for damage in damages(lake) if damage.pinned is not None)
+    return tuple(f"{damage}: restore it from a copy" for damage in pinned)
+
+
+def _about_commits(standing: _Standing) -> str:
+    read = f"commits: {standing.commits.num_rows:,} could be read"
+    if standing.is_adopted:
+        return f"{read}; every table's newest content stands"
+    return f"{read}; the last one, {standing.commit.number}, stands"
+
+
+def _standing(lake: Lake) -> _Standing | None:
+    """What the last commit was, by the file that names it, else by the list, else by the tables.
+
+    None where nothing was ever committed.
+    """
+    try:
+        last = lake.last()
+    except WorkspaceDamaged:
+        last = None
+    else:
+        if last is None:
+            return None
+    listed = last.listed if last is not None else _newest_list(lake)
+    if listed is not None and damages_of(lake, {COMMITS: listed}):
+        listed = None
+    if listed is not None:
+        commits = commits_in(lake.folder, listed)
+        commit = rows_of(commits.slice(commits.num_rows - 1))[0] if last is None else last.commit
+        return _Standing(commit, commits, listed)
+    surviving = _surviving_commits(lake)
+    if last is None:
+        return _Standing(_adopted(lake, surviving), surviving, None, is_adopted=True)
+    earlier = [one for one in rows_of(surviving) if one.number < last.commit.number]
+    return _Standing(last.commit, commits_table([*earlier, last.commit]), None)
+
+
+def _newest_list(lake: Lake) -> int | None:
+    """The newest version of the list of commits that names one; None where it does not read."""
+    try:
+        version = delta.newest(lake.folder / COMMITS)
+        return version if commits_in(lake.folder, version).num_rows else None
+    except WorkspaceDamaged:
+        return None
 
 
 def _rebuilt(
-    lake: Lake, broken: set[str], last: Commit, commits: pa.Table, now: datetime
+    lake: Lake, broken: set[str], standing: _Standing, now: datetime
 ) -> tuple[tuple[Repaired, ...], Commit]:
     """Put the broken tables together anew and commit them beside the others."""
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+    last = standing.commit
     tables = [t for t in lake.catalogue.values() if broken & {t.name, t.history}]
-    rebuilt = [_Rebuilding(lake, table, last, commits, stamp) for table in tables]
+    rebuilt = [_Rebuilding(lake, table, standing, stamp) for table in tables]
     done = tuple(one.run() for one in rebuilt)
     versions = dict(last.versions)
     for one in rebuilt:
@@ -109,29 +173,32 @@ def _rebuilt(
     refetch = {*last.refetch, *(one.table for one in done if one.lost != 0)} & {
         mark for mark in (*last.refetch, *records) if marked(mark)[0] in records
     }
-    if COMMITS in broken:
-        refetch |= {t.name for t in lake.catalogue.values() if t.records}
+    if standing.is_adopted:
+        refetch |= records
     instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
     note = "; ".join(map(str, done))
     commit = Commit(last.number + 1, instant, REPAIRED, versions, note, tuple(sorted(refetch)))
-    for one in rebuilt:
-        lake.note(one.versions, {})
-    _commit(lake, commit, commits if COMMITS in broken else None, stamp)
+    there = {} if standing.is_adopted else _untouched(last, rebuilt)
+    lake.show(LastCommit(commit, _list(lake, commit, standing, stamp)), there)
+    lake.refresh(commit)
     return done, commit
 
 
-def _commit(lake: Lake, commit: Commit, surviving: pa.Table | None, stamp: str) -> None:
+def _untouched(last: Commit, rebuilt: Iterable[_Rebuilding]) -> dict[str, int]:
+    """The versions of the tables that a repair leaves as they are."""
+    anew = {name for one in rebuilt for name in one.versions}
+    return {name: version for name, version in last.versions.items() if name not in anew}
+
+
+def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
+    """Add a repair to the list of commits, which is written anew where it is damaged."""
     folder = lake.folder / COMMITS
-    if surviving is not None:
-        if folder.exists():
-            delta.put_aside(folder, lake.folder / ASIDE / stamp / COMMITS)
-        rows = {**msgspec.structs.asdict(commit)}
-        rows["versions"] = msgspec.json.encode(commit.versions, order="sorted").decode()
-        last = pa.Table.from_pylist([rows], schema=COMMITS_SCHEMA)
-        delta.append(folder, pa.concat_tables([surviving, last]))
-    else:
-        add_commit(lake.folder, commit)
-    lake.refresh(commit)
+    if standing.listed is not None:
+        delta.undo_after(folder, standing.listed)
+        return add_commit(lake.folder, commit)
+    if folder.exists():
+        delta.put_aside(folder, lake.folder / ASIDE / stamp / COMMITS)
+    return delta.append(folder, pa.concat_tables([standing.commits, commits_table([commit])]))
 
 
 def _surviving_commits(lake: Lake) -> pa.Table:
@@ -164,19 +231,6 @@ def _adopted(lake: Lake, commits: pa.Table) -> Commit:
     return Commit(number, instant, "adopted", versions)
 
 
-def _unreadable(lake: Lake, commit: Commit) -> Iterable[Damage]:
-    """The tables of a commit whose logs do not read or whose files are not there."""
-    for name, version in commit.versions.items():
-        try:
-            files = delta.load(lake.folder / name, version).files
-        except WorkspaceDamaged as error:
-            yield Damage(name, str(lake.folder / name), error.what)
-        else:
-            for file in files:
-                if not Path(file.path).is_file():
-                    yield Damage(name, file.path, "is missing")
-
-
 def _files_of(lake: Lake, name: str) -> list[Path]:
     """Every Parquet file that was ever this table's and is still somewhere."""
     folders = [lake.folder / name, *(lake.folder / ASIDE).glob(f"*/{name}")]
@@ -186,14 +240,12 @@ def _files_of(lake: Lake, name: str) -> list[Path]:
 class _Rebuilding:
     """A table and its history, put together anew."""
 
-    def __init__(
-        self, lake: Lake, table: Table, last: Commit, commits: pa.Table, stamp: str
-    ) -> None:
+    def __init__(self, lake: Lake, table: Table, standing: _Standing, stamp: str) -> None:
         self.versions: dict[str, int] = {}
         self._lake = lake
         self._table = table
-        self._last = last
-        self._commits = commits
+        self._standing = standing
+        self._last = standing.commit
         self._stamp = stamp
         self._expected: int | None = 0
         self._named = {path for name in self._names for path in self._committed(name)}
@@ -216,15 +268,19 @@ class _Rebuilding:
         lost = None if expected is None else max(expected - rows - earlier, 0)
         return Repaired(table.name, rows, earlier, lost)
 
+    def _log_is_whole(self, name: str) -> bool:
+        """Whether a table's log is as it was written, and may be written on."""
+        version = self._last.versions.get(name)
+        return version is not None and not damages_of_log(self._lake, name, version)
+
     def _committed(self, name: str) -> set[str]:
         """The files that the last commit names, where its log still reads."""
         if name not in self._last.versions:
             return set()
-        try:
-            files = delta.load(self._lake.folder / name, self._last.versions[name]).files
-        except WorkspaceDamaged:
+        if not self._log_is_whole(name):
             self._expected = None
             return set()
+        files = delta.load(self._lake.folder / name, self._last.versions[name]).files
         if self._expected is not None:
             self._expected += sum(file.rows for file in files)
         return {file.path for file in files}
@@ -253,8 +309,10 @@ class _Rebuilding:
     @property
     def _known(self) -> str:
         """SQL for whether a row is of a commit that was made."""
-        if self._last.kind == "adopted" or not self._named:
+        if self._standing.is_adopted:
             return "true"  # which commits there were is not known
+        if self._standing.listed is None or not self._named:
+            return f"{VALID_FROM.name} <= TIMESTAMPTZ '{self._last.at.isoformat()}'"
         return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
 
     def _versions_of(self, found: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -306,37 +364,34 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
     def _sql(self, found: pa.Table, query: str) -> pa.Table:
         with engine.connect() as connection:
             connection.register("found", found)
-            connection.register("commits", self._commits)
+            connection.register("commits", self._standing.commits)
             return engine.rows(connection, query)
 
     def _write(self, name: str, rows: pa.Table, partitioned: bool) -> None:
         folder = self._lake.folder / name
-        try:
-            delta.load(folder)
-            readable = True
-        except WorkspaceDamaged:
-            readable = False
-        if readable:
+        if self._log_is_whole(name):
+            delta.undo_after(folder, self._last.versions[name])
             self.versions[name] = delta.replace(folder, rows, partitioned=partitioned)
             return
         if folder.exists():
-            aside = self._lake.folder / ASIDE / self._stamp / name
-            delta.put_aside(folder, aside)
-            self._bring_back_pinned(folder, aside)
+            delta.put_aside(folder, self._lake.folder / ASIDE / self._stamp / name)
+            _bring_back_pinned(self._lake)
         self.versions[name] = delta.append(folder, rows, partitioned=partitioned)
 
-    def _bring_back_pinned(self, folder: Path, aside: Path) -> None:
-        """Put the files that a pinned commit names where it looks for them."""
-        pins, _ = read_pins(self._lake.folder)
-        named = {
-            Path(file.path)
-            for pin in pins
-            for table in pin.opened(self._lake.folder).values()
-            for file in table.files
-        }
-        for path in sorted(named):
-            here = aside / path.relative_to(folder) if folder in path.parents else path
-            if here != path and here.is_file():
-                with disk.writing(path):
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    os.replace(here, path)
+
+def _bring_back_pinned(lake: Lake) -> None:
+    """Put files of pinned commits that were put aside where these look for them."""
+    pins, _ = read_pins(lake.folder)
+    named = {file.path for pin in pins for table in pin.tables.values() for file in table.files}
+    moved = []
+    for name in sorted(named):
+        path = lake.folder / name
+        aside = () if path.is_file() else sorted((lake.folder / ASIDE).glob(f"*/{name}"))
+        if aside:
+            with disk.writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                aside[-1].replace(path)
+            moved.append(path)
+    if moved:
+        with disk.writing(lake.folder):
+            durable.sync_files(moved, lake.folder)

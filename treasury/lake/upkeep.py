@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from treasury.errors import WorkspaceDamaged
 from treasury.lake import delta, disk
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.pins import Pin
 
-__all__ = ["FEW", "Swept", "joined", "sweep"]
+__all__ = ["FEW", "Swept", "Times", "joined", "sweep"]
 
 FEW: Final = 16
 SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
@@ -33,6 +33,21 @@ class Swept(msgspec.Struct, frozen=True):
     log_entries: int = 0
 
 
+class Times(msgspec.Struct, frozen=True):
+    """When a file that nothing names is due, in seconds by the clock of the files.
+
+    One that was written before `grace` has no reader any more that could not say so; one that was
+    written after the last commit, at `committed`, never had one, and who wrote it is gone.
+    """
+
+    grace: float
+    committed: float
+
+    def is_due(self, written: float) -> bool:
+        """Whether a file that was written then may be removed."""
+        return written < self.grace or written > self.committed
+
+
 def joined(folder: Path, stored: delta.StoredTable) -> int:
     """Join the small files of a table where there are too many; its version then."""
     for size in SIZES:
@@ -42,10 +57,16 @@ def joined(folder: Path, stored: delta.StoredTable) -> int:
     return stored.version
 
 
-def sweep(folder: Path, kept: Iterable[Commit], pins: Iterable[Pin], older: datetime) -> Swept:
+def sweep(
+    folder: Path,
+    kept: Iterable[Commit],
+    pins: Iterable[Pin],
+    listed: int,
+    times: Times,
+) -> Swept:
     """Remove from the lake in `folder` what neither these commits nor these pins name.
 
-    A file that was written after `older` stays: a reader without a lease may be at it.
+    `listed` is the version of the list of commits. For whoever holds the lock.
     """
     commits = list(kept)
     pinned = {
@@ -56,9 +77,8 @@ def sweep(folder: Path, kept: Iterable[Commit], pins: Iterable[Pin], older: date
     for name in names:
         versions = {c.versions[name] for c in commits if name in c.versions}
         if name == COMMITS:
-            newest = delta.newest(folder / COMMITS)
-            versions = set(range(max(newest - len(commits), 0), newest + 1))
-        swept = _swept(folder / name, versions, pinned, older)
+            versions = set(range(max(listed - len(commits), 0), listed + 1))
+        swept = _swept(folder / name, versions, pinned, times)
         total = Swept(*(a + b for a, b in zip(_all(total), _all(swept), strict=True)))
     return total
 
@@ -67,12 +87,15 @@ def _all(swept: Swept) -> tuple[int, ...]:
     return msgspec.structs.astuple(swept)
 
 
-def _swept(folder: Path, versions: set[int], pinned: set[Path], older: datetime) -> Swept:
-    named = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
+def _swept(folder: Path, versions: set[int], pinned: set[Path], times: Times) -> Swept:
+    try:
+        named = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
+    except WorkspaceDamaged:
+        return Swept()  # what an earlier commit named is not known, so all of it stays
     files = size = 0
-    for path in delta.data_files(folder):
+    for path in delta.data_files(folder, drafts=True):
         known = path.stat()
-        if path in named or path in pinned or known.st_mtime >= older.timestamp():
+        if path in named or path in pinned or not times.is_due(known.st_mtime):
             continue
         with disk.writing(path):
             path.unlink()

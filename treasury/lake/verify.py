@@ -7,7 +7,7 @@ carries is computed again and compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,14 +18,14 @@ import pyarrow.parquet as pq
 
 from treasury.errors import WorkspaceDamaged
 from treasury.lake import delta
-from treasury.lake.commits import COMMITS, Commit
+from treasury.lake.commits import COMMITS, LAST
 from treasury.lake.declare import HASH, OPEN, Table
 from treasury.lake.disk import problem_of
 from treasury.lake.lake import Lake
 from treasury.lake.pins import PINS, read_pins
 from treasury.lake.rows import RULE, with_hash
 
-__all__ = ["Damage", "damages", "shaped", "whole_rows"]
+__all__ = ["Damage", "damages", "damages_of", "damages_of_log", "shaped", "whole_rows"]
 
 BATCH: Final = 65_536
 
@@ -50,55 +50,80 @@ def damages(lake: Lake) -> list[Damage]:
 
     StorageError where something may not be read.
     """
-    try:
-        reading = lake.snapshot()  # its files stay for as long as it lives
-        commit = reading.commit
-        lake.commits()
-        stored = {} if commit is None else {COMMITS: delta.load(lake.folder / COMMITS)}
-    except WorkspaceDamaged as error:
-        return [Damage(COMMITS, str(lake.folder / COMMITS), error.what)]
+    lake.migrate()
     found: list[Damage] = []
-    pins, broken = read_pins(lake.folder)
     check = _Check(lake)
-    if commit is not None:
-        stored |= _tables(lake, commit, found)
-    for name, table in stored.items():
-        found += check.damages(name, table)
+    try:
+        last = lake.last()
+        reading = None if last is None else lake.snapshot()  # its files stay while it lives
+    except WorkspaceDamaged as error:
+        found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
+    else:
+        if last is not None:
+            found += check.tables({COMMITS: last.listed, **last.commit.versions})
+        del reading
+    pins, broken = read_pins(lake.folder)
     found += [Damage(PINS, str(path), what, _commit_of(path)) for path, what in broken]
     for pin in pins:
         for (name, _), table in pin.opened(lake.folder).items():
             found += [
                 msgspec.structs.replace(damage, pinned=pin.commit.number)
-                for damage in check.damages(name, table)
+                for damage in check.files(name, table)
             ]
     return found
+
+
+def damages_of(lake: Lake, versions: Mapping[str, int]) -> list[Damage]:
+    """What is not as it was written of these versions of tables."""
+    return list(_Check(lake).tables(versions))
+
+
+def damages_of_log(lake: Lake, name: str, version: int) -> list[Damage]:
+    """What is not as it was written of the log that a version of a table rests on."""
+    return list(_Check(lake).log(name, version))
 
 
 def _commit_of(pin: Path) -> int:
     return int(pin.stem) if pin.stem.isdecimal() else 0
 
 
-def _tables(lake: Lake, commit: Commit, found: list[Damage]) -> dict[str, delta.StoredTable]:
-    tables: dict[str, delta.StoredTable] = {}
-    for name, version in sorted(commit.versions.items()):
-        folder = lake.folder / name
-        try:
-            tables[name] = delta.load(folder, version)
-        except WorkspaceDamaged as error:
-            found.append(Damage(name, str(folder / delta.LOG), f"does not read ({error.what})"))
-    return tables
-
-
 class _Check:
     """Looks at each stored file once."""
 
     def __init__(self, lake: Lake) -> None:
+        self._folder = lake.folder
         self._catalogue = lake.catalogue
         self._digests = lake.digests
         self._noted = lake.digests.noted()
         self._seen: set[str] = set()
 
-    def damages(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
+    def tables(self, versions: Mapping[str, int]) -> Iterator[Damage]:
+        """What is wrong with versions of tables, their logs included."""
+        for name, version in versions.items():
+            yield from self.log(name, version)
+            try:
+                stored = delta.load(self._folder / name, version)
+            except WorkspaceDamaged:
+                continue
+            yield from self.files(name, stored)
+
+    def log(self, name: str, version: int) -> Iterator[Damage]:
+        """What is wrong with a table's log; an altered entry that reads may name other files."""
+        folder = self._folder / name
+        try:
+            delta.load(folder, version)
+        except WorkspaceDamaged as error:
+            yield Damage(name, str(folder / delta.LOG), f"does not read ({error.what})")
+            return
+        later = set(delta.log_after(folder, version))
+        for path in delta.log_after(folder, None):
+            if path not in later and self._digests.is_altered(str(path), self._noted):
+                yield Damage(name, str(path), "is not as it was written")
+        hint = delta.wrong_hint(folder)
+        if hint is not None:
+            yield Damage(name, str(hint), "names a checkpoint that is not there")
+
+    def files(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
         """What is wrong with the files of a table that were not looked at before."""
         for file in stored.files:
             if file.path not in self._seen:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Final
 from treasury.actions import KINDS, Outcome
 from treasury.api.models import RampRequest
 from treasury.errors import InputError, TreasuryError
-from treasury.journal import current_actor
 from treasury.lake import Snapshot
 from treasury.money import format_amount, total
 from treasury.panels import proposed
@@ -36,6 +35,12 @@ APPROVE: Final = "ramp_request.approve"
 REJECT: Final = "ramp_request.reject"
 KIND_OF: Final = {"approve": APPROVE, "reject": REJECT}
 NOT_YET: Final = Line("Do not pay: not approved. Payment details follow the approval.", "warn")
+
+
+_SEARCHED: Final = (
+    "id", "payment_reference", "created_by", "fiat_currency", "fiat_amount", "crypto_currency",
+    "crypto_amount",
+)  # fmt: skip
 
 
 class ApprovalsPanel(ListPanel):
@@ -68,8 +73,8 @@ class ApprovalsPanel(ListPanel):
                 query="SELECT * FROM actions",
                 order="proposed_at, id",
                 key="id",
-                searched=("id", "kind", "text", "people"),
-                hint="Id, kind or text",
+                searched=("id", "kind", "text", "people", "currency", "amount"),
+                hint="Id, kind, text or amount",
                 columns=proposed.COLUMNS,
                 row=proposed.action_row,
                 empty="No action is open.",
@@ -81,8 +86,8 @@ class ApprovalsPanel(ListPanel):
             " WHERE status = 'AWAITING_APPROVAL' AND vanished_at IS NULL",
             order="created_at, id",
             key="id",
-            searched=("id", "payment_reference", "created_by"),
-            hint="Id, reference or creator",
+            searched=_SEARCHED,
+            hint="Id, reference, creator or amount",
             columns=COLUMNS,
             row=self._row,
             empty="No request awaits approval.",
@@ -188,7 +193,7 @@ class ApprovalsPanel(ListPanel):
         reason = press.typed.get("reason", "").strip() or None
         rows = self.chosen_rows()
         if self._of_actions:
-            actor = current_actor()
+            actor = self._desk.journal.who()
             ids = [row["id"] for row in rows]
             self._asked = proposed.ask_about(self._desk, verb, ids, reason, actor.name)
             self.point_to("step")
@@ -318,13 +323,15 @@ def _totals(asked: Asked) -> list[str]:
         if one.money is not None:
             amounts.setdefault(one.money.currency, []).append(one.money.amount)
     return [
-        f"{len(several)} of {format_amount(total(several), currency)}"
+        f"{len(several)} with {format_amount(total(several), currency)} in all"
+        if len(several) > 1
+        else format_amount(several[0], currency)
         for currency, several in sorted(amounts.items())
     ]
 
 
 def _sum(asked: Asked) -> str:
-    """`3 requests: 2 of EUR 40,000.00, 1 of USDC 7,500.000000.`; nothing is summed across."""
+    """`3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`; nothing summed across."""
     return f"{asked.name}: {', '.join(_totals(asked)) or 'no amounts shown'}."
 
 

@@ -1,4 +1,4 @@
-"""A sync's progress as bars in a notebook: the same protocol as in a terminal."""
+"""A sync's progress in a notebook: a bar for what is under way, one line for what is done."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ def in_notebook() -> bool:
 
 
 class NotebookProgress:
-    """A bar for each task; a bar that is full says how much it was."""
+    """A bar for each task that is under way; what is done is counted in one line."""
 
     def __init__(self) -> None:
         self.box = widgets.VBox([])
         self._bars: dict[str, widgets.IntProgress] = {}
         self._shown = False
+        self._done = 0
 
     def start(self, task: str, total: int) -> None:
         """`task` begins and has `total` steps."""
@@ -35,7 +36,7 @@ class NotebookProgress:
             layout=widgets.Layout(width="36em"),
         )
         self._bars[task] = bar
-        self.box.children = tuple(self._bars.values())
+        self._draw()
         if not self._shown:
             self._shown = True
             self._show()
@@ -46,8 +47,14 @@ class NotebookProgress:
 
     def finish(self, task: str) -> None:
         """The task is done."""
-        bar = self._bars[task]
-        bar.value, bar.bar_style = bar.max, "success"
+        del self._bars[task]
+        self._done += 1
+        self._draw()
+
+    def _draw(self) -> None:
+        noun = "table" if self._done == 1 else "tables"
+        done = (widgets.Label(f"{self._done} {noun} read"),) if self._done else ()
+        self.box.children = (*self._bars.values(), *done)
 
     def _show(self) -> None:
         from IPython.display import display

@@ -150,7 +150,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a panel shows. `focus` names what takes the focus if the panel has it.
 
     `banners` are what must be seen before anything is done, above the list and as long as they are
-    so. `views` are lists that the panel has, of which one is shown.
+    so. `views` are lists that the panel has, of which one is shown. Where `form` is another number
+    than before, the fields are made anew: what was typed was for something else.
     """
 
     title: str
@@ -163,6 +164,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     empty: str = ""
     bar: tuple[Button, ...] = ()
     fields: tuple[Field, ...] = ()
+    form: int = 0
     pager: Pager | None = None
     step: Step | None = None
     progress: Progress | None = None

@@ -9,7 +9,9 @@ from treasury.actions import Actions
 from treasury.api import Client
 from treasury.calendar import Month
 from treasury.extract import Progress, SyncReport
+from treasury.items import Effects, OpenItems
 from treasury.journal import Journal
+from treasury.journal.decisions import Decision
 from treasury.lake import Snapshot
 from treasury.reconcile import Reconciliation, Rows
 from treasury.reconcile.deciding import Deciding
@@ -54,6 +56,12 @@ class Desk(Protocol):
 
     def reconcile(self, month: str | Month | None = None) -> Reconciliation:
         """Reconcile a month; without one the last that has ended."""
+
+    def open_items(self, month: str | Month | None = None) -> OpenItems:
+        """Everything that is not settled in a month; without one the last that has ended."""
+
+    def decision_effects(self, *planned: Decision) -> Effects:
+        """What planned decisions would change beside their own lines."""
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end."""

@@ -1,239 +1,162 @@
-"""Exceptions: what the bank and the services do not say alike, by age or amount, with what to do.
+"""Exceptions: the one list of what is open, by whose move it is, with what to do about each.
 
-The rows are those of the reconciliation, and so are their next steps; what needs somebody is said
-by the report's verdict, so that a panel, the first screen and the report never differ. The verdict
-is reached when somebody looks at it: the list need not wait for it.
+The rows are those of the month's list of open items, so a panel, the first screen and the report
+never differ in what they show or count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, Snapshot
+from treasury.errors import NothingStored
+from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
+from treasury.journal.periods import closed_periods
+from treasury.lake import INTEGER, Snapshot
 from treasury.money import format_amount
 from treasury.panels.blocks import Button, Column, Line, Press, Row
 from treasury.panels.desk import Desk
 from treasury.panels.listing import Listing
-from treasury.panels.looking import LookingPanel, answer_now
+from treasury.panels.looking import LookingPanel
 from treasury.panels.paging import SIZE
-from treasury.panels.text import literal_text
-from treasury.panels.work import Work
-from treasury.reconcile import Reconciliation
-from treasury.reconcile.differences import DIFFERENCES
-from treasury.report.verdict import verdict
 
 __all__ = ["ExceptionsPanel"]
 
-Order = Literal["age", "amount", "needs"]
-NEEDS: Final = pa.schema(
-    [
-        ("place", INTEGER),
-        ("label", TEXT),
-        ("items", INTEGER),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("since", DATE),
-        ("owner", TEXT),
-        ("next_step", TEXT),
-        ("command", TEXT),
-    ]
-)
-_RANK: Final = "CASE stage WHEN 'missing' THEN 0 WHEN 'late' THEN 1 WHEN 'open' THEN 2 ELSE 3 END"
-_LOOKS: Final = {"missing": "warn", "late": "warn"}
+_ORDERS: Final = {
+    "place": "place",
+    "amount": "currency, amount DESC NULLS LAST, place",
+}
+_EVERYBODY: Final = "all"
 
 
 class ExceptionsPanel(LookingPanel):
-    """What is not alike; `rows`, `sql` and `relation` are the list that is shown."""
+    """What is open; `rows`, `sql` and `relation` are the list that is shown."""
 
     title: ClassVar[str] = "Exceptions"
 
     def __init__(self, desk: Desk, month: str | Month | None = None, *, size: int = SIZE) -> None:
         self._month = month
-        self._order: Order = "age"
-        self._answer: Reconciliation | None = None
+        self._order = "place"
+        self._side: str = _EVERYBODY
+        self._items: OpenItems | None = None
+        self._unknown = ""
+        self._is_closed = False
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
-        return f"<exceptions panel: {self._tables['differences'].num_rows} items>"
+        return f"<exceptions panel: {self._tables['items'].num_rows} items>"
 
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
-        """The differences, numbered, and what needs somebody where that is being looked at."""
-        month, answer = self._month, None
+        """The open items, each with its place in the list."""
+        self._items, self._unknown, self._is_closed = None, "", False
         if snapshot.commit is not None:
-            answer = answer_now(self._desk) if month is None else self._desk.reconcile(month)
-        self._answer = answer
-        differences = DIFFERENCES.empty_table() if answer is None else answer.differences
-        tables = {"differences": _numbered(differences)}
-        return tables | (self._summed_up() if self._order == "needs" else {})
-
-    def _summed_up(self) -> dict[str, pa.Table]:
-        answer = self._answer
-        return {"needs": NEEDS.empty_table() if answer is None else _needs(answer, self._desk)}
+            try:
+                self._items = self._desk.open_items(self._month)
+                closed = closed_periods(self._desk.journal.entries("period."))
+                self._is_closed = str(self._items.month) in closed
+            except NothingStored as unknown:
+                self._unknown = f"What is open is not known: {unknown}"
+        empty = OPEN_ITEMS.empty_table()
+        items = empty if self._items is None else self._items.arrow
+        places = pa.array(range(items.num_rows), INTEGER)
+        return {"items": items.append_column("place", places)}
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
         """By its request, its transfer or its bank line."""
-        return (row.get("request_id"), row.get("transfer_id"), row.get("entry_id"))
+        return (row["request_id"], row["transfer_id"], row["entry_id"])
 
     def listing(self) -> Listing:
-        """By age, by amount within a currency, or summed up as on the first screen."""
-        if self._order == "needs":
-            return _NEEDS_LIST
-        orders = {
-            "age": f"{_RANK}, age DESC, currency, item, number",
-            "amount": "currency, amount DESC NULLS LAST, age DESC, number",
-        }
+        """Everything, or what waits for one side; in the list's order, or by amount."""
+        chosen = "" if self._side == _EVERYBODY else f" WHERE turn = '{self._side}'"
         return Listing(
-            caption="What the bank and the services do not say alike",
-            query="SELECT * FROM differences",
-            order=orders[self._order],
-            key="number",
-            searched=("state", "item", "direction", "amount", "currency", "next_step",
-                      "request_id", "entry_id", "transfer_id"),
+            caption="What is open",
+            query=f"SELECT * FROM items{chosen}",  # noqa: S608 - a turn of our own table
+            order=_ORDERS[self._order],
+            key="item_id",
+            searched=("state", "name", "direction", "amount", "currency", "next_step",
+                      "item_id", "request_id", "entry_id", "transfer_id"),
             hint="Reference, state, amount or id",
             columns=(Column("What"), Column("Amount", end=True), Column("Age"),
                      Column("Next step", wide=True)),
             row=_row,
-            empty="The bank and the services say alike.",
+            empty=self._unknown or "Nothing is open: everything that could be was asked.",
         )  # fmt: skip
 
     def views(self, *, idle: bool) -> tuple[Button, ...]:
-        """The orders, and the sums."""
-        needs = self._tables.get("needs")
-        number = "" if needs is None else f" ({needs.num_rows})"
-        labels = {"age": "By age", "amount": "By amount", "needs": f"Needs you{number}"}
-        return tuple(
-            Button(name, label, enabled=idle, pressed=self._order == name)
-            for name, label in labels.items()
-        )
+        """Whose move, with how many items each, and the orders."""
+        items = self._items
+        turns = {} if items is None else items.turns
+        sides = [
+            Button(
+                _EVERYBODY,
+                f"All ({sum(turns.values())})",
+                enabled=idle,
+                pressed=self._side == _EVERYBODY,
+            ),
+            *(
+                Button(
+                    turn,
+                    f"{TURNS[turn].capitalize()} ({number})",
+                    enabled=idle,
+                    pressed=self._side == turn,
+                )
+                for turn, number in turns.items()
+            ),
+        ]
+        orders = [
+            Button(order, label, enabled=idle, pressed=self._order == order)
+            for order, label in (("place", "By turn and age"), ("amount", "By amount"))
+        ]
+        return (*sides, *orders)
 
     def more_notes(self) -> tuple[Line, ...]:
         """The month that it is about."""
-        if self._answer is None:
+        if self._items is None:
             return ()
-        return (Line(f"What began by the end of {self._answer.month.title}", "quiet"),)
-
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
-        """Sums are not traced."""
-        return () if self._order == "needs" else super().bar(idle=idle)
+        month, blocking = self._items.month, len(self._items.blocking)
+        if self._is_closed:
+            late = "what was learnt since posts to the open month"
+            return (Line(f"{month.title} is closed, and this was open then; {late}", "quiet"),)
+        words = f"{blocking} of them block its close" if blocking else "none blocks its close"
+        return (Line(f"Open in {month.title}; {words}", "quiet"),)
 
     def presses(self) -> dict[str, Callable[[Press], None]]:
-        """The orders, beside what every list does."""
-        orders: tuple[Order, ...] = ("age", "amount")
-        lists = {name: partial(self._show_by, name) for name in orders}
-        return super().presses() | lists | {"needs": self._sum_up}
+        """The sides and the orders, beside what every list does."""
+        sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
+        orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
+        return super().presses() | sides | orders
 
-    def _show_by(self, order: Order, _: Press) -> None:
+    def _list_by(self, _: Press, *, turn: str | None = None, order: str | None = None) -> None:
         if self.step() is not None:
             return
-        self._order, self._search = order, ""
+        self._side, self._order = turn or self._side, order or self._order
+        self._search = ""
         self._chosen.clear()
         self.look(0)
 
-    def _sum_up(self, press: Press) -> None:
-        if self.step() is not None:
-            return
-        if "needs" in self._tables:
-            self._show_by("needs", press)
-            return
-
-        def task(_: Work) -> None:
-            needs = self._summed_up()
-            with self.turn:
-                self._tables |= needs
-                self.refresh()
-                self._show_by("needs", press)
-
-        self.start(
-            "Summing up what needs somebody",
-            task,
-            lambda error: self.fail("Not summed up", error),
-            "What is shown is as it was.",
-        )
-
-
-def _numbered(differences: pa.Table) -> pa.Table:
-    numbers = [str(number) for number in range(differences.num_rows)]
-    return differences.append_column("number", pa.array(numbers, TEXT))
-
-
-def _needs(answer: Reconciliation, desk: Desk) -> pa.Table:
-    needs = verdict(answer, desk.settings.zone).needs
-    rows = [
-        {
-            "place": place,
-            "label": need.words.label,
-            "items": need.items,
-            "amount": need.amount,
-            "currency": need.currency,
-            "since": need.since,
-            "owner": need.words.owner,
-            "next_step": need.words.next_step,
-            "command": need.words.command,
-        }
-        for place, need in enumerate(needs)
-    ]
-    return pa.Table.from_pylist(rows, schema=NEEDS)
-
 
 def _row(row: Mapping[str, Any]) -> Row:
-    amount = _amount(row)
+    amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"] or "?")
+    unit = row["clock"] if row["age"] == 1 else f"{row['clock']}s"
     due = [Line(f"due {row['due']}", "quiet")] if row["due"] else []
-    unit = row["age_unit"] if row["age"] == 1 else f"{row['age_unit']}s"
+    since = [Line(f"since {row['since']}", "quiet")] if row["since"] else []
+    counted = [Line("counted with its line", "quiet")] if row["counted_in"] else []
+    remark = [Line(row["remark"], "quiet")] if row["remark"] else []
     return Row(
-        key=row["number"],
-        label=f"{row['state']}, {row['item']}, {amount}",
+        key=row["item_id"],
+        label=f"{row['state']}, {row['name']}, {amount}",
         cells=(
             (
-                Line(row["item"] or "no reference", "strong"),
-                Line(row["state"], "warn" if row["stage"] in _LOOKS else "plain"),
-                *([Line(row["direction"], "quiet")] if row["direction"] else []),
+                Line(row["name"] or "no reference", "strong"),
+                Line(row["state"], "warn" if row["blocking"] else "plain"),
+                Line(KINDS[row["kind"]].label, "quiet"),
             ),
-            (Line(amount),),
-            (
-                Line(f"{row['age']} {unit}", "strong"),
-                Line(f"{row['stage']}, since {row['since']}", "quiet"),
-                *due,
-            ),
-            (Line(row["next_step"]),),
+            (Line(amount), *counted),
+            (Line(f"{row['age']} {unit}" if row["age"] else "new", "strong"), *since, *due),
+            (Line(row["next_step"]), *remark),
         ),
     )
-
-
-def _amount(row: Mapping[str, Any]) -> str:
-    return "" if row["amount"] is None else format_amount(row["amount"], row["currency"] or "?")
-
-
-def _need_row(row: Mapping[str, Any]) -> Row:
-    return Row(
-        key=literal_text(str(row["place"])),
-        label=f"{row['label']}, {row['items']} items",
-        cells=(
-            (Line(row["label"], "strong"), Line(row["owner"], "quiet")),
-            (Line(f"{row['items']:,}"),),
-            (Line(_amount(row)),),
-            (Line(f"since {row['since']}" if row["since"] else ""),),
-            (Line(row["next_step"]), Line(row["command"], "code")),
-        ),
-        may_choose=False,
-    )
-
-
-_NEEDS_LIST: Final = Listing(
-    caption="What needs somebody",
-    query="SELECT * FROM needs",
-    order="place",
-    key="place",
-    searched=("label", "next_step", "currency"),
-    hint="What, or next step",
-    columns=(
-        Column("What"), Column("Items", end=True), Column("Amount", end=True), Column("Since"),
-        Column("Next step", wide=True),
-    ),
-    row=_need_row,
-    empty="Nothing needs you.",
-)  # fmt: skip

@@ -21,14 +21,14 @@ from treasury.actions import KINDS
 from treasury.actions.pain import CreditTransfer, Payer, pain001
 from treasury.api.models import RampRequest
 from treasury.calendar import is_target_day, next_target_day
-from treasury.errors import ActionRefused, InputError, TreasuryError
+from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.identifiers import is_iban, plain_account
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.panels.blocks import Button, Column, Fact, Field, Line, Message, Press, Row, Step
 from treasury.panels.deciding import Asked, carry_out, propose_all, what_became
 from treasury.panels.desk import Desk
-from treasury.panels.filed import filed, note_file
+from treasury.panels.filed import note_file
 from treasury.panels.listing import Listing, ListPanel
 from treasury.panels.paging import SIZE, Held, Source
 from treasury.panels.panel import status
@@ -36,6 +36,7 @@ from treasury.panels.payable import DETAILS, changed_details, payable_table
 from treasury.panels.proposed import what_came
 from treasury.panels.text import instant, literal_text
 from treasury.panels.work import Work
+from treasury.reconcile.funding import FUNDING, IN_FILE
 from treasury.text import visible
 
 __all__ = ["FundingPanel"]
@@ -76,8 +77,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     requests: tuple[str, ...]
     execution: date
     warnings: tuple[str, ...]
-    filed: dict[str, str]
-    """What had left in a file when this was asked."""
 
 
 class FundingPanel(ListPanel):
@@ -90,7 +89,7 @@ class FundingPanel(ListPanel):
         self._asked: Order | Asked | None = None
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
-        self._filed: dict[str, str] = {}
+        self._unknown = ""
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
@@ -105,18 +104,23 @@ class FundingPanel(ListPanel):
             query="SELECT * FROM funding",
             order="number",
             key="request",
-            searched=("reference", "request", "state", '"to"', "to_account"),
-            hint="Reference, state or account",
+            searched=("reference", "request", "state", '"to"', "to_account", "currency", "send"),
+            hint="Reference, state, account or amount",
             columns=COLUMNS,
-            row=partial(_row, filed=self._filed),
-            empty="Nothing waits for its funds.",
+            row=_row,
+            empty=self._unknown or "Nothing waits for its funds.",
             several=True,
         )
 
     def read(self, snapshot: Snapshot) -> Source:
         """The desk's rows with the deposit details as delivered."""
-        table = payable_table(self._desk.awaiting_funds().to_arrow(), snapshot)
-        self._filed = filed(self._desk.journal)
+        try:
+            waiting = self._desk.awaiting_funds().to_arrow()
+        except NothingStored as unknown:
+            waiting, self._unknown = FUNDING.empty_table(), str(unknown)
+        else:
+            self._unknown = ""
+        table = payable_table(waiting, snapshot)
         held = Held(funding=table)
         first = held.sql(_DIFFERING, [NAMED]).to_pylist()
         self._changed = tuple((row["reference"], row["differs"]) for row in first)
@@ -141,6 +145,7 @@ class FundingPanel(ListPanel):
             Button("submit", "Submit hash…", enabled=idle),
             Button("sent", "Mark as sent", enabled=idle),
             Button("not_funded", "Will not fund", enabled=idle),
+            Button("not_uploaded", "Not uploaded", enabled=idle),
             Button("undo", "Undo remark", enabled=idle),
         )
 
@@ -189,12 +194,15 @@ class FundingPanel(ListPanel):
 
     def _hash_step(self, asked: Asked) -> Step:
         confirmed = asked.confirmed
+        verb = "submit" if asked.is_simple else "propose"
         return Step(
             key=asked.nonce,
             title=f"{KINDS[asked.kind].verb} {asked.name}?",
             text=confirmed.text,
             facts=tuple(Fact(one.name.capitalize(), (Line(one.value),)) for one in confirmed.facts),
-            buttons=self._buttons("Confirm and submit"),
+            notes=tuple(Line(note, "warn") for note in confirmed.notes),
+            buttons=self._buttons(f"Confirm and {verb}"),
+            tone="stop" if confirmed.notes else "go",
         )
 
     def _buttons(self, confirm: str) -> tuple[Button, ...]:
@@ -212,6 +220,7 @@ class FundingPanel(ListPanel):
             "submit": self._submit,
             "sent": partial(self._remark, "sent"),
             "not_funded": partial(self._remark, "not_funded"),
+            "not_uploaded": partial(self._remark, "not_uploaded"),
             "undo": partial(self._remark, "undo"),
             "confirm": self._confirm,
             "back": self._back,
@@ -232,15 +241,7 @@ class FundingPanel(ListPanel):
             transfers=tuple(_transfer(row) for row in rows),
             requests=tuple(row["request"] for row in rows),
             execution=execution,
-            warnings=(
-                *(f"{r['reference']}: {r['differs']}" for r in rows if r["differs"]),
-                *(
-                    f"{r['reference']} left before, in {self._filed[r['request']]}: pay it once"
-                    for r in rows
-                    if r["request"] in self._filed
-                ),
-            ),
-            filed=self._filed,
+            warnings=tuple(f"{r['reference']}: {r['differs']}" for r in rows if r["differs"]),
         )
         pain001(order.transfers, payer, self._desk.settings.now(), execution)
 
@@ -267,12 +268,17 @@ class FundingPanel(ListPanel):
                 "A transaction hash is of one off-ramp", do="choose the one that it pays"
             )
         given = press.typed.get("transaction_hash", "")
+        reason = press.typed.get("reason", "").strip() or None
         name = rows[0]["reference"] or rows[0]["request"]
 
         def task(work: Work) -> None:
             work.say(f"Reading {name} from the service")
             draft = self._actions.draft(
-                SUBMIT, live=True, request_id=rows[0]["request"], transaction_hash=given
+                SUBMIT,
+                reason=reason,
+                live=True,
+                request_id=rows[0]["request"],
+                transaction_hash=given,
             )
             work.check()
             with self.turn:
@@ -297,23 +303,28 @@ class FundingPanel(ListPanel):
         if not reason and word != "undo":
             raise InputError("reason: is missing", do="say how you know")
         marking = self._desk.funding
-        verb = {"sent": marking.marked_sent, "not_funded": marking.will_not_fund}.get(
-            word, marking.undo
-        )
+        verb = {
+            "sent": marking.marked_sent,
+            "not_funded": marking.will_not_fund,
+            "not_uploaded": marking.not_uploaded,
+        }.get(word, marking.undo)
         rows = self.chosen_rows()
         for row in rows:
             verb(row["request"], reason, dry_run=True)  # all of them can be, before any is
         marks = [(row, verb(row["request"], reason)) for row in rows]
         self._chosen.clear()
+        self.clear_fields()
         self.refresh()
         lines = [
             Line(f"{row['reference']}: {format_amount(row['send'], row['currency'])}")
             for row, _ in marks
         ]
         by = marks[0][1].by
-        title = {"sent": "Marked as sent", "not_funded": "Marked as not to be funded"}.get(
-            word, "Remark taken back"
-        )
+        title = {
+            "sent": "Marked as sent",
+            "not_funded": "Marked as not to be funded",
+            "not_uploaded": "Taken out of its payment file",
+        }.get(word, "Remark taken back")
         apart = Line("A remark is no evidence: the state follows the bank's statement.", "quiet")
         self.tell(status(f"{title} by {by}: {len(marks)}", *lines, apart))
 
@@ -336,13 +347,11 @@ class FundingPanel(ListPanel):
             "execution": order.execution.isoformat(),
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
-        note_file(
-            self._desk.journal, name, order.requests, told, nonce=order.nonce, known=order.filed
-        )
+        note_file(self._desk.journal, name, order.requests, told, nonce=order.nonce)
         self.hand_over(press, name, "application/xml", text)
         self._asked = None
         self._chosen.clear()
-        self._filed = filed(self._desk.journal)
+        self.refresh()
         self.tell(
             status(
                 f"Made {name}",
@@ -424,7 +433,7 @@ class FundingPanel(ListPanel):
             return message
 
 
-def _row(row: Mapping[str, Any], filed: Mapping[str, str]) -> Row:
+def _row(row: Mapping[str, Any]) -> Row:
     name = row["reference"] or row["request"]
     amount = format_amount(row["send"], row["currency"]) if row["send"] is not None else "not shown"
     return Row(
@@ -438,7 +447,7 @@ def _row(row: Mapping[str, Any], filed: Mapping[str, str]) -> Row:
             ),
             _pay_to(row),
             _amount(row, amount),
-            _state(row, filed.get(row["request"], "")),
+            _state(row),
         ),
     )
 
@@ -465,7 +474,7 @@ def _amount(row: Mapping[str, Any], shown: str) -> tuple[Line, ...]:
     return (Line(shown, "strong"), Line(digits, "code", "amount"))
 
 
-def _state(row: Mapping[str, Any], filed: str) -> tuple[Line, ...]:
+def _state(row: Mapping[str, Any]) -> tuple[Line, ...]:
     look: Any = _LOUD.get(row["state"], "warn")
     lines = [Line(row["state"], look), Line(row["next_step"])]
     evidence = f", statements to {row['evidence_to']:%d %b}" if row["evidence_to"] else ""
@@ -475,8 +484,6 @@ def _state(row: Mapping[str, Any], filed: str) -> tuple[Line, ...]:
             "quiet",
         )
     )
-    if filed:
-        lines.append(Line(f"Left in {filed}", "warn"))
     if row["marked"]:
         lines.append(Line(f"Remark, no evidence: {row['marked']}", "warn"))
     return tuple(lines)
@@ -499,6 +506,11 @@ def _copied(text: str, what: str, look: Any = "plain") -> Line:
 
 def _require_order(row: Mapping[str, Any]) -> None:
     name = row["reference"] or row["request"]
+    if row["state"] == IN_FILE:
+        raise InputError(
+            f"{name} is in a payment file ({row['marked']}): {row['next_step']}",
+            do="leave it out, or say first that the file was not uploaded",
+        )
     if row["marked"]:
         raise InputError(f"{name} is {row['marked']}", do="leave it out, or undo the remark first")
     if row["state"] != "PAY":

@@ -16,7 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from treasury.errors import ActionRefused
-from treasury.journal import current_actor
+from treasury.items import Effects
+from treasury.journal import Actor
 from treasury.journal.decisions import Decision
 from treasury.money import format_amount, total
 from treasury.panels.blocks import Button, Fact, Line, Message, Step
@@ -48,6 +49,9 @@ class AskedVerdict(msgspec.Struct, frozen=True, kw_only=True):
     nonce: str
     verdict: Verdict
     planned: tuple[Decision, ...]
+    actor: Actor
+    effects: Effects | None = None
+    """What changes beside the lines; None where nothing of them is settled otherwise."""
 
 
 class _Words(msgspec.Struct, frozen=True):
@@ -61,6 +65,8 @@ class _Words(msgspec.Struct, frozen=True):
     consequence: str
 
 
+MOST_EFFECTS: Final = 20
+"""Items that change beside a decision and are named in its first step; the others are counted."""
 VERBS: Final = {
     "accept": _Words(
         "Accept…", "Accept", "Accepted", "Confirm match", "for", "They count as matched."
@@ -90,7 +96,13 @@ def ask_verdict(desk: Desk, verdict: Verdict) -> AskedVerdict | Message:
     if verdict.verb != "undo" and not any(one.facts for one in planned):
         standing = _say(desk, verdict, dry_run=False)  # it stands: this writes nothing
         return _already([one for one in standing if (one.seq or 0) <= head])
-    return AskedVerdict(nonce=uuid.uuid4().hex, verdict=verdict, planned=planned)
+    return AskedVerdict(
+        nonce=uuid.uuid4().hex,
+        verdict=verdict,
+        planned=planned,
+        actor=desk.journal.who(),
+        effects=None if verdict.verb == "assign" else desk.decision_effects(*planned),
+    )
 
 
 def settle(desk: Desk, asked: AskedVerdict, work: Work) -> Message:
@@ -170,7 +182,6 @@ def _name(decision: Decision, expectation: str) -> str:
 
 
 def _facts(asked: AskedVerdict) -> tuple[Fact, ...]:
-    actor = current_actor()
     amounts: dict[str, list[Decimal]] = {}
     for one in asked.planned:
         line = one.facts.get("line") or {}
@@ -182,10 +193,23 @@ def _facts(asked: AskedVerdict) -> tuple[Fact, ...]:
     ]
     return (
         Fact("Total by currency", tuple(totals) or (Line("no amounts"),)),
-        Fact("Decided by", (Line(actor.name, "strong"),)),
+        Fact("Decided by", (Line(asked.actor.name, "strong"),)),
         Fact("When", (Line(instant(asked.planned[0].at)),)),
         *((Fact("Reason", (Line(asked.verdict.reason),)),) if asked.verdict.reason else ()),
+        *(() if asked.effects is None else (Fact("Changes beside it", _beside(asked.effects)),)),
     )
+
+
+def _beside(effects: Effects) -> tuple[Line, ...]:
+    """Each item that changes beside the lines that are decided, and why."""
+    if effects.unknown:
+        return (Line(f"not known: {clean(effects.unknown)}", "warn"),)
+    if not len(effects):
+        return (Line("no other open item"),)
+    lines = [Line(clean(str(one)), "warn") for one in effects.effects[:MOST_EFFECTS]]
+    if more := len(effects) - len(lines):
+        lines.append(Line(f"and {more:,} more: `treasury match … --dry-run` lists them", "warn"))
+    return tuple(lines)
 
 
 def _already(stand: Sequence[Decision]) -> Message:

@@ -7,15 +7,14 @@ shown was read by SQL, and `rows`, `sql` and `relation` give the same to a progr
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import duckdb
 import msgspec
 
+from treasury.csv_output import csv_text, rows_of
 from treasury.errors import InputError
 from treasury.lake import Snapshot
 from treasury.panels.blocks import (
@@ -35,11 +34,9 @@ from treasury.panels.desk import Desk
 from treasury.panels.paging import SIZE, Page, Source, read_page
 from treasury.panels.panel import Panel, alert, status
 from treasury.panels.syncing import SyncProgress, synced
-from treasury.panels.text import instant, literal_text
+from treasury.panels.text import desk_clock, instant, literal_text
 from treasury.panels.work import Work
 from treasury.reconcile import Rows
-from treasury.reconcile.rows import shown
-from treasury.text import neutral
 
 __all__ = ["ListPanel", "Listing"]
 
@@ -68,11 +65,10 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 class ListPanel(Panel):
     """A panel around one list at a time; a subclass gives what is marked so below."""
 
-    title: ClassVar[str]
-
     def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
         super().__init__()
         self._desk = desk
+        self._zone = desk.settings.zone
         self._size = size
         self._page = Page(size=size)
         self._search = ""
@@ -136,7 +132,7 @@ class ListPanel(Panel):
     @property
     def rows(self) -> Rows:
         """The list as rows, all of them, with every column."""
-        return Rows(self.source.sql(self.sql))
+        return Rows(self.source.sql(self.sql), zone=self._desk.settings.zone)
 
     @property
     def relation(self) -> duckdb.DuckDBPyRelation:
@@ -154,18 +150,18 @@ class ListPanel(Panel):
 
     def csv(self) -> str:
         """The whole list as CSV: amounts as decimal text, texts that no spreadsheet runs."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\r\n")
         table = self.rows.to_arrow()
         table = table.drop_columns([name for name in table.column_names if name == "raw"])
-        writer.writerow(table.column_names)
-        for batch in table.to_batches(max_chunksize=10_000):
-            writer.writerows([_cell(v) for v in row.values()] for row in batch.to_pylist())
-        return out.getvalue()
+        return csv_text(table.column_names, rows_of(table))
 
     # What is on screen
 
     def frame(self) -> Frame:
+        """What is on screen now, by the desk's clock."""
+        with desk_clock(self._zone):
+            return self.content()
+
+    def content(self) -> Frame:
         """The list, the buttons that propose, and below them the step that confirms."""
         page, work, one, step = self._page, self._work, self.listing(), self.step()
         idle = work is None and step is None
@@ -175,7 +171,12 @@ class ListPanel(Panel):
         return Frame(
             title=self.title,
             notes=(self._known(), *self.more_notes()),
-            tools=(*self.tools(idle=idle), *download, Button("sync", "Sync", enabled=idle)),
+            tools=(
+                *((Button("retry", "Retry", "primary", enabled=idle),) if self._is_broken else ()),
+                *self.tools(idle=idle),
+                *download,
+                Button("sync", "Sync", enabled=idle),
+            ),
             views=self.views(idle=idle),
             banners=self.banners(),
             search=Field("search", "Search", one.hint) if several else None,
@@ -183,6 +184,7 @@ class ListPanel(Panel):
             empty="" if has_rows else self._emptiness(one),
             bar=self.bar(idle=idle) if has_rows else (),
             fields=self.fields() if has_rows else (),
+            form=self._form_number,
             pager=self._pager(),
             step=step,
             progress=None if work is None else work.progress,
@@ -287,9 +289,19 @@ class ListPanel(Panel):
     def refresh(self) -> None:
         """Look again at the lake and whatever else the list is made of."""
         snapshot = self._desk.snapshot()
-        self._commit, self._head = snapshot.commit, self._desk.journal.head()
-        self._source = self.read(snapshot)
+        head = self._desk.journal.head()
+        source = self.read(snapshot)
+        # Only what was read counts as looked at: after a failure the next look reads it again.
+        self._source, self._commit, self._head = source, snapshot.commit, head
         self.look(self._page.number)
+
+    def recover(self) -> None:
+        """Leave what was found out aside, and look again without a choice or a search."""
+        self.forget()
+        self._search = ""
+        self._chosen.clear()
+        self._page = Page(size=self._size)
+        self.refresh()
 
     def look(self, number: int) -> None:
         """Read a page of the list."""
@@ -326,8 +338,3 @@ class ListPanel(Panel):
                 do="look at the list again, then press again",
             )
         return [here[key] for key in keys]
-
-
-def _cell(value: object) -> str:
-    """A CSV cell: of text that nothing runs, an amount with its sign."""
-    return neutral(shown(value)) if isinstance(value, str | list) else shown(value)

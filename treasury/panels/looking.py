@@ -125,6 +125,11 @@ class LookingPanel(ListPanel):
 
     # What it knows
 
+    def recover(self) -> None:
+        """Work the tables out anew, whatever they were, and show the list of the beginning."""
+        self._traced, self._mark = None, None
+        super().recover()
+
     def refresh_aside(self) -> None:
         """Work the tables out before the lock is taken, so that presses are answered meanwhile."""
         self.work_out(self._desk.snapshot())

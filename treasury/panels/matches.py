@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, ClassVar, Final, Literal
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -84,6 +85,9 @@ _VERBS_OF: Final[dict[Shown, tuple[str, ...]]] = {
 }
 
 
+_NO_LINES: Final = "Not known: no bank line is stored. Add statements first."
+
+
 class MatchesPanel(ListPanel):
     """What needs a decision; `rows`, `sql` and `relation` are the list that is shown."""
 
@@ -94,6 +98,7 @@ class MatchesPanel(ListPanel):
         self._shown: Shown = "lines"
         self._line: dict[str, Any] | None = None
         self._asked: AskedVerdict | None = None
+        self._has_lines = False
         self._mark: tuple[int, int] | None = None
         self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
@@ -105,7 +110,10 @@ class MatchesPanel(ListPanel):
 
     def listing(self) -> Listing:
         """The lines, the candidates of one, or the decisions."""
-        return _LISTINGS[self._shown]
+        listing = _LISTINGS[self._shown]
+        if self._shown == "lines" and not self._has_lines:
+            return msgspec.structs.replace(listing, empty=_NO_LINES)
+        return listing
 
     def read(self, snapshot: Snapshot) -> Source | Snapshot:
         """What matching says now; the candidates are those of one line."""
@@ -158,7 +166,11 @@ class MatchesPanel(ListPanel):
         reason = Field("reason", "Reason", "Kept in our journal", self.error_of("reason"))
         if self._shown != "lines":
             return (reason,)
-        return (reason, Field("to", "Assign to", "A colleague", self.error_of("to")))
+        belongs = Field(
+            "belongs_to", "Belongs to", "Reference or id, if not proposed",
+            self.error_of("belongs_to"),
+        )  # fmt: skip
+        return (reason, belongs, Field("to", "Assign to", "A colleague", self.error_of("to")))
 
     def step(self) -> Step | None:
         """What is to be confirmed."""
@@ -202,6 +214,7 @@ class MatchesPanel(ListPanel):
             return
         self._shown, self._line, self._search = shown, line, ""
         self._chosen.clear()
+        self.clear_fields()
         self.tell(None)
         self.refresh()
         self.look(0)
@@ -248,10 +261,18 @@ class MatchesPanel(ListPanel):
             raise InputError("to: is missing", do="say whom the line is for")
         if verb == "assign" and len(rows) > 1:
             raise InputError("Several lines are chosen", do="assign one at a time")
+        named = tuple(press.typed.get("belongs_to", "").replace(",", " ").split())
+        if verb == "accept" and named:
+            if len(rows) > 1:
+                raise InputError(
+                    "belongs_to: several lines are chosen", do="name what one line is for at a time"
+                )
+            return Verdict(verb=verb, pairs=((rows[0]["entry_id"], named),), reason=reason)
         if verb == "accept" and (without := [r for r in rows if not r["expectation_id"]]):
             raise InputError(
-                f"{len(without)} of the chosen lines may belong to nothing that is expected",
-                do="choose only lines with a candidate",
+                f"belongs_to: is missing; {len(without)} of the chosen lines may belong to nothing"
+                " that is proposed",
+                do="give the reference of what it is for, or choose only lines with a candidate",
             )
         of_pair = verb in {"accept", "reject", "undo"}
         return Verdict(
@@ -302,6 +323,11 @@ class MatchesPanel(ListPanel):
 
     # What it knows
 
+    def recover(self) -> None:
+        """Match anew, and show the lines."""
+        self._shown, self._line, self._asked, self._mark = "lines", None, None, None
+        super().recover()
+
     def _refresh_aside(self) -> None:
         """Match before the lock is taken, so that presses are answered meanwhile."""
         self._look_again(self._desk.snapshot())
@@ -315,7 +341,9 @@ class MatchesPanel(ListPanel):
     def _look_again(self, snapshot: Snapshot) -> None:
         mark = self._marked(snapshot)
         if mark != self._mark:
-            self._tables, self._mark = _tables(*self._desk.matches.look()), mark
+            seen, stand = self._desk.matches.look()
+            self._has_lines = seen.bank_lines.num_rows > 0
+            self._tables, self._mark = _tables(seen, stand), mark
 
 
 def _tables(seen: Known, stand: Sequence[Decision]) -> dict[str, pa.Table]:
@@ -417,13 +445,20 @@ def _candidate_row(row: Mapping[str, Any]) -> Row:
             (
                 Line(_amount(row, "amount")),
                 Line(f"received {_amount(row, 'received')}", "quiet"),
-                Line(f"still expected {_amount(row, 'remaining')}", "quiet"),
+                Line(_expected(row), "quiet"),
             ),
             (Line(row["reason"]), *lost),
             (Line(f"{row['score']:.2f}"), *place),
             (Line(row["status"] or row["state"]), *([Line(account, "code")] if account else [])),
         ),
     )
+
+
+def _expected(row: Mapping[str, Any]) -> str:
+    """What it still waits for; of one that has ended nothing, whatever it lacks."""
+    if row["status"]:
+        return f"nothing is expected any more: {row['status']}"
+    return f"still expected {_amount(row, 'remaining')}"
 
 
 def _amount(row: Mapping[str, Any], name: str) -> str:

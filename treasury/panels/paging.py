@@ -6,6 +6,7 @@ all of them.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -93,7 +94,7 @@ def read_page(
     total = _count(source, query, "true", [])
     columns = ", ".join(searched) or "''"
     where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
-    typed = [search] if search else []
+    typed = [_as_stored(search)] if search else []
     found = _count(source, query, where, typed) if search else total
     number = max(0, min(number, (found - 1) // size))
     rows = source.sql(
@@ -102,6 +103,19 @@ def read_page(
         [*typed, size, number * size],
     )
     return Page(tuple(rows.to_pylist()), number, found, total, size)
+
+
+_AMOUNT: Final = re.compile(
+    r"[A-Za-z]{3,5} -?[0-9][0-9,]*(?:\.[0-9]*)?|-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?", re.ASCII
+)
+"""An amount as it is shown, with its currency or its thousands apart."""
+
+
+def _as_stored(search: str) -> str:
+    """What is looked for: `EUR 14,000.00`, as it is shown, is `14000.00` in the data."""
+    if _AMOUNT.fullmatch(search) is None:
+        return search
+    return search.rpartition(" ")[2].replace(",", "")
 
 
 def _count(source: Source | Snapshot, query: str, where: str, typed: list[str]) -> int:

@@ -14,15 +14,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from datetime import UTC, tzinfo
 from importlib.resources import files
 from typing import Any, ClassVar, Final
 
 import anywidget
 import msgspec
 
+from treasury.decoding import convert
 from treasury.errors import ActionRefused, InputError, TreasuryError
-from treasury.panels.blocks import Frame, Line, Message, Press
-from treasury.panels.text import literal
+from treasury.panels.blocks import Button, Frame, Line, Message, Press
+from treasury.panels.text import desk_clock, literal
 from treasury.panels.work import Cancelled, Work
 
 __all__ = ["Panel", "alert", "status"]
@@ -38,6 +40,8 @@ class Panel(anywidget.AnyWidget):
 
     _esm: ClassVar[Any] = (_PAGE / "panel.js").read_text("utf-8")
     _css: ClassVar[Any] = (_PAGE / "panel.css").read_text("utf-8")
+    title: ClassVar[str] = "Panel"
+    _zone: tzinfo = UTC
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,6 +53,8 @@ class Panel(anywidget.AnyWidget):
         self._focus = ""
         self._error: tuple[str, str] | None = None
         self._file = ("", "", "")
+        self._form_number = 0
+        self._is_broken = False
         self.on_msg(self._receive)
 
     # What a panel is
@@ -90,16 +96,16 @@ class Panel(anywidget.AnyWidget):
 
     def _receive(self, _: object, content: object, __: object) -> None:
         """A message from the page."""
-        self._pressed(msgspec.convert(content, Press))
+        self._pressed(convert(content, Press))
 
     def _pressed(self, press: Press) -> Frame:
-        with self._turn:
+        with self._turn, desk_clock(self._zone):
             try:
                 self._handle(press)
             except TreasuryError as error:
                 self.fail("That did not work", error)
             except Exception as error:
-                self._message = _unforeseen(error)
+                self._break(error)
                 self._show()
                 raise
             return self._show()
@@ -110,13 +116,34 @@ class Panel(anywidget.AnyWidget):
                 self._work.cancel()
         elif press.name == "part":
             self._send_part(press)
+        elif press.name == "retry":
+            self._retry()
         elif press.name == "hello" or self._work is None:
             self._error = None
+            if press.name == "confirm":
+                self.clear_fields()
             self.before(press)
             self.handlers()[press.name](press)
 
     def before(self, press: Press) -> None:
         """What every press does first; nothing, where a panel does not say otherwise."""
+
+    def recover(self) -> None:
+        """Look at everything anew after a failure; a panel says what that is."""
+
+    def _retry(self) -> None:
+        """Try again what failed; work that is under way goes on."""
+        if self._work is None:
+            self._message, self._is_broken = None, False
+            self.recover()
+
+    def _break(self, error: Exception) -> None:
+        """Note a fault of ours, so that it is said and can be tried again."""
+        self._message, self._is_broken = _unforeseen(error), True
+
+    def clear_fields(self) -> None:
+        """Empty the fields, with the next frame: what was typed was for one decision."""
+        self._form_number += 1
 
     def tell(self, message: Message | None) -> None:
         """Say what came of it, from the next frame on; None takes away what was said."""
@@ -187,15 +214,17 @@ class Panel(anywidget.AnyWidget):
         failed: Callable[[TreasuryError], Message],
         cancelled: str,
     ) -> None:
-        try:
-            self._ended(task(work))
-        except Cancelled:
-            self._ended(status("Cancelled", Line(cancelled)))
-        except TreasuryError as error:
-            self._ended(self._told_failure(failed, error))
-        except Exception as error:
-            self._ended(_unforeseen(error))
-            raise
+        with desk_clock(self._zone):
+            try:
+                self._ended(task(work))
+            except Cancelled:
+                self._ended(status("Cancelled", Line(cancelled)))
+            except TreasuryError as error:
+                self._ended(self._told_failure(failed, error))
+            except Exception as error:
+                self._break(error)
+                self._ended(self._message)
+                raise
 
     def _told_failure(
         self, failed: Callable[[TreasuryError], Message], error: TreasuryError
@@ -217,12 +246,26 @@ class Panel(anywidget.AnyWidget):
 
     def _show(self) -> Frame:
         """Send the present frame to every view."""
-        with self._turn:
+        with self._turn, desk_clock(self._zone):
             self._number += 1
-            frame = self.frame()
+            frame = self._drawn()
             self._focus = ""
             self.send({"number": self._number, "frame": literal(frame)})
             return frame
+
+    def _drawn(self) -> Frame:
+        """The present frame; where it cannot be made, one that says so and offers Retry."""
+        try:
+            return self.frame()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+            message = _unforeseen(error)
+        return Frame(
+            title=self.title,
+            tools=(Button("retry", "Retry", "primary", enabled=self._work is None),),
+            progress=None if self._work is None else self._work.progress,
+            message=message,
+            focus="message",
+        )
 
 
 def status(title: str, *lines: Line) -> Message:

@@ -30,7 +30,7 @@ COLUMNS: Final = (
 _DIRECTIONS: Final = {"ON_RAMP": "On-ramp", "OFF_RAMP": "Off-ramp"}
 _KNOWN_HOW: Final = {
     "hub": "logged in at the notebook hub",
-    "environment": "named by TREASURY_USER",
+    "environment": "claimed: named by an environment variable, and nobody vouches for it",
     "system": "this machine's user",
 }
 
@@ -83,7 +83,7 @@ def facts(confirmed: Confirmation, read_at: datetime) -> tuple[Fact, ...]:
         _fact(
             "Decided by",
             Line(actor.name, "strong"),
-            Line(_KNOWN_HOW[actor.source], "quiet"),
+            Line(_KNOWN_HOW[actor.verified_source], "quiet"),
         ),
         _fact("Credential", Line(f"{confirmed.credential} ({confirmed.client_id})")),
         _fact("When", Line(instant(confirmed.at))),

@@ -7,14 +7,21 @@ shown as what it is, so that what a person reads is what the record holds.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 import msgspec
 
 from treasury.text import visible
+from treasury.wording import instant_words
 
-__all__ = ["instant", "literal", "literal_text"]
+__all__ = ["desk_clock", "instant", "literal", "literal_text"]
+
+_CLOCK: Final[ContextVar[tzinfo]] = ContextVar("clock", default=UTC)
+"""The time zone of the desk whose panel is at work."""
 
 LONGEST: Final = 2_000
 
@@ -31,9 +38,21 @@ def literal(content: object) -> Any:
     return _mapped(msgspec.to_builtins(content))
 
 
+@contextmanager
+def desk_clock(zone: tzinfo) -> Iterator[None]:
+    """Tell instants in a desk's time zone during the block."""
+    before = _CLOCK.set(zone)
+    try:
+        yield
+    finally:
+        _CLOCK.reset(before)
+
+
 def instant(moment: datetime | None) -> str:
-    """`2026-11-02 08:00:05 UTC`; nothing where there is none."""
-    return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    """`2026-11-02 09:00:05 CET`, by the desk's clock; nothing where there is none."""
+    if moment is None:
+        return ""
+    return instant_words(moment.astimezone(_CLOCK.get()), "%Y-%m-%d %H:%M:%S")
 
 
 def _mapped(value: Any) -> Any:

@@ -120,9 +120,9 @@ class TransfersPanel(LookingPanel):
         """The transfers, the legs, or the accounts while a form is open."""
         return _LISTINGS[self._shown]
 
-    def frame(self) -> Frame:
+    def content(self) -> Frame:
         """The list, and while a form is open its fields, whether the list has rows or not."""
-        frame = super().frame()
+        frame = super().content()
         if not self._form:
             return frame
         idle = self.is_idle and self.step() is None

@@ -17,11 +17,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.errors import InputError, JournalError, StorageError
-from treasury.journal import Actor, Draft, Journal, current_actor
+from treasury.errors import InputError, StorageError
+from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decisions import decision_table, standing
 from treasury.journal.periods import RULES_SAVED, closed_periods, rules_in_force
-from treasury.journal.turns import Decided, append_next, read_decided, require_present
+from treasury.journal.turns import Decided, decide, read_decided, require_present
 from treasury.lake import Snapshot
 from treasury.reconcile.compare import moves_between, totals_of
 from treasury.reconcile.known import known
@@ -33,7 +33,6 @@ from treasury.text import safe_html
 
 __all__ = ["Changing", "Preview", "read_rules"]
 
-ATTEMPTS: Final = 8
 _WAITS: Final = ("state", "due", "overdue", "silent")
 
 
@@ -146,21 +145,18 @@ class Changing:
             raise InputError("rules are changed with a reason", do="give the reason")
         require_present(self._until)
         rules, text = read_rules(new), _toml(new)
-        who = actor or current_actor()
-        for _ in range(ATTEMPTS):
-            decided = read_decided(self._journal, until=self._until)
+        who = actor or self._journal.who()
+
+        def build(decided: Decided) -> tuple[list[Draft], Preview]:
             preview = self._preview(rules, decided)
             in_force = rules_in_force(decided.entries)
-            if in_force is None or in_force.hash != rules.hash:
-                body = _body(preview, reason.strip())
-                added = append_next(
-                    self._journal, decided, [Draft(RULES_SAVED, rules.hash, body, who)]
-                )
-                if added is None:
-                    continue
-            _write(self._path, text)
-            return preview
-        raise JournalError("others are deciding all the time", do="run this again")
+            if in_force is not None and in_force.hash == rules.hash:
+                return [], preview
+            return [Draft(RULES_SAVED, rules.hash, _body(preview, reason.strip()), who)], preview
+
+        _, preview = decide(self._journal, build)
+        _write(self._path, text)
+        return preview
 
     def _preview(self, rules: Rules, decided: Decided) -> Preview:
         before = self.current()

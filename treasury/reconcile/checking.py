@@ -1,13 +1,14 @@
 """Whether a decision on a bank line may be taken, on what is known and decided already.
 
 A wrong match is worse than none: what a fact contradicts takes a reason, and what can never be
-(another currency, a line that is not booked, a month that is closed) is refused.
+(another currency, a line that is not booked) is refused. A line of a closed month may be decided:
+the decision posts in the month that is open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import date
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -18,10 +19,12 @@ from treasury.journal.decisions import Decision
 from treasury.journal.periods import closed_periods
 from treasury.journal.turns import Decided
 from treasury.money import format_amount, total
+from treasury.reconcile.corrections import next_open
 from treasury.reconcile.decided import NEEDS_A_PERSON
 from treasury.reconcile.facts import contradicts, expectation_facts, line_facts
 from treasury.reconcile.known import Known
-from treasury.reconcile.posting import require_open
+from treasury.reconcile.posting import posted_to
+from treasury.reconcile.rows import shown
 from treasury.text import clean
 
 __all__ = ["Body", "Check", "Wish", "already", "same"]
@@ -39,6 +42,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     to: str = ""
     undoes: int | None = None
+    shares: Mapping[str, Decimal] = {}
 
 
 class Check:
@@ -64,15 +68,18 @@ class Check:
         for wish in wishes:
             line = lines.get(wish.entry_id)
             booked = line["booking_date"] if line else self._booked(wish)
-            if booked is not None:
-                require_open(
-                    booked,
-                    known_from.get(wish.entry_id),
-                    self._closed,
-                    what=f"the line {wish.entry_id}",
-                )
-            granted.append((wish, self._body(wish, line)))
+            body = self._body(wish, line)
+            if body is not None and booked is not None:
+                body |= self._months(booked, known_from.get(wish.entry_id))
+            granted.append((wish, body))
         return tuple(granted)
+
+    def _months(self, booked: date, known_from: datetime | None) -> dict[str, str]:
+        """The closed month of a line and the open one that the decision posts in, if it is so."""
+        home = posted_to(booked, known_from, self._closed)
+        if str(home) not in self._closed:
+            return {}
+        return {"closed_month": str(home), "posts_to": str(next_open(home, self._closed))}
 
     def _booked(self, wish: Wish) -> date | None:
         """The booking date of a line that is in no statement any more, as it was last seen."""
@@ -97,6 +104,11 @@ class Check:
             "reason": wish.reason,
             "to": wish.to,
             "undoes": wish.undoes,
+            **(
+                {"shares": {one: shown(wish.shares[one]) for one in wish.shares}}
+                if wish.shares
+                else {}
+            ),
             "facts": {
                 "line": None if line is None else line_facts(line),
                 "expectations": {
@@ -135,7 +147,11 @@ class Check:
         rows = [self._seen.expectation_rows[one] for one in wish.expectations]
         for row in rows:
             _require_same_currency(line, row)
-        why = [*self._contradictions(line, outcome, rows), *self._over(line, outcome, rows)]
+        _require_divided(wish, line, rows)
+        why = [
+            *self._contradictions(line, outcome, rows),
+            *self._over(wish, line, outcome, rows),
+        ]
         if why and not wish.reason:
             raise ActionRefused(
                 f"the line {wish.entry_id} is not simply accepted: {'; '.join(why)}",
@@ -195,12 +211,26 @@ class Check:
                 yield f"it reached {line['account']}, {row['code']} belongs to {row['account']}"
 
     def _over(
-        self, line: dict[str, Any], outcome: dict[str, Any], rows: list[dict[str, Any]]
+        self,
+        wish: Wish,
+        line: dict[str, Any],
+        outcome: dict[str, Any],
+        rows: list[dict[str, Any]],
     ) -> Iterable[str]:
         """Whether the line is more than what is still expected, earlier wishes counted."""
-        if any(row["remaining"] is None for row in rows) or any(
-            row["direction"] != line["direction"] for row in rows
-        ):
+        if any(row["direction"] != line["direction"] for row in rows):
+            return
+        if wish.shares:
+            for row in rows:
+                share = wish.shares[row["expectation_id"]]
+                if row["remaining"] is not None and share > row["remaining"]:
+                    yield (
+                        f"{format_amount(share, line['currency'])} is more than the"
+                        f" {format_amount(row['remaining'], line['currency'])} still expected for"
+                        f" {row['code']}"
+                    )
+            return
+        if any(row["remaining"] is None for row in rows):
             return
         room = Decimal(0)
         for row in rows:
@@ -249,10 +279,31 @@ def _require_same_currency(line: dict[str, Any], row: dict[str, Any]) -> None:
         )
 
 
+def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Refuse a line for several of which one expects any amount: nobody said how much is whose."""
+    worth = format_amount(line["amount"], line["currency"])
+    standing = [str(row["code"]) for row in rows if row["amount"] is None]
+    if not wish.shares:
+        if len(rows) > 1 and standing:
+            raise ActionRefused(
+                f"the line {wish.entry_id} of {worth} is for several, and"
+                f" {', '.join(standing)} take any amount",
+                do="divide it: write CODE=AMOUNT for each, together the amount of the line",
+            )
+        return
+    shares = total(wish.shares.values())
+    if any(share <= 0 for share in wish.shares.values()) or shares != line["amount"]:
+        raise InputError(
+            f"the shares come to {format_amount(shares, line['currency'])}, the line"
+            f" {wish.entry_id} is {worth}",
+            do="give each a share above nothing, together the amount of the line",
+        )
+
+
 def same(one: Decision, wish: Wish) -> bool:
     """Whether a decision that stands says what is wished."""
-    said = (one.verb, one.entry_id, one.expectations, one.to)
-    return said == (wish.verb, wish.entry_id, wish.expectations, wish.to)
+    said = (one.verb, one.entry_id, one.expectations, one.to, one.shares)
+    return said == (wish.verb, wish.entry_id, wish.expectations, wish.to, dict(wish.shares))
 
 
 def _decided_otherwise(one: Decision) -> ActionRefused:

@@ -24,6 +24,7 @@ from treasury.reconcile.known import Known, known
 from treasury.reconcile.monthly import Basis, step_sql
 from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
+from treasury.wording import instant_words
 
 __all__ = ["MOVES", "TOTALS", "Comparison", "compare_bases", "moves_between", "totals_of"]
 
@@ -115,7 +116,9 @@ def compare_bases(a: Basis, b: Basis) -> Comparison:
         ("rule", decided, last),
     )
     moves = _moves(first, last, steps, within)
-    title = f"{month}, {a.question.as_of:%Y-%m-%d %H:%M} to {b.question.as_of:%Y-%m-%d %H:%M} UTC"
+    zone = b.question.zone
+    first_at, last_at = (one.question.as_of.astimezone(zone) for one in (a, b))
+    title = f"{month}, {instant_words(first_at)} to {instant_words(last_at)}"
     return Comparison(title, moves, totals_of(moves))
 
 

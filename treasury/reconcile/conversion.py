@@ -5,12 +5,15 @@ converted; the credits that must, or may, have been in it follow from when they 
 long the service may take. A credit is in it for sure only where every explanation has it: of a few
 credits all combinations, of many all stretches of the order in which they fall due. Fiat over coins
 is the implied rate: it holds rate and fee together, for the service states neither.
+
+A credit that a person gave to an account is in its queue only while it leaves what is said of the
+others as it was: one that is given wrongly is said to show in no balance, and nothing else moves.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import accumulate, combinations
@@ -31,6 +34,8 @@ __all__ = ["CONVERSIONS", "Conversion", "Pending", "conversion_rows"]
 UNLOCKED: Final = ("VERIFIED", "NOT_REQUIRED")
 NEARBY: Final = timedelta(days=7)
 """Rates recorded up to this long before or after an interval are held against it."""
+PROVED: Final = ("proved", "proved_as_group")
+WAITING: Final = ("not_yet_credited", "held_kyc")
 AT_MOST: Final = 12
 """So many credits are looked at in every combination; more, in the order in which they fall due."""
 NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
@@ -166,19 +171,75 @@ def conversion_rows(
     rows: list[Conversion] = []
     for account in accounts:
         balance = (account["account_id"], account["asset"])
-        queue = [_pending(row, rules, zone) for row in of_credits.get(balance, ())]
-        walk = _Walk(
-            account,
-            sorted(queue, key=_turn),
-            rates=of_pair.get((account["asset"], account["currency"]), ()),
-            report=reports.get(account["currency"]),
-            rules=rules,
-            zone=zone,
-        )
         moved = of_balance.get(balance, ())
-        rows += walk.unreported(moved) if walk.report is None else walk.proofs(moved)
-        rows += walk.waiting_rows(until)
+
+        def walked(
+            queue: Iterable[Pending], account: Row = account, moved: Sequence[Row] = moved
+        ) -> tuple[_Walk, list[Conversion]]:
+            walk = _Walk(
+                account,
+                sorted(queue, key=_turn),
+                rates=of_pair.get((account["asset"], account["currency"]), ()),
+                report=reports.get(account["currency"]),
+                rules=rules,
+                zone=zone,
+            )
+            proofs = walk.unreported(moved) if walk.report is None else walk.proofs(moved)
+            return walk, [*proofs, *walk.waiting_rows(until)]
+
+        own = of_credits.get(balance, ())
+        surely = [_pending(row, rules, zone) for row in own if not row["is_decided"]]
+        given = [_pending(row, rules, zone) for row in own if row["is_decided"]]
+        apart = _disturbing(lambda queue: walked(queue)[1], surely, sorted(given, key=_turn))
+        out = {one.entry_id for one in apart}
+        walk, found = walked([*surely, *(one for one in given if one.entry_id not in out)])
+        rows += [*found, *walk.not_shown(apart, until)]
     return rows
+
+
+def _disturbing(
+    rows_of: Callable[[list[Pending]], list[Conversion]],
+    queue: list[Pending],
+    given: list[Pending],
+) -> list[Pending]:
+    """Those of the credits given by people with which others would be proved no more.
+
+    All are taken where everything is proved with them; else those with which all others are, and
+    then those that leave the others as they are.
+    """
+    if not given:
+        return []
+    if _all_proved(_standing(rows_of([*queue, *given])), queue):
+        return []
+    kept, now = queue, _standing(rows_of(queue))
+    for has_to_prove in (True, False):
+        for one in (credit for credit in given if credit not in kept):
+            after = _standing(rows_of([*kept, one]))
+            if _all_proved(after, kept) if has_to_prove else _as_proved(now, after, kept):
+                kept, now = [*kept, one], after
+    return [one for one in given if one not in kept]
+
+
+def _all_proved(standing: Mapping[str, int], queue: Iterable[Pending]) -> bool:
+    return all(standing.get(one.entry_id) == 2 for one in queue)
+
+
+def _as_proved(
+    before: Mapping[str, int], after: Mapping[str, int], queue: Iterable[Pending]
+) -> bool:
+    """Whether each credit is proved where it was, and said to wait only where it was."""
+    return all(after.get(one.entry_id, 1) >= before.get(one.entry_id, 1) for one in queue)
+
+
+def _standing(rows: Iterable[Conversion]) -> dict[str, int]:
+    """2 for a credit in a proved conversion, 0 for one that surely waits; the others are open."""
+    found: dict[str, int] = {}
+    for row in rows:
+        if row.state in PROVED:
+            found |= dict.fromkeys((*row.entry_ids, *row.edge_ids), 2)
+        elif row.state in WAITING:
+            found |= dict.fromkeys(row.entry_ids, 0)
+    return found
 
 
 def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
@@ -191,10 +252,10 @@ def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row
 def _pending(row: Row, rules: Rules, zone: ZoneInfo) -> Pending:
     booked: date = row["booking_date"]
     match row["outcome"]:
-        case "matched":
+        case "matched" if not row["is_decided"]:
             day = reacts_by(booked, rules, rail=rail_of(row["currency"]), instant=row["is_instant"])
             latest: datetime | None = end_of(day, zone)
-        case "conflict":
+        case "conflict" | "decided otherwise":
             latest = None
         case _:
             latest = placed_by(booked, rules, zone)
@@ -296,6 +357,23 @@ class _Walk:
             due=due,
             entry_ids=[c.entry_id for c in batch],
         )
+
+    def not_shown(self, given: Iterable[Pending], until: date) -> list[Conversion]:
+        """Credits that people gave to the account and that its balance does not hold."""
+        return [
+            self._row(
+                "not_shown",
+                "given to this account by a person; its balances do not hold it with the others",
+                "Look at the decision again: undo it, or ask the provider where the coins went",
+                closed_at=self._account["observed_at"],
+                credits=1,
+                fiat=one.amount,
+                due=one.latest,
+                entry_ids=[one.entry_id],
+            )
+            for one in given
+            if one.booked <= until
+        ]
 
     # one interval
 

@@ -8,28 +8,40 @@ that a verb that was cut off is simply run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final, TypeAlias
+from decimal import Decimal
+from typing import TypeAlias
 
+import msgspec
 import pyarrow as pa
 
-from treasury.errors import ActionRefused, InputError, JournalError
-from treasury.journal import Actor, Draft, Entry, Journal, current_actor
+from treasury.errors import ActionRefused, InputError, NothingStored
+from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.decisions import Decision, decision_table, standing
-from treasury.journal.turns import Decided, append_next, read_decided
+from treasury.journal.turns import Decided, decide, read_decided, require_present
+from treasury.money import parse_amount
 from treasury.reconcile.checking import Body, Check, Wish, already, same
 from treasury.reconcile.decided import open_lines, standing_table
 from treasury.reconcile.known import Known
 from treasury.reconcile.matching import read_decisions
-from treasury.reconcile.rows import Rows
+from treasury.reconcile.rows import Rows, shown
 from treasury.text import clean
 
-__all__ = ["Deciding"]
+__all__ = ["Deciding", "Wanted", "foreseen"]
 
-ATTEMPTS: Final = 8
 Standing: TypeAlias = Sequence[Decision]
+Wanted: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
+"""An expectation, several, or each with what of the line is for it."""
 Wishes: TypeAlias = Callable[[Known, Standing], Sequence[Wish]]
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """Wishes that were checked: each with the body of its entry, None where it stands already."""
+
+    stand: Standing
+    bodies: Sequence[tuple[Wish, Body | None]]
+    planned: Sequence[Decision]
 
 
 class Deciding:
@@ -51,17 +63,19 @@ class Deciding:
     def accept(
         self,
         entry_id: str,
-        expectation_id: str | Sequence[str],
+        expectation_id: Wanted,
         *,
         reason: str = "",
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Decision:
-        """Say that a line belongs to an expectation, or to several.
+        """Say that a line belongs to an expectation, to several, or which amount of it to each.
 
         A line that something contradicts, and one of more than what is still expected, need a
         reason. Raises InputError for an id that is not there, ActionRefused where it cannot be:
-        another currency or direction, decided otherwise, a closed month.
+        another currency or direction, decided otherwise, or several of which one expects any
+        amount, without the amounts. A line of a closed month is decided in the month that is open,
+        which `posts_to` names.
         """
         return self.accept_many(
             [(entry_id, expectation_id)], reason=reason, actor=actor, dry_run=dry_run
@@ -69,7 +83,7 @@ class Deciding:
 
     def accept_many(
         self,
-        pairs: Iterable[tuple[str, str | Sequence[str]]],
+        pairs: Iterable[tuple[str, Wanted]],
         *,
         reason: str = "",
         actor: Actor | None = None,
@@ -128,7 +142,7 @@ class Deciding:
         """Take back the last decision on a line, or on that pair: what stood before stands again.
 
         `seq` is the decision that is meant: no other is taken back. Raises ActionRefused where
-        nothing stands, another stands last, or the line's month is closed.
+        nothing stands, or another stands last.
         """
         meant: list[int] = [] if seq is None else [seq]
 
@@ -164,13 +178,22 @@ class Deciding:
         return Rows(standing_table(stand, seen))
 
     def open(self) -> Rows:
-        """The lines that need a person, oldest first; columns as in OPEN_LINES."""
-        return Rows(open_lines(*self.look()))
+        """The lines that need a person, oldest first; columns as in OPEN_LINES.
+
+        Raises NothingStored where no bank line is stored: then what needs a person is not known.
+        """
+        seen, stand = self.look()
+        if not seen.bank_lines.num_rows:
+            raise NothingStored(
+                "which lines need a decision is not known: no bank line is stored",
+                do="add statements with `treasury statements add FILE…`",
+            )
+        return Rows(open_lines(seen, stand))
 
     def _tell(
         self,
         verb: str,
-        pairs: Iterable[tuple[str, str | Sequence[str] | None]],
+        pairs: Iterable[tuple[str, Wanted | None]],
         reason: str,
         actor: Actor | None,
         *,
@@ -188,6 +211,7 @@ class Deciding:
                     expectations=() if wanted is None else _found(seen, wanted),
                     reason=reason.strip(),
                     to=to,
+                    shares=_shares(seen, wanted) if isinstance(wanted, Mapping) else {},
                 )
                 for line, wanted in told
             ]
@@ -204,49 +228,73 @@ class Deciding:
         *,
         dry_run: bool,
     ) -> Sequence[Decision]:
-        who = actor or current_actor()
-        for _ in range(ATTEMPTS):
-            decided = self._read()
-            stand = standing(decided.entries)
-            seen = self._look(decision_table(stand))
-            wanted = wishes(seen, stand)
-            bodies = Check(seen, decided, stand).all(wanted)
-            planned = [_planned(wish, body, who, self._now()) for wish, body in bodies]
-            # What the matching would refuse to read is never journaled.
-            read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
-            if dry_run:
-                return planned
-            made = self._append(decided, stand, bodies, who)
-            if made is not None:
-                return made
-        raise JournalError(
-            "others are deciding all the time; nothing was journaled", do="run this again"
-        )
+        who = actor or self._journal.who()
+        if dry_run:
+            return self._plan(self._read(), wishes, who).planned
+        require_present(self._until)
 
-    def _append(
-        self,
-        decided: Decided,
-        stand: Standing,
-        bodies: Sequence[tuple[Wish, Body | None]],
-        who: Actor,
-    ) -> Sequence[Decision] | None:
-        """Journal what does not stand already; None where somebody has decided something since."""
-        drafts = [
-            Draft(f"match.{wish.verb}", wish.entry_id, body, who)
-            for wish, body in bodies
-            if body is not None
-        ]
-        added = append_next(self._journal, decided, drafts) if drafts else []
-        if added is None:
-            return None
+        def build(decided: Decided) -> tuple[list[Draft], _Plan]:
+            plan = self._plan(decided, wishes, who)
+            drafts = [
+                Draft(f"match.{wish.verb}", wish.entry_id, body, who)
+                for wish, body in plan.bodies
+                if body is not None
+            ]
+            return drafts, plan
+
+        added, plan = decide(self._journal, build)
         made = iter(added)
         return [
-            _standing_on(stand, wish) if body is None else _made(wish, next(made))
-            for wish, body in bodies
+            _standing_on(plan.stand, wish) if body is None else _made(wish, next(made))
+            for wish, body in plan.bodies
         ]
 
+    def _plan(self, decided: Decided, wishes: Wishes, who: Actor) -> _Plan:
+        stand = standing(decided.entries)
+        seen = self._look(decision_table(stand))
+        bodies = Check(seen, decided, stand).all(wishes(seen, stand))
+        planned = [_planned(wish, body, who, self._now()) for wish, body in bodies]
+        # What the matching would refuse to read is never journaled.
+        read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
+        return _Plan(stand, bodies, planned)
 
-def _found(seen: Known, wanted: str | Sequence[str]) -> tuple[str, ...]:
+
+def _shares(seen: Known, wanted: Mapping[str, Decimal | str]) -> dict[str, Decimal]:
+    """What is for each expectation, by its id; InputError for what is no exact amount."""
+    return {seen.find_expectation(name): parse_amount(share) for name, share in wanted.items()}
+
+
+def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:
+    """What would be decided once these were journaled; one that stands already adds nothing."""
+    added = [
+        Entry(
+            seq=decided.head.seq + place,
+            at=one.at,
+            kind=f"match.{one.verb}",
+            subject=one.entry_id,
+            actor=Actor(one.by, "environment"),
+            body={
+                "entry_id": one.entry_id,
+                "expectation_ids": list(one.expectations),
+                "reason": one.reason,
+                "to": one.to,
+                "undoes": one.undoes,
+                "shares": {name: shown(share) for name, share in one.shares.items()},
+                "facts": one.facts,
+                "closed_month": one.closed_month,
+                "posts_to": one.posts_to,
+            },
+            nonce=None,
+            prev_hash="",
+            hash="",
+        )
+        for place, one in enumerate(planned, 1)
+        if one.facts or one.verb == "undo"
+    ]
+    return decided.after(added)
+
+
+def _found(seen: Known, wanted: Wanted) -> tuple[str, ...]:
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     if not names:
         raise InputError("no expectation is named", do="give its reference or id")
@@ -283,6 +331,10 @@ def _made(wish: Wish, entry: Entry) -> Decision:
         facts=entry.body["facts"],
         by=entry.actor.name,
         at=entry.at,
+        closed_month=entry.body.get("closed_month") or "",
+        posts_to=entry.body.get("posts_to") or "",
+        shares=dict(wish.shares),
+        undoes=wish.undoes,
     )
 
 
@@ -297,4 +349,8 @@ def _planned(wish: Wish, body: Body | None, who: Actor, now: datetime) -> Decisi
         facts=body["facts"] if body else {},
         by=who.name,
         at=now,
+        closed_month=(body or {}).get("closed_month") or "",
+        posts_to=(body or {}).get("posts_to") or "",
+        shares=dict(wish.shares),
+        undoes=wish.undoes,
     )

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
+from treasury.decoding import decode_json
 from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.money import format_amount, parse_amount
@@ -24,7 +25,7 @@ from treasury.reconcile.funding import short_account
 from treasury.reconcile.internal import InternalTransfer
 from treasury.reconcile.rules import Rules
 
-__all__ = ["DIFFERENCES", "Difference", "Today", "difference_rows"]
+__all__ = ["DIFFERENCES", "Difference", "Today", "difference_rows", "misdirected_step"]
 
 Row = Mapping[str, Any]
 
@@ -215,18 +216,21 @@ def _missing(row: Row, today: Today) -> dict[str, Any]:
 
 def _misdirected(row: Row, _: Today) -> dict[str, Any]:
     """A payment that should not have been as it is."""
+    return {"due": None, "next_step": misdirected_step(row)}
+
+
+def misdirected_step(row: Row) -> str:
+    """What to do about a row of `misdirected_lines`, the money that may be back considered."""
     if row["refunded_on"]:
-        step = f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
-    elif row["changed_on"]:
-        step = (
+        return f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
+    if row["changed_on"]:
+        return (
             f"The deposit account was changed on {_day(row['changed_on'])};"
             " ask the provider whether the old one still counts, do not pay twice"
         )
-    elif row["state"] == "PAID TO WRONG ACCOUNT":
-        step = "Contact your bank and the provider today; do not pay twice"
-    else:
-        step = "Ask the provider for the money back"
-    return {"due": None, "next_step": step}
+    if row["state"] == "PAID TO WRONG ACCOUNT":
+        return "Contact your bank and the provider today; do not pay twice"
+    return "Ask the provider for the money back"
 
 
 def _changed(row: Row, _: Today) -> dict[str, Any]:
@@ -249,7 +253,7 @@ class _Note(msgspec.Struct, frozen=True, rename="camel"):
 def _noted(metadata: str | None) -> Decimal | None:
     """The amount before, as the service noted it in the event; None where it did not."""
     try:
-        raw = bytes(msgspec.json.decode(metadata or "{}", type=_Note).previous_amount)
+        raw = bytes(decode_json(metadata or "{}", _Note).previous_amount)
         return parse_amount(raw.decode().strip('"'))
     except (msgspec.DecodeError, InputError):
         return None
@@ -307,6 +311,7 @@ CONVERSION_STATES: Final = {
     "rate_outside_band": "RATE OUTSIDE BAND",
     "not_yet_credited": "NOT YET CREDITED",
     "held_kyc": "HELD BY KYC",
+    "not_shown": "NOT SHOWN",
 }
 
 

@@ -2,7 +2,8 @@
 
 The SQL step `funding` says what the bank shows; here the two clocks are read and the next step is
 written. Bank details stay hidden until a request is approved. What a colleague remarked ("marked
-sent", "will not fund") stands beside the state and is no evidence.
+sent", "will not fund") stands beside the state and is no evidence. A request that left in a payment
+file is IN FILE, and not to be paid, until the bank shows it or somebody says otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from treasury.money import format_amount
 from treasury.reconcile.clocks import days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
-__all__ = ["FUNDING", "FundingRow", "funding_rows", "marks_of", "short_account"]
+__all__ = ["FUNDING", "IN_FILE", "FundingRow", "funding_rows", "marks_of", "short_account"]
 
 
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,8 +67,12 @@ FUNDING = pa.schema(
         ("request", TEXT),
     ]
 )
-UNPAID = ("PAY", "CHECK BANK", "RETURNED", "SEND CRYPTO")
+LEFT_US = ("SENT", "HASH GIVEN")
+"""States in which the money has left us, so that the service's clock runs."""
+UNPAID = ("PAY", "CHECK BANK", "RETURNED", "SEND CRYPTO", "HASH USED TWICE")
 """States in which our side has still to act, so that our clock runs."""
+IN_FILE = "IN FILE"
+"""The state of a request that left in a payment file, while the bank shows nothing of it."""
 
 
 def funding_rows(
@@ -78,7 +83,7 @@ def funding_rows(
 ) -> list[FundingRow]:
     """A row for each request of the step `funding`: most overdue first, then the larger amount.
 
-    `marks` are people's remarks by request id: mark, reason, marked_by, marked_at.
+    `marks` are people's remarks and payment files by request id, as in REQUEST_MARKS.
     """
     known = marks or {}
     rows = [_row(request, rules, today, known.get(request["request_id"])) for request in requests]
@@ -105,16 +110,19 @@ def _row(
     rail = rail_of(currency)
     approved = request["status"] != "AWAITING_APPROVAL"
     due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
-    stopped = mark is not None and mark["mark"] == "will_not_fund" and request["state"] in UNPAID
-    state: str = "WILL NOT FUND" if stopped else request["state"]
+    state = _remarked_state(request, mark)
     overdue = rail.between(due, today) if due is not None and state in UNPAID else 0
-    silent_since = _silent_since(request, rules, today) if state == "SENT" else 0
+    if state == IN_FILE and mark is not None and request["evidence_to"] is not None:
+        due = rail.add(mark["filed_at"].date(), rules.ours_target_days)
+        overdue = rail.between(due, min(today, request["evidence_to"]))
+    silent_since = _silent_since(request, rules, today) if state in LEFT_US else 0
     beneficiary, account = (
         (request["deposit_beneficiary"], request["deposit_iban"])
         if on_ramp
         else (request["deposit_wallet_chain"], request["deposit_wallet_address"])
     )
-    step = _next_step({**request, "state": state}, due, silent_since, rules, today)
+    changes = {"state": state, "is_overdue": overdue > 0}
+    step = _next_step({**request, **changes}, due, silent_since, rules, today)
     return FundingRow(
         state=state,
         due=due,
@@ -131,17 +139,47 @@ def _row(
         evidence_to=request["evidence_to"] if on_ramp else None,
         next_step=_remarked(step, state, mark),
         silent=silent_since > 0,
-        marked=_marked(mark),
+        marked=_marked(mark, state),
         request=request["request_id"],
     )
 
 
-def _marked(mark: Mapping[str, Any] | None) -> str:
+def _remarked_state(request: Mapping[str, Any], mark: Mapping[str, Any] | None) -> str:
+    """The state that the bank shows, unless a payment file or a remark says what it cannot."""
+    state: str = request["state"]
+    if mark is None or state not in UNPAID:
+        return state
+    if _is_in_file(request, mark):
+        return IN_FILE
+    return "WILL NOT FUND" if mark["mark"] == "will_not_fund" else state
+
+
+def _is_in_file(request: Mapping[str, Any], mark: Mapping[str, Any]) -> bool:
+    """Whether the bank says nothing yet of the payment that left in a file."""
+    if mark["file"] is None:
+        return False
+    match request["state"]:
+        case "RETURNED":  # what a file before it paid has come back
+            returned: date | None = request["returned_on"]
+            return returned is not None and mark["filed_at"].date() >= returned
+        case "CHECK BANK":
+            return not request["maybe_on"] and not request["pending"]
+    return True
+
+
+def _marked(mark: Mapping[str, Any] | None, state: str) -> str:
     """`marked sent by ines, 29 Oct: reason`; nothing where nobody remarked anything."""
     if mark is None:
         return ""
-    reason = f": {mark['reason']}" if mark["reason"] else ""
-    return f"{MARKS[mark['mark']]} by {mark['marked_by']}, {mark['marked_at']:%-d %b}{reason}"
+    remarks = []
+    if mark["mark"] is not None:
+        reason = f": {mark['reason']}" if mark["reason"] else ""
+        remarks.append(
+            f"{MARKS[mark['mark']]} by {mark['marked_by']}, {mark['marked_at']:%-d %b}{reason}"
+        )
+    if mark["file"] is not None and state in (IN_FILE, "CHECK BANK"):
+        remarks.append(f"left in {mark['file']} by {mark['filed_by']}, {mark['filed_at']:%-d %b}")
+    return "; ".join(remarks)
 
 
 MARKS = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
@@ -181,6 +219,8 @@ SEEN = {
 def _seen(request: Mapping[str, Any], *, on_ramp: bool) -> str:
     """What the bank, or for an off-ramp the service, shows of the payment."""
     if not on_ramp:
+        if request["hash_of"]:
+            return f"hash of {request['hash_of']}"
         return "hash given" if request["state"] == "HASH GIVEN" else "no hash"
     received: Decimal | None = request["received"]
     if request["returned_on"] and not received:
@@ -200,26 +240,42 @@ def _next_step(
         case "PAY":
             when = f"by {due:%-d %b}" if due is not None and due > today else "today"
             return f"Pay {when} with this reference"
+        case "IN FILE":
+            return _in_file(request)
         case "RETURNED":
             reason = f" {request['return_reason']}" if request["return_reason"] else ""
             return f"RETURNED{reason}; fix, then pay again"
         case "CHECK BANK":
             return _check_bank(request)
-        case "SENT" if silent_since:
+        case "SENT" | "HASH GIVEN" if silent_since:
             days = days_word(silent_since, rail_of(request["fiat_currency"]))
             return f"Service silent for {days}; ask the provider, do not pay twice"
         case "SENT":
             return f"Wait: the service reacts by {_reacts_by(request, rules):%-d %b}"
+        case "HASH GIVEN":
+            reacted = _reacts_by(request, rules)
+            return f"Wait: the service confirms the transaction by {reacted:%-d %b}"
         case "SENT WRONG":
             return _sent_wrong(request)
-        case "PAID BEFORE APPROVAL":
-            return "Paid before it was approved; have it approved, or recall the payment"
-        case "WILL NOT FUND":
-            return "Nothing; it stays open at the service"
-        case "SEND CRYPTO":
-            return "Send it, then submit the transaction hash"
-        case _:
-            return "Wait: the service confirms the transaction"
+        case "HASH USED TWICE":
+            return f"The same hash stands for {request['hash_of']}: find which one it paid"
+        case state:
+            return _STEPS[state]
+
+
+_STEPS = {
+    "NOT LISTED": "The service no longer lists it: do not pay, ask the provider",
+    "PAID BEFORE APPROVAL": "Paid before it was approved; have it approved, or recall the payment",
+    "WILL NOT FUND": "Nothing; it stays open at the service",
+    "SEND CRYPTO": "Send it, then submit the transaction hash",
+}
+
+
+def _in_file(request: Mapping[str, Any]) -> str:
+    if request["is_overdue"]:
+        reached = f"{request['evidence_to']:%-d %b}"
+        return f"No debit to {reached}: ask the bank whether it has the file; do not pay twice"
+    return "Wait for the debit; do not pay twice"
 
 
 def _check_bank(request: Mapping[str, Any]) -> str:

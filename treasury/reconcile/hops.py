@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from treasury.money import convert, format_amount, net_crypto, total
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.trace import Hop, HopState
+from treasury.wording import instant_words
 
 __all__ = [
     "LINE_STATES",
@@ -134,12 +136,13 @@ CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
     "rate_outside_band": ("contradicted", "the rate that it implies is outside what was recorded"),
     "not_yet_credited": ("missing", "not in the balance yet"),
     "held_kyc": ("missing", "held until the holder is verified (inferred)"),
+    "not_shown": ("contradicted", "{reason}"),
     "not_provable": ("not provable", "{reason}"),
 }
 MAYBE: Final = "may be in a group of {credits} credits that is proved; by itself it is not"
 
 
-def conversion(proof: Conversion, line: Row, due: date | None) -> Hop:
+def conversion(proof: Conversion, line: Row, due: date | None, zone: ZoneInfo) -> Hop:
     """What the balances say of a credit; in a group one without its reference stays unproved."""
     state, saying = CONVERSION_WORDS[proof.state]
     in_group = proof.state == "proved_as_group"
@@ -152,8 +155,10 @@ def conversion(proof: Conversion, line: Row, due: date | None) -> Hop:
         said += f"; {proof.currency} {rate} a {proof.asset}, rate and fee together"
     between = ""
     if proof.opened_at is not None and proof.closed_at is not None:
-        first, last = f"{proof.opened_at:%Y-%m-%d %H:%M}", f"{proof.closed_at:%Y-%m-%d %H:%M}"
-        between = f"balances of {first} and {last} UTC"
+        first, last = (
+            instant_words(one.astimezone(zone)) for one in (proof.opened_at, proof.closed_at)
+        )
+        between = f"balances of {first} and {last}"
     return Hop(
         place="Conversion",
         state=state,

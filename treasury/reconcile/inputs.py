@@ -69,6 +69,7 @@ LINES = (
         TEXT,
         values=("bank_charge", "own_transfer", "other_business", "conversion_sweep"),
     ),
+    Field("proof", TEXT, values=("holds", "fails", "none")),
 )
 EXPECTATIONS = (
     Field("expectation_id", TEXT, required=True),
@@ -88,6 +89,7 @@ DECISIONS = (
     Field("expectation_id", TEXT),
     Field("verdict", TEXT, required=True, values=("accept", "reject", "ignore")),
     Field("reason", TEXT),
+    Field("share", AMOUNT),
 )
 
 NULLABLE = {"amount": "expectations", "code": "expectations"}

@@ -1,7 +1,8 @@
 """What was learnt about a month after it was closed; it posts to an open month, with a link back.
 
 A line that the bank booked in a closed month and that arrives afterwards, one that a later
-statement changed or left out, and money that comes back from a payment of a closed month.
+statement changed or left out, money that comes back from a payment of a closed month, and what
+people decide about its lines afterwards.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.identifiers import plain_account
+from treasury.journal.chain import Entry
 from treasury.journal.periods import Period
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, changes
+from treasury.reconcile.corrections import LateDecision, late_decisions
 from treasury.reconcile.known import Known
 from treasury.reconcile.posting import posted_to
 
@@ -41,7 +44,8 @@ LATE_ITEMS: Final = pa.schema(
     ]
 )
 """`month` is the closed one that the item belongs to by its date, `close_entry` its close in the
-journal; `change` is `new`, `changed`, `gone` or `returned` (`original_id` came back)."""
+journal; `change` is `new`, `changed`, `gone`, `returned` (`original_id` came back) or
+`decided`."""
 
 _FIELDS: Final = frozenset(
     {
@@ -52,11 +56,16 @@ _FIELDS: Final = frozenset(
 _SUPERSEDED: Final = ("entry_status", "SUPERSEDED")
 
 
-def late_items(known: Known, closed: Mapping[str, Period]) -> pa.Table:
-    """Every such item, by month and date; columns as in LATE_ITEMS."""
+def late_items(known: Known, closed: Mapping[str, Period], entries: Iterable[Entry]) -> pa.Table:
+    """Every such item, by month and date; columns as in LATE_ITEMS. `entries` are decisions."""
     if not closed:
         return LATE_ITEMS.empty_table()
-    rows = [*_since_close(known, closed), *_came_back(known, closed)]
+    decided = late_decisions(known, closed, entries)
+    rows = [
+        *_since_close(known, closed),
+        *_came_back(known, closed),
+        *(_decided(known, one, closed) for one in decided),
+    ]
     rows.sort(key=lambda row: (row["month"], row["known_from"], row["entry_id"], row["change"]))
     return pa.Table.from_pylist(rows, schema=LATE_ITEMS)
 
@@ -82,6 +91,10 @@ def _told(fields: list[dict[str, Any]]) -> tuple[str, str]:
     """What happened to a line, in a word and in its values; nothing where it does not matter."""
     if any(field["change"] == "new" for field in fields):
         return "new", "arrived after the close"
+    if any(field["change"] == "back" for field in fields):
+        return "new", "its statement, withdrawn before, was added again"
+    if any(field["change"] == "vanished" for field in fields):
+        return "gone", "its statement was withdrawn"
     if any((field["field"], field["after"]) == _SUPERSEDED for field in fields):
         return "gone", "a later statement has not got it"
     changed = [
@@ -110,6 +123,15 @@ def _came_back(known: Known, closed: Mapping[str, Period]) -> Iterable[dict[str,
                 "original_id": pair["original_id"],
                 "posts_to": str(posts_to),
             }
+
+
+def _decided(known: Known, one: LateDecision, closed: Mapping[str, Period]) -> dict[str, Any]:
+    """A decision about a line of a closed month, in the month that it posts to."""
+    return _row(known, one.line, closed[one.month], closed, one.at) | {
+        "change": "decided",
+        "what": one.what,
+        "posts_to": one.posts_to,
+    }
 
 
 def _posted(

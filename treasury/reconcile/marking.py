@@ -1,7 +1,8 @@
-"""Remarks on ramp requests: marked as sent, or not to be funded; each with a reason.
+"""Remarks on ramp requests: marked as sent, not to be funded, not uploaded; each with a reason.
 
 A remark proves nothing. It is shown beside the state that the bank and the service prove, so that a
-colleague knows what is known outside the records, and it changes no state by itself.
+colleague knows what is known outside the records. A request in a payment file is not to be paid
+again until the bank shows it, or somebody says that the file was not uploaded.
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.errors import ActionRefused, InputError, JournalError
-from treasury.journal import Actor, Draft, Entry, Journal, current_actor
-from treasury.journal.decisions import Mark, mark_table, standing_marks
-from treasury.journal.turns import append_next, read_decided
+from treasury.errors import ActionRefused, InputError
+from treasury.journal import Actor, Draft, Entry, Journal
+from treasury.journal.decisions import (
+    NOT_UPLOADED,
+    Mark,
+    PaymentFile,
+    mark_table,
+    standing_files,
+    standing_marks,
+)
+from treasury.journal.turns import Decided, decide, read_decided, require_present
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.reconcile.rows import Rows, shown
@@ -23,10 +31,10 @@ from treasury.text import clean
 
 __all__ = ["Marking"]
 
-ATTEMPTS: Final = 8
 WAITING: Final = {
     "marked_sent": ("AWAITING_FUNDS",),
     "will_not_fund": ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
+    NOT_UPLOADED: ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
 }
 """The statuses in which each remark says anything."""
 FACTS: Final = (
@@ -67,6 +75,15 @@ class Marking:
         """Say that the request will not be funded; at the service it stays open."""
         return self._mark("will_not_fund", request, reason, actor, dry_run=dry_run)
 
+    def not_uploaded(
+        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> Mark:
+        """Say that the payment file which the request is in was not uploaded, so that it is paid.
+
+        Raises ActionRefused where the request is in no payment file.
+        """
+        return self._mark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
+
     def undo(
         self,
         request: str,
@@ -84,10 +101,15 @@ class Marking:
         return self._mark("undo", request, reason, actor, meant=seq, dry_run=dry_run)
 
     def list(self) -> Rows:
-        """The remark that stands on each request, and its place in the journal, `seq`."""
-        marks = standing_marks(read_decided(self._journal, until=self._until).entries)
-        places = pa.array([marks[name].seq for name in sorted(marks)], pa.int64())
-        return Rows(mark_table(marks).append_column("seq", places))
+        """The remark that stands on each request, its place in the journal, and its payment file.
+
+        `seq` is the place of the remark; empty for a request that is in a payment file only.
+        """
+        entries = read_decided(self._journal, until=self._until).entries
+        marks, table = standing_marks(entries), mark_table(entries)
+        ids = table["request_id"].to_pylist()
+        places = [marks[name].seq if name in marks else None for name in ids]
+        return Rows(table.append_column("seq", pa.array(places, pa.int64())))
 
     def _mark(
         self,
@@ -99,37 +121,44 @@ class Marking:
         meant: int | None = None,
         dry_run: bool,
     ) -> Mark:
-        who, reason = actor or current_actor(), reason.strip()
+        who, reason = actor or self._journal.who(), reason.strip()
         if not reason and word != "undo":
             raise InputError("a remark is made with a reason", do="give the reason")
         row = self._find(request)
-        for _ in range(ATTEMPTS):
-            decided = read_decided(self._journal, until=self._until)
-            there = standing_marks(decided.entries).get(row["id"])
-            if there is not None and there.mark == word:
-                return there
-            _check(word, row, there, meant)
-            meant = there.seq if there else None  # also if somebody remarks while this is tried
-            if dry_run:
-                return Mark(
-                    seq=None,
-                    mark=word,
-                    request_id=row["id"],
-                    reason=reason,
-                    by=who.name,
-                    at=self._now(),
-                )
+        intended = [] if meant is None else [meant]
+
+        def build(decided: Decided) -> tuple[list[Draft], Mark]:
+            stands = standing_marks(decided.entries).get(row["id"])
+            file = standing_files(decided.entries).get(row["id"])
+            if stands is not None and stands.mark == word:
+                return [], stands
+            if word == NOT_UPLOADED:
+                _check_file(row, file)
+            else:
+                _check(word, row, stands, file, intended[0] if intended else None)
+            if stands is not None:  # also if somebody remarks while this is tried
+                intended[:] = [stands.seq or 0]
+            undone = file if word == NOT_UPLOADED else stands
             body = {
                 "reason": reason,
-                "undoes": there.seq if there else None,
+                "undoes": undone.seq if undone else None,
                 "facts": {name: shown(row[name]) for name in FACTS},
             }
-            added = append_next(
-                self._journal, decided, [Draft(f"request.{word}", row["id"], body, who)]
+            planned = Mark(
+                seq=None,
+                mark=word,
+                request_id=row["id"],
+                reason=reason,
+                by=who.name,
+                at=self._now(),
             )
-            if added is not None:
-                return _made(added[0], word)
-        raise JournalError("others are deciding all the time", do="run this again")
+            return [Draft(f"request.{word}", row["id"], body, who)], planned
+
+        if dry_run:
+            return build(read_decided(self._journal, until=self._until))[1]
+        require_present(self._until)
+        added, mark = decide(self._journal, build)
+        return _made(added[0], word) if added else mark
 
     def _find(self, name: str) -> dict[str, Any]:
         rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()
@@ -142,7 +171,22 @@ class Marking:
         return rows[0]
 
 
-def _check(word: str, row: dict[str, Any], there: Mark | None, meant: int | None) -> None:
+def _check_file(row: dict[str, Any], file: PaymentFile | None) -> None:
+    if file is None:
+        raise ActionRefused(
+            f"{row['payment_reference'] or row['id']} is in no payment file",
+            do="run `treasury request list` to see which are",
+        )
+    _require_waiting(NOT_UPLOADED, row)
+
+
+def _check(
+    word: str,
+    row: dict[str, Any],
+    there: Mark | None,
+    file: PaymentFile | None,
+    meant: int | None,
+) -> None:
     name = row["payment_reference"] or row["id"]
     if word == "undo":
         if there is None:
@@ -160,6 +204,16 @@ def _check(word: str, row: dict[str, Any], there: Mark | None, meant: int | None
             f"{name} is already {there.mark} by {there.by}: {clean(there.reason)}",
             do="undo that first, if it is wrong",
         )
+    if word == "will_not_fund" and file is not None:
+        raise ActionRefused(
+            f"{name} left in {clean(file.name)} by {file.by}, and may be paid by it",
+            do="if that was not uploaded, say so first: treasury request not-uploaded",
+        )
+    _require_waiting(word, row)
+
+
+def _require_waiting(word: str, row: dict[str, Any]) -> None:
+    name = row["payment_reference"] or row["id"]
     if row["status"] not in WAITING[word]:
         amount = row["fiat_amount"]
         worth = f" ({format_amount(amount, row['fiat_currency'])})" if amount is not None else ""

@@ -16,12 +16,11 @@ from zoneinfo import ZoneInfo
 import duckdb
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from treasury.calendar import Month, is_target_day
-from treasury.errors import InputError, NothingStored
+from treasury.calendar import Month, is_target_day, next_target_day
+from treasury.errors import InputError, NothingStored, StatementError
 from treasury.identifiers import plain_account
-from treasury.lake import INSTANT, TEXT, Snapshot
+from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
 from treasury.reconcile.inputs import Field, read_table
@@ -41,9 +40,10 @@ from treasury.reconcile.rules import ClassRule, Rules
 from treasury.reconcile.view import view_of
 from treasury.reconcile.worded import funding_table
 from treasury.settings import BankAccount
-from treasury.statements import coverage
+from treasury.statements.coverage import month_coverage
+from treasury.statements.tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 from treasury.tabular import Tabular, html_table
-from treasury.text import safe_html
+from treasury.text import clean, safe_html
 
 if TYPE_CHECKING:
     from treasury.reconcile.inputs import TableLike
@@ -55,13 +55,18 @@ __all__ = [
     "awaiting_funds",
     "reconcile_month",
     "reconciled",
+    "requests_at_cut_off",
     "require_begun",
     "step_sql",
+    "synced_at",
 ]
 
 MONTH_PACKAGE = "treasury.reconcile.month"
 STEPS: tuple[Step, ...] = (
-    *load_steps(MONTH_PACKAGE, ("bank_lines", "fee_requests", "expectations", "texts")),
+    *load_steps(
+        MONTH_PACKAGE,
+        ("counted_statements", "bank_lines", "fee_requests", "expectations", "texts"),
+    ),
     *load_steps(PACKAGE, REFERENCE_STEPS),
     *load_steps(MONTH_PACKAGE, ("line_classes", "lines")),
     *load_steps(PACKAGE, OUTCOME_STEPS),
@@ -76,6 +81,7 @@ STEPS: tuple[Step, ...] = (
             "every_line",
             "month_lines",
             "earlier_lines",
+            "bank_cutoffs",
             "virtual_account_credits",
             "evidence",
             "settled_transfers",
@@ -94,6 +100,8 @@ STEPS: tuple[Step, ...] = (
             "changed_requests",
             "hash_uses",
             "hash_problems",
+            "request_turns",
+            "requests_at_cut_off",
             "own_legs",
             "own_same_day",
             "own_pairs",
@@ -102,13 +110,14 @@ STEPS: tuple[Step, ...] = (
             "account_transfers",
             "funding_lines",
             "funding",
+            "paid_at_cut_off",
             "in_transit",
             "fee_accruals",
             "fee_totals",
         ),
     ),
 )
-_STORED = 2
+_STORED = 3
 """How many of the steps tell whether anything is stored for the month."""
 DECIDED = (
     Field("entry_id", TEXT),
@@ -137,11 +146,29 @@ ANSWERS = (
     "statement_proofs",
     "month_lines",
     "earlier_lines",
+    "bank_cutoffs",
     "virtual_account_credits",
     "fee_requests",
     "fee_accruals",
     "fee_totals",
 )
+
+
+BANK_CUTOFFS = pa.schema(
+    [
+        ("entry_id", TEXT),
+        ("statement_account", TEXT),
+        ("direction", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("value_date", DATE),
+        ("booking_date", DATE),
+        ("expectation_id", TEXT),
+        ("reference", TEXT),
+        ("counterparty_name", TEXT),
+    ]
+)
+"""A row for each bank line that is a cut-off difference of the bank, amounts in `currency`."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,6 +231,8 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     """What the bank and the services do not say alike, with its age and the next step."""
     internal_transfers: pa.Table = msgspec.field(default_factory=INTERNAL_TRANSFERS.empty_table)
     """Transfers between own accounts and their two legs."""
+    bank_cutoffs: pa.Table = msgspec.field(default_factory=BANK_CUTOFFS.empty_table)
+    """Instant payments of the month that the bank booked after it; columns as in BANK_CUTOFFS."""
     rules: Rules = Rules()
     """The rules that the answer was given under."""
     basis: Basis | None = None
@@ -310,10 +339,35 @@ def reconciled(basis: Basis) -> Iterator[tuple[Reconciliation, duckdb.DuckDBPyCo
             conversions=view.conversions,
             differences=view.differences,
             internal_transfers=view.internal_transfers,
+            bank_cutoffs=answers["bank_cutoffs"],
             rules=question.rules,
             basis=basis,
         )
         yield answer, connection
+
+
+def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
+    """Every ramp request that was made by a month's end, in the status that it had then."""
+    with snapshot.connection() as connection:
+        load(connection, {"asked": _days_of(month, zone)})
+        run(connection, load_steps(MONTH_PACKAGE, ("request_turns", "requests_at_cut_off")))
+        return connection.table("requests_at_cut_off").order("request_id").to_arrow_table()
+
+
+def require_synced(snapshot: Snapshot) -> None:
+    """NothingStored where the services were never read by the instant of the snapshot."""
+    if synced_at(snapshot) is None:
+        raise NothingStored(
+            "what waits is not known: the services had never been read",
+            do="run `treasury sync`, or ask for an instant after the first one",
+        )
+
+
+def synced_at(snapshot: Snapshot) -> datetime | None:
+    """When the services were last read before the snapshot; None for never."""
+    rows = snapshot.sql("SELECT max(\"at\") AS synced FROM commits WHERE kind LIKE 'sync%'")
+    at: datetime | None = rows["synced"][0].as_py()
+    return at
 
 
 def awaiting_funds(
@@ -322,7 +376,11 @@ def awaiting_funds(
     decisions: TableLike | None = None,
     marks: pa.Table | None = None,
 ) -> pa.Table:
-    """Requests that wait for their funds, whatever the month; columns as in `funding.FUNDING`."""
+    """Requests that wait for their funds, whatever the month; columns as in `funding.FUNDING`.
+
+    Raises NothingStored where the services were never read: then what waits is not known.
+    """
+    require_synced(snapshot)
     steps = needed(STEPS, "funding")
     with _answered(snapshot, question, decisions, steps) as connection:
         return funding_table(connection, question.rules, question.today, marks)
@@ -345,12 +403,38 @@ def _answered(
                 "decisions": read_decisions(decisions),
                 "decided": read_table(decisions, DECIDED, what="decisions"),
                 "asked": _asked(question),
-                "covered": _covered(connection),
+                "covered": _covered(connection, question),
                 **rule_tables(question.rules),
             },
         )
+        _require_currencies(connection)
         run(connection, steps)
         yield connection
+
+
+_WITHOUT_CURRENCY = """
+SELECT s.file_name, s.statement_id, s.account
+FROM statement_entries AS e
+JOIN statements AS s ON s.statement_id = e.statement_id
+JOIN (
+    SELECT account FROM declared_accounts GROUP BY account HAVING count(*) > 1
+) AS d ON d.account = upper(replace(s.account, ' ', ''))
+WHERE e.currency IS NULL AND s.currency IS NULL AND e.vanished_at IS NULL AND s.vanished_at IS NULL
+LIMIT 1
+"""
+"""A movement without a currency on an account of several: a single one would count for it."""
+
+
+def _require_currencies(connection: duckdb.DuckDBPyConnection) -> None:
+    """StatementError where the currency of a stored movement cannot be known."""
+    row = connection.execute(_WITHOUT_CURRENCY).fetchone()
+    if row is not None:
+        file, statement_id, account = (clean(text) for text in row)
+        raise StatementError(
+            f"{file} names no currency, and account {account} is declared in several",
+            do=f"run `treasury statements withdraw {statement_id[:8]} --reason …`, say the currency"
+            " in the profile of its CSV, and add it again",
+        )
 
 
 def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
@@ -381,31 +465,33 @@ def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
 
 def _asked(question: Question) -> pa.Table:
     """The question as a table of one row, which the steps read."""
-    month, zone = question.month, question.zone
     finished = question.today - timedelta(days=1)
     while not is_target_day(finished):
         finished -= timedelta(days=1)
+    days = _days_of(question.month, question.zone)
+    return days.append_column("last_finished_day", pa.array([finished]))
+
+
+def _days_of(month: Month, zone: ZoneInfo) -> pa.Table:
+    """The days and instants of a month, in one row."""
     row: dict[str, Any] = {
         "zone": pa.array([zone.key], TEXT),
         "month_first": pa.array([month.first]),
         "month_last": pa.array([month.last]),
         "month_start": pa.array([month.start(zone)], INSTANT),
         "month_end": pa.array([month.end(zone)], INSTANT),
-        "last_finished_day": pa.array([finished]),
+        "next_business_day": pa.array([next_target_day(month.last)]),
     }
     return pa.table(row)
 
 
-def _covered(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Which days the proved statements of each account have without a gap.
-
-    No day after that of the closing balance: banks also write midnight as the end of what they say.
-    """
-    stored = connection.sql(
-        "SELECT * REPLACE (least(to_date, closing_date) AS to_date) FROM statements"
-    ).to_arrow_table()
-    reached = coverage(stored, {}).select(["account", "covered_from", "covered_to"])
-    return reached.filter(pc.is_valid(reached["covered_to"]))
+def _covered(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
+    """Which days the proved statements of each account have without a gap, and the month's."""
+    stored, confirmed = (
+        connection.sql(f"SELECT * FROM {name} WHERE {COUNTING}").to_arrow_table()  # noqa: S608
+        for name in (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
+    )
+    return month_coverage(stored, question.accounts, confirmed, question.month)
 
 
 def _accounts(accounts: tuple[BankAccount, ...]) -> pa.Table:

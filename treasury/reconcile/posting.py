@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from treasury.calendar import Month
-from treasury.errors import ActionRefused
 from treasury.journal.periods import Period
 
-__all__ = ["posted_to", "require_open"]
+__all__ = ["posted_to"]
 
 
 def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Period]) -> Month:
@@ -22,20 +21,6 @@ def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Pe
     while (period := closed.get(str(month))) and _late(known_from, period):
         month = month.next
     return month
-
-
-def require_open(
-    booked: date, known_from: datetime | None, closed: Mapping[str, Period], *, what: str
-) -> None:
-    """ActionRefused where the month that a line posts to is closed."""
-    month = posted_to(booked, known_from, closed)
-    period = closed.get(str(month))
-    if period is not None:
-        raise ActionRefused(
-            f"{what} belongs to {month}, which {period.close.prepared_by} closed on"
-            f" {period.closed_at:%Y-%m-%d}: nothing was decided",
-            do=f"reopen it first: treasury periods reopen {month} --reason …",
-        )
 
 
 def _late(known_from: datetime | None, period: Period) -> bool:

@@ -1,10 +1,12 @@
 """Open items from one month's end to the next: what came, what was received, what is left.
 
-    opening + new - matched + reopened by returns - cancelled +/- adjusted = closing
+    opening + new - matched + reopened by returns - cancelled - blocked +/- adjusted = closing
 
 per currency and kind of expectation, in exact amounts. Each end is matched by itself from the lines
-booked and the requests made until then, and every movement between them is named from the shares
-that lines have in requests. Virtual accounts expect no amount and stand outside.
+booked and the requests made until then, in the statuses that they had then, and every movement
+between them is named from the shares that lines have in requests. What the provider blocks waits
+for no money and is not cancelled: it stands apart, and a release brings it back. Virtual accounts
+expect no amount and stand outside.
 """
 
 from __future__ import annotations
@@ -20,19 +22,28 @@ import pyarrow.compute as pc
 
 from treasury.calendar import Month
 from treasury.errors import TreasuryError
-from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, format_amount, total
 from treasury.reconcile.facts import contradicts
 from treasury.reconcile.known import Known
 from treasury.reconcile.matching import Matches, match_references
-from treasury.reconcile.monthly import step_sql
+from treasury.reconcile.monthly import requests_at_cut_off, step_sql
 from treasury.reconcile.rows import shown
 from treasury.tabular import Tabular
 
 if TYPE_CHECKING:
     from treasury.reconcile.inputs import TableLike
 
-__all__ = ["ADDS", "ITEMS", "ROLL_FORWARD", "MonthEnd", "RollForward", "month_end", "roll_forward"]
+__all__ = [
+    "ADDS",
+    "ITEMS",
+    "ROLL_FORWARD",
+    "MonthEnd",
+    "RollForward",
+    "month_end",
+    "roll_forward",
+    "stored_end",
+]
 
 ADDS: Final = {
     "opening": True,
@@ -40,6 +51,7 @@ ADDS: Final = {
     "matched": False,
     "reopened": True,
     "cancelled": False,
+    "blocked": False,
     "adjusted": True,
     "closing": False,
 }
@@ -53,9 +65,12 @@ ROLL_FORWARD: Final = pa.schema(
         ("opening_items", INTEGER),
         *((name, AMOUNT) for name in _AMOUNTS),
         ("closing_items", INTEGER),
+        ("blocked_items", INTEGER),
+        ("standing_blocked", AMOUNT),
     ]
 )
-"""A row for each kind and currency, amounts in `currency`."""
+"""A row for each kind and currency, amounts in `currency`. `blocked` is what the provider blocked
+in the month less what it released; `standing_blocked` is blocked at the end and in no closing."""
 ITEMS: Final = pa.schema(
     [
         ("expectation_id", TEXT),
@@ -64,11 +79,33 @@ ITEMS: Final = pa.schema(
         ("currency", TEXT),
         ("amount", AMOUNT),
         *((name, AMOUNT) for name in _AMOUNTS),
+        ("standing_blocked", AMOUNT),
     ]
 )
 """The request behind each row: its own opening, movements and closing."""
 
+POSITIONS: Final = pa.schema(
+    [
+        ("expectation_id", TEXT),
+        ("code", TEXT),
+        ("kind", TEXT),
+        ("currency", TEXT),
+        ("direction", TEXT),
+        ("status", TEXT),
+        ("amount", AMOUNT),
+        ("back", AMOUNT),
+        ("cancelled", BOOL),
+        ("blocked", BOOL),
+        ("open", AMOUNT),
+    ]
+)
+"""Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
+SHARES: Final = pa.schema([("expectation_id", TEXT), ("entry_id", TEXT), ("amount", AMOUNT)])
+"""What each bank line has in an expectation at a month's end."""
+
 ZERO: Final = Decimal(0)
+BLOCKED: Final = "BLOCKED"
+"""The status of a request that the provider holds."""
 
 
 class _Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +116,7 @@ class _Position(msgspec.Struct, frozen=True, kw_only=True):
     shares: dict[str, Decimal]
     back: Decimal
     cancelled: bool
+    blocked: bool
     open: Decimal
 
     @property
@@ -100,6 +138,54 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
             key = (one.row["kind"], one.row["currency"])
             sums[key] = total((sums.get(key, ZERO), one.open))
         return sums
+
+    def tables(self) -> dict[str, pa.Table]:
+        """All of it as two tables, from which `stored_end` makes it again."""
+        places = [
+            {name: one.row[name] for name in _READ} | {name: getattr(one, name) for name in _STATES}
+            for one in self.positions.values()
+        ]
+        shares = [
+            {"expectation_id": name, "entry_id": line, "amount": share}
+            for name, one in self.positions.items()
+            for line, share in one.shares.items()
+        ]
+        return {
+            "positions": pa.Table.from_pylist(places, schema=POSITIONS),
+            "shares": pa.Table.from_pylist(shares, schema=SHARES),
+        }
+
+    def brought_to(self, closing: Mapping[tuple[str, str], Decimal]) -> MonthEnd:
+        """The end with what its totals lack of these as a position for each kind and currency.
+
+        A close that stored totals alone was given by other models: what they had open besides is
+        named as theirs, and is adjusted in the month after.
+        """
+        totals = self.totals()
+        lacking = {
+            key: difference(closing.get(key, ZERO), totals.get(key, ZERO))
+            for key in sorted({*totals, *closing})
+        }
+        added = {
+            f"close of {self.month}, {kind}, {currency}": _Position(
+                row={
+                    "expectation_id": f"close of {self.month}, {kind}, {currency}",
+                    "code": f"close of {self.month}",
+                    "kind": kind,
+                    "currency": currency,
+                    "amount": amount,
+                },
+                amount=amount,
+                shares={},
+                back=ZERO,
+                cancelled=False,
+                blocked=False,
+                open=amount,
+            )
+            for (kind, currency), amount in lacking.items()
+            if amount
+        }
+        return MonthEnd(self.month, self.positions | added)
 
 
 class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False):
@@ -133,7 +219,7 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
     booked = known.lines.filter(
         pc.less_equal(known.lines["booking_date"], pa.scalar(month.last, pa.date32()))
     )
-    made = known.expectations.filter(_made_by(known, month))
+    made = _in_status_then(known, known.expectations.filter(_made_by(known, month)), month)
     matches = match_references(booked, made, decisions=decisions, rules=known.rules)
     shares: dict[str, dict[str, Decimal]] = {}
     for share in matches.allocations.to_pylist():
@@ -148,16 +234,40 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
     for row in made.select(_READ).to_pylist():
         if row["amount"] is None:
             continue
-        cancelled = contradicts(row["status"], known.rules)
+        blocked = row["status"] == BLOCKED
+        cancelled = contradicts(row["status"], known.rules) and not blocked
         positions[row["expectation_id"]] = _Position(
             row=row,
             amount=row["amount"],
             shares=shares.get(row["expectation_id"], {}),
             back=total(back.get((row["expectation_id"], _OTHER[row["direction"]]), ())),
             cancelled=cancelled,
-            open=ZERO if cancelled else remaining[row["expectation_id"]],
+            blocked=blocked,
+            open=ZERO if cancelled or blocked else remaining[row["expectation_id"]],
         )
     return MonthEnd(month, positions)
+
+
+def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
+    """A month's end as its close stored it, in the tables of `MonthEnd.tables`."""
+    shares: dict[str, dict[str, Decimal]] = {}
+    for share in tables["shares"].to_pylist():
+        shares.setdefault(share["expectation_id"], {})[share["entry_id"]] = share["amount"]
+    return MonthEnd(
+        month,
+        {
+            row["expectation_id"]: _Position(
+                row=row,
+                amount=row["amount"],
+                shares=shares.get(row["expectation_id"], {}),
+                back=row["back"],
+                cancelled=row["cancelled"],
+                blocked=row["blocked"],
+                open=row["open"],
+            )
+            for row in tables["positions"].to_pylist()
+        },
+    )
 
 
 def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
@@ -166,7 +276,7 @@ def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
     items = [_item(name, opening, closing) for name in names]
     for item in items:
         _require_tied(item)
-    moving = [item for item in items if any(item[name] for name in _AMOUNTS)]
+    moving = [item for item in items if any(item[name] for name in _SHOWN)]
     return RollForward(
         closing.month,
         pa.Table.from_pylist(_totals(items), schema=ROLL_FORWARD),
@@ -183,6 +293,16 @@ def _made_by(known: Known, month: Month) -> pa.ChunkedArray:
     return pc.and_(made, pc.fill_null(some, fill_value=True))
 
 
+def _in_status_then(known: Known, made: pa.Table, month: Month) -> pa.Table:
+    """The expectations with the status that each request had at the month's end."""
+    then = requests_at_cut_off(known.snapshot, month, known.question.zone)
+    status = dict(zip(*(then[name].to_pylist() for name in ("request_id", "status")), strict=True))
+    columns = (made[name].to_pylist() for name in ("expectation_id", "status"))
+    statuses = [status.get(name, now) for name, now in zip(*columns, strict=True)]
+    place = made.column_names.index("status")
+    return made.set_column(place, "status", pa.array(statuses, pa.string()))
+
+
 def _came_back(booked: pa.Table, matches: Matches) -> dict[tuple[str | None, str], list[Decimal]]:
     """What returns brought back, by the expectation they belong to and their direction."""
     chosen = pc.equal(matches.lines["outcome"], "returned")
@@ -196,6 +316,8 @@ def _came_back(booked: pa.Table, matches: Matches) -> dict[tuple[str | None, str
 
 _RETURNED: Final = ("entry_id", "expectation_id")
 _READ: Final = ("expectation_id", "code", "kind", "currency", "amount", "direction", "status")
+_STATES: Final = ("amount", "back", "cancelled", "blocked", "open")
+_SHOWN: Final = (*_AMOUNTS, "standing_blocked")
 _OTHER: Final = {"CRDT": "DBIT", "DBIT": "CRDT"}
 
 
@@ -215,8 +337,10 @@ def _item(name: str, opening: MonthEnd, closing: MonthEnd) -> dict[str, Any]:
         "matched": matched,
         "reopened": reopened,
         "cancelled": difference(_cancelled(after), _cancelled(before)),
+        "blocked": difference(_blocked(after), _blocked(before)),
         "adjusted": total((lost, difference(is_now, was) if before else ZERO)),
         "closing": after.open if after else ZERO,
+        "standing_blocked": _blocked(after),
     }
 
 
@@ -241,6 +365,11 @@ def _shares_moved(
 def _cancelled(one: _Position | None) -> Decimal:
     """What a cancelled request no longer waits for."""
     return one.unpaid if one and one.cancelled else ZERO
+
+
+def _blocked(one: _Position | None) -> Decimal:
+    """What a request waits for that the provider blocks."""
+    return one.unpaid if one and one.blocked else ZERO
 
 
 def _never() -> _Position:
@@ -268,6 +397,8 @@ def _totals(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             "opening_items": sum(1 for item in members if item["opening"]),
             **{name: total(item[name] for item in members) for name in _AMOUNTS},
             "closing_items": sum(1 for item in members if item["closing"]),
+            "blocked_items": sum(1 for item in members if item["standing_blocked"]),
+            "standing_blocked": total(item["standing_blocked"] for item in members),
         }
         for (kind, currency), members in sorted(groups.items())
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -16,11 +17,14 @@ __all__ = ["CURRENCY_OF", "Rows", "cell", "shown"]
 class Rows(Tabular, msgspec.Struct, frozen=True, eq=False):
     """The rows of an answer. `arrow` holds them all; amounts are Decimals.
 
-    `sql` is the query that was run for them; empty where they are not what a query gave.
+    `sql` is the query that was run for them; empty where they are not what a query gave. Instants
+    are shown in `zone`; rows `as_stored` are shown in the words that a query names them by.
     """
 
     arrow: pa.Table
     sql: str = ""
+    zone: ZoneInfo | None = None
+    as_stored: bool = False
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """The rows."""
@@ -41,4 +45,4 @@ class Rows(Tabular, msgspec.Struct, frozen=True, eq=False):
         return f"<{len(self)} rows of {', '.join(self.arrow.column_names)}>"
 
     def _repr_html_(self) -> str:
-        return html_table(self.arrow)
+        return html_table(self.arrow, self.zone, as_stored=self.as_stored)

@@ -17,6 +17,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.decoding import convert
 from treasury.errors import SettingsError
 
 __all__ = ["ClassRule", "LineClass", "Rules", "StructuredKind", "check_rules", "load_rules"]
@@ -174,7 +175,7 @@ def check_rules(rules: Rules) -> Rules:
 
 def _read(content: object, where: str) -> Rules:
     try:
-        rules = msgspec.convert(content, Rules)
+        rules = convert(content, Rules)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{where}{error}", do="correct that key") from None
     if not rules.conversion_band.is_finite() or rules.conversion_band < 0:

@@ -19,6 +19,7 @@ from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.money import format_amount
 from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
+from treasury.wording import instant_words
 
 __all__ = ["GAPS", "HOPS", "Hop", "HopState", "Trace", "clock_words"]
 
@@ -173,8 +174,8 @@ GAPS: Final = ("missing", "not provable", "needs decision", "contradicted")
 
 
 def clock_words(moment: datetime, zone: ZoneInfo) -> str:
-    """`29 Oct 2026 09:20` by the clocks of `zone`."""
-    return f"{moment.astimezone(zone):%-d %b %Y %H:%M}"
+    """`29 Oct 2026 09:20 CET` by the clocks of `zone`."""
+    return instant_words(moment.astimezone(zone), "%-d %b %Y %H:%M")
 
 
 def _amount_words(amount: Any, currency: str | None) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from treasury.reconcile.differences import misdirected_step
 from treasury.reconcile.hops import LINE_STEPS, bank_line, conversion, place_of, reference, words
 from treasury.reconcile.trace import Hop
 from treasury.reconcile.traced import Records, Row, Told
@@ -29,7 +30,7 @@ class LineWay(Records):
             of_request = RequestWay(self.connection, self.question, self.marks)
             return of_request.told(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
-        step = LINE_STEPS.get(line["outcome"], "")
+        step = self._next_step(line)
         account = self._virtual_account(line)
         if account is not None:
             hops += self._collection(line, account)
@@ -53,6 +54,11 @@ class LineWay(Records):
                 ("Reference", line["reference"] or ""),
             ),
         )
+
+    def _next_step(self, line: Row) -> str:
+        """What to do about a line; of money of ours that went wrong, what its difference says."""
+        wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", line["entry_id"])
+        return LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
 
     def _unbooked(self, entry_id: str) -> Told:
         """A line that the bank has not booked, or has replaced."""
@@ -108,7 +114,9 @@ class LineWay(Records):
                 since=line["booking_date"],
             )
         for proof in proofs:
-            yield conversion(proof, line, self.day(proof.due) if proof.due else None)
+            yield conversion(
+                proof, line, self.day(proof.due) if proof.due else None, self.question.zone
+            )
         seen = self.row(
             "SELECT max(b.observed_at) AS observed_at, w.address, w.chain FROM wallets AS w"
             " LEFT JOIN wallet_balances AS b ON b.wallet_id = w.id AND b.asset = ?"

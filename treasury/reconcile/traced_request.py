@@ -143,7 +143,11 @@ class RequestWay(Records):
         covered = (
             self.row("SELECT * FROM evidence WHERE currency = ?", request["fiat_currency"])
             if on_ramp
-            else self.row("SELECT * FROM covered WHERE account = ?", account)
+            else self.row(
+                "SELECT * FROM covered WHERE account = ? AND currency = ?",
+                account,
+                request["fiat_currency"],
+            )
         )
         reaches: date | None = covered["covered_to"] if covered else None
         amount = request["fiat_amount"] if on_ramp else request["fiat_net_amount"]

@@ -5,18 +5,22 @@ from treasury.report.exceptions import open_lines
 from treasury.report.fees import Fees, calculated_fees, fees_between, fees_of
 from treasury.report.invoice import Tied, tie_invoice
 from treasury.report.screen import (
+    SERVICES_ADD,
     first_screen,
     funding_totals,
     funding_view,
     reconciliation_summary,
+    unknown_screen,
 )
-from treasury.report.words import outcome_word
+from treasury.report.words import count, outcome_word, reason_words
 
 __all__ = [
+    "SERVICES_ADD",
     "ClosePack",
     "Fees",
     "Tied",
     "calculated_fees",
+    "count",
     "fees_between",
     "fees_of",
     "first_screen",
@@ -24,7 +28,9 @@ __all__ = [
     "funding_view",
     "open_lines",
     "outcome_word",
+    "reason_words",
     "reconciliation_summary",
     "tie_invoice",
+    "unknown_screen",
     "write_close",
 ]

@@ -8,7 +8,7 @@ legs stand against `conversion`, so that no rate is invented. What nobody has ex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
 from treasury.money import difference, total
@@ -27,7 +28,7 @@ from treasury.report.words import count
 from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
-__all__ = ["POSTINGS", "ROLES", "Accounting", "Balance", "accounting"]
+__all__ = ["POSTINGS", "ROLES", "Accounting", "Balance", "accounting", "transit_postings"]
 
 ROLES: Final = {
     "bank": "an account of ours whose statements we have",
@@ -73,6 +74,8 @@ _CONTRA: Final = {
     "off_ramp": "off-ramp in transit",
     "virtual_bank_account": "collections",
 }
+TRANSIT: Final = ("on-ramp in transit", "off-ramp in transit", "own transfers")
+"""The roles of money that is on its way."""
 _SOURCES: Final = {"provider_report": "provider"}
 """The role of an account by the source of its statements; any other is `bank`."""
 _EXPLAINED: Final = ("matched", "returned")
@@ -155,6 +158,8 @@ class _Leg(msgspec.Struct, frozen=True, gc=False):
     currency: str
     amount: Decimal
     of: str = ""
+    about: str = ""
+    """The request or virtual account that it is about, where its entry is about several."""
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):
@@ -165,17 +170,24 @@ class _Entry(msgspec.Struct, frozen=True, gc=False):
     sources: tuple[str, ...]
 
 
-def accounting(r: Reconciliation, zone: ZoneInfo) -> Accounting:
-    """The month's entries, by date and entry; each balances in each of its currencies."""
+def accounting(
+    r: Reconciliation, zone: ZoneInfo, corrections: pa.Table | None = None
+) -> Accounting:
+    """The month's entries, by date and entry; each balances in each of its currencies.
+
+    `corrections` are lines of closed months that were decided since, as in CORRECTIONS: this month
+    posts what that changes.
+    """
     notes: list[str] = []
     opening, closing = _statement_balances(r, notes)
     entries = [
         *_openings(opening),
         *_begun(r, zone),
-        *(_line(row) for row in r.lines.to_pylist()),
+        *_lines(r, r.lines),
         *_requests(r.fee_requests.to_pylist(), paid_for(r), notes),
         *_conversions(r, zone),
         *_transfers(r, zone, notes),
+        *_corrections(r, corrections),
     ]
     entries.sort(key=lambda entry: (entry.on, entry.entry))
     postings = _postings(entries)
@@ -189,6 +201,34 @@ def accounting(r: Reconciliation, zone: ZoneInfo) -> Accounting:
         notes=tuple(notes),
         sql=r.sql("month_lines"),
     )
+
+
+def transit_postings(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
+    """The postings to money in transit, each with the request or the line that it is about.
+
+    Columns `role`, `currency`, `amount` and `subject_id`; nothing else of the month is made.
+    """
+    kinds = pc.is_in(r.lines["kind"], pa.array(["on_ramp", "off_ramp"], TEXT))
+    own = pc.fill_null(pc.equal(r.lines["line_class"], "own_transfer"), fill_value=False)
+    entries = [
+        *_begun(r, zone),
+        *_lines(r, r.lines.filter(pc.or_(pc.or_(kinds, own), _is_shared(r.lines)))),
+        *_requests(r.fee_requests.to_pylist(), paid_for(r), []),
+    ]
+    rows = [
+        {
+            "role": leg.role,
+            "currency": leg.currency,
+            "amount": leg.amount,
+            "subject_id": leg.about or entry.sources[-1],
+        }
+        for entry in entries
+        for leg in entry.legs
+        if leg.amount and leg.role in TRANSIT
+    ]
+    names = ("role", "currency", "subject_id")
+    schema = pa.schema([*((name, TEXT) for name in names), ("amount", AMOUNT)])
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _postings(entries: Sequence[_Entry]) -> pa.Table:
@@ -274,6 +314,46 @@ def _begun(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
         )
 
 
+def _lines(r: Reconciliation, lines: pa.Table) -> Iterator[_Entry]:
+    """An entry for each line; one that is for several has a leg for each."""
+    shared = set(lines.filter(_is_shared(lines))["entry_id"].to_pylist())
+    shares: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    if shared:
+        wanted = pc.is_in(r.matches.allocations["entry_id"], pa.array(sorted(shared), TEXT))
+        for share in r.matches.allocations.filter(wanted).to_pylist():
+            shares[share["entry_id"]].append(share)
+    standing = set(r.virtual_accounts["virtual_bank_account_id"].to_pylist())
+    for row in lines.to_pylist():
+        parts = shares.get(row["entry_id"])
+        yield _line(row) if not parts else _shared_line(row, parts, standing)
+
+
+def _is_shared(lines: pa.Table) -> pa.ChunkedArray:
+    """Whether a line is matched to several expectations, so that none is named beside it."""
+    return pc.and_(pc.equal(lines["outcome"], "matched"), pc.is_null(lines["expectation_id"]))
+
+
+def _shared_line(
+    row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], standing: Collection[str]
+) -> _Entry:
+    """A line that several expectations have shares in; the rest is in suspense."""
+    whole, sign = _line(row), 1 if row["direction"] == "CRDT" else -1
+    usual = "off_ramp" if sign > 0 else "on_ramp"
+    legs = []
+    for part in parts:
+        is_standing = part["expectation_id"].partition("/")[0] in standing
+        role = _CONTRA["virtual_bank_account" if is_standing else usual]
+        amount = part["amount"].copy_negate() if sign > 0 else part["amount"]
+        legs.append(_Leg(role, row["currency"], amount, about=part["expectation_id"]))
+    bank = whole.legs[0]
+    rest = total((bank.amount, *(leg.amount for leg in legs))).copy_negate()
+    return msgspec.structs.replace(
+        whole,
+        legs=(bank, *legs, _Leg("suspense", row["currency"], rest)),
+        sources=(row["entry_id"], *(part["expectation_id"] for part in parts)),
+    )
+
+
 def _line(row: Mapping[str, Any]) -> _Entry:
     """A bank line against what it is; the part beyond what was expected is in suspense."""
     amount = row["amount"] if row["direction"] == "CRDT" else row["amount"].copy_negate()
@@ -294,6 +374,46 @@ def _line(row: Mapping[str, Any]) -> _Entry:
             _Leg("suspense", row["currency"], difference(explained, amount)),
         ),
         tuple(filter(None, (row["entry_id"], row["expectation_id"]))),
+    )
+
+
+def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[_Entry]:
+    """What a decision after the close changes of a line that the closed month has posted.
+
+    What of it is in transit was not so in the closed month's books: the opening says it as they do.
+    """
+    sides: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in [] if corrections is None else corrections.to_pylist():
+        sides.setdefault(row["entry_id"], {})[row["side"]] = {**row, "remittance": None}
+    for entry_id, own in sides.items():
+        before, after = _line(own["before"]), _line(own["after"])
+        legs = _difference(before.legs, after.legs)
+        closed = own["after"]["month"]
+        transit = tuple(leg for leg in legs if leg.role in TRANSIT)
+        if transit:
+            opened = tuple(
+                _Leg(leg.role, leg.currency, leg.amount.copy_negate(), leg.of) for leg in transit
+            )
+            against = tuple(_Leg("opening", leg.currency, leg.amount) for leg in transit)
+            text = clean(f"{after.text}: as {closed} was closed")
+            on = r.month.previous.last
+            yield _Entry(f"opening:late:{entry_id}", on, text, (*opened, *against), after.sources)
+        if legs:
+            text = clean(f"{after.text}: decided after {closed} was closed")
+            yield _Entry(f"late:{entry_id}", r.month.first, text, legs, after.sources)
+
+
+def _difference(before: Iterable[_Leg], after: Iterable[_Leg]) -> tuple[_Leg, ...]:
+    """What has to be posted so that the one becomes the other."""
+    sums: dict[tuple[str, str, str], list[Decimal]] = {}
+    for sign, legs in ((-1, before), (1, after)):
+        for leg in legs:
+            amount = leg.amount if sign > 0 else leg.amount.copy_negate()
+            sums.setdefault((leg.role, leg.currency, leg.of), []).append(amount)
+    return tuple(
+        _Leg(role, currency, amount, of)
+        for (role, currency, of), amounts in sums.items()
+        if (amount := total(amounts))
     )
 
 

@@ -6,7 +6,6 @@ that nothing disappears for want of a line in a file.
 
 from __future__ import annotations
 
-import csv
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -19,16 +18,18 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.csv_output import write_csv_rows
 from treasury.errors import InputError
 from treasury.reconcile.rows import shown
 from treasury.report.accounting import ROLES, Accounting
-from treasury.text import clean, neutral
+from treasury.text import clean
 
 __all__ = [
     "LedgerAccounts",
     "accounts_of",
     "load_mapping",
     "mapping_text",
+    "read_mapping",
     "write_beancount",
     "write_csv",
 ]
@@ -81,12 +82,21 @@ def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
 def load_mapping(path: Path) -> LedgerAccounts:
     """Read a TOML file with the table `[accounts]`; InputError names the key that is wrong."""
     try:
-        found = tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror}", do="name a file that can be read"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: {error}", do="correct that line") from None
+    return read_mapping(text, str(path))
+
+
+def read_mapping(text: str, path: str) -> LedgerAccounts:
+    """The mapping that a file's text is; errors name it by `path`."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}", do="correct that line") from None
     strange = sorted(found.keys() - {"accounts"})
     accounts = found.get("accounts")
@@ -116,30 +126,17 @@ def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = N
     """Write the journal: a row a posting, debit and credit apart, every digit there."""
     accounts = accounts or LedgerAccounts()
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(JOURNAL)
-        writer.writerows(_journal(books, accounts))
+        write_csv_rows(file, JOURNAL, _journal(books, accounts))
     return path
 
 
-def _journal(books: Accounting, accounts: LedgerAccounts) -> Iterator[tuple[str, ...]]:
-    @lru_cache(_NAMES)
-    def cells(role: str, of: str, currency: str) -> tuple[str, ...]:
-        return tuple(neutral(clean(text)) for text in (accounts.of(role, of), role, of, currency))
-
+def _journal(books: Accounting, accounts: LedgerAccounts) -> Iterator[tuple[object, ...]]:
     for entry, day, role, of, currency, amount, text, sources in _rows(
         books, "entry", "date", "role", "of", "currency", "amount", "text", "source_ids"
     ):
-        written = shown(amount)
-        sides = ("", written[1:]) if written.startswith("-") else (written, "")
-        yield (
-            neutral(entry),
-            str(day),
-            *cells(role, of, currency),
-            *sides,
-            neutral(text),
-            neutral(sources),
-        )
+        debit, credit = (None, amount.copy_abs()) if amount < 0 else (amount, None)
+        ledger = accounts.of(role, of)
+        yield entry, day, ledger, role, of, currency, debit, credit, text, sources
 
 
 def _rows(books: Accounting, *names: str) -> Iterator[tuple[Any, ...]]:

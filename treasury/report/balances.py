@@ -19,7 +19,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.identifiers import plain_account
-from treasury.lake import AMOUNT, BOOL, TEXT
+from treasury.items.facts import needing_a_person
+from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import load_steps, run
@@ -41,6 +42,8 @@ BALANCES: Final = pa.schema(
         ("closing", AMOUNT),
         ("unexplained", AMOUNT),
         ("in_doubt", AMOUNT),
+        ("undecided", AMOUNT),
+        ("undecided_lines", INTEGER),
         ("proved", BOOL),
         ("blocks", BOOL),
         ("proved_by", TEXT),
@@ -51,7 +54,9 @@ BALANCES: Final = pa.schema(
 """A row for each `bank` account, `custodial` wallet balance and `company` wallet, amounts in
 `currency`; `of` is the IBAN, account id or address. `unexplained` is what the closing has beyond
 opening + in - out - fees; null where an end is not known. `in_doubt` is what may lie on either side
-of an end. `blocks`: not proved, and should be; `next_step` says what would prove it."""
+of an end. `undecided` are the month's lines of the account that nobody has explained, in and out
+added: they are part of its balance. `blocks`: not proved, and should be; `next_step` says what
+would prove it."""
 
 ZERO: Final = Decimal(0)
 _STEPS: Final = ("settled_transfers", "wallet_moves", "balance_levels")
@@ -78,7 +83,7 @@ def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
 
 
 def _bank_rows(r: Reconciliation) -> Iterator[Row]:
-    moved = _moved(r.lines)
+    moved, open_lines = _moved(r.lines), _undecided(r.lines)
     for row in r.statements.to_pylist():
         sums = moved.get((plain_account(row["account"]), row["currency"]), {})
         money_in, money_out = sums.get(("CRDT", False), ZERO), sums.get(("DBIT", False), ZERO)
@@ -86,6 +91,7 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
         flows = total((money_in, money_out.copy_negate(), fees.copy_negate()))
         unexplained = _gap(row["opening_balance"], flows, row["closing_balance"])
         proved = row["complete"] and not unexplained
+        undecided = open_lines.get((plain_account(row["account"]), row["currency"]), ())
         yield {
             "kind": "bank",
             "of": row["account"],
@@ -97,6 +103,8 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
             "fees": fees,
             "closing": row["closing_balance"],
             "unexplained": unexplained,
+            "undecided": total(undecided),
+            "undecided_lines": len(undecided),
             "proved": proved,
             # An account whose statements are not complete blocks by that already.
             "blocks": bool(row["complete"] and unexplained),
@@ -119,6 +127,16 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
     for (account, currency, direction, charge), members in amounts.items():
         sums = found[plain_account(account), currency]
         sums[direction, charge] = total((sums.get((direction, charge), ZERO), *members))
+    return found
+
+
+def _undecided(lines: pa.Table) -> dict[tuple[str, str], list[Decimal]]:
+    """The amounts of the lines that nobody has explained, by account and currency."""
+    found: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
+    needing = needing_a_person(lines).select(["statement_account", "currency", "amount"])
+    for row in needing.to_pylist():
+        key = (plain_account(row["statement_account"]), row["currency"])
+        found[key].append(row["amount"])
     return found
 
 
@@ -193,23 +211,37 @@ def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
     before = next((row for row in reversed(rows[:at]) if _seen(row)), None)
     after = next((row for row in rows[at:] if _seen(row)), None)
     if after is None:
-        return _End(*moved, None, f"no balance was seen after {moment(cut_off, zone)}", SYNC)
+        return _End(
+            *moved, None, f"no balance was seen after {_stored_moment(cut_off, zone)}", SYNC
+        )
     if before is None:
         opened = at == 0 and _level(after) == 0 and not after["unstated"]
         return (
             _End(*moved, ZERO)
             if opened
-            else _End(*moved, None, f"no balance was seen before {moment(cut_off, zone)}", ASK)
+            else _End(
+                *moved, None, f"no balance was seen before {_stored_moment(cut_off, zone)}", ASK
+            )
         )
     if before["unstated"] != after["unstated"]:
         return _End(
-            *moved, None, f"a transfer around {moment(cut_off, zone)} states no amount", FULL
+            *moved,
+            None,
+            f"a transfer around {_stored_moment(cut_off, zone)} states no amount",
+            FULL,
         )
     if _level(before) != _level(after):
-        between = f"{moment(before['moment'], zone)} and {moment(after['moment'], zone)}"
+        between = (
+            f"{_stored_moment(before['moment'], zone)} and {_stored_moment(after['moment'], zone)}"
+        )
         problem = f"what was converted between {between} may lie on either side"
         return _End(*moved, None, problem, ASK, difference(_level(after), _level(before)))
     return _End(*moved, _level(before))
+
+
+def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:
+    """`29 Oct 09:20`: the wording that months closed before are stored with, and verified by."""
+    return moment(instant, zone).rpartition(" ")[0]
 
 
 def _seen(row: Mapping[str, Any]) -> bool:

@@ -6,31 +6,31 @@ and each thing that blocks names its items, its amount and the next step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month
+from treasury.items import ItemGroup
+from treasury.items.kinds import OWNERS, CheckStep
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.reconcile.periods import Blocker
+from treasury.money import format_amount
 from treasury.report.closing import Closing
-from treasury.report.ledger import AGREES
-from treasury.report.screen import statements_words, transit_words
-from treasury.report.verdict import Need
+from treasury.report.screen import UNREAD, signature_words, statements_words, transit_words
+from treasury.report.verdict import proof_of
 from treasury.report.words import (
     amount_words,
     bank_lines_words,
     count,
     day,
     moment,
-    short_account,
 )
 from treasury.tabular import Tabular
 from treasury.text import clean, safe_html
 
-__all__ = ["CHECKLIST", "Checklist", "Step", "blockers", "checklist"]
+__all__ = ["CHECKLIST", "Blocker", "Checklist", "Step", "checklist"]
 
 CHECKLIST: Final = pa.schema(
     [
@@ -49,7 +49,25 @@ CHECKLIST: Final = pa.schema(
 """A row a step, or one for each thing that blocks it; `amount` in `currency`."""
 
 LEFT: Final = "text-align:left"
-_LINES: Final = ("suggested", "conflict", "duplicate", "unreferenced")
+
+
+class Blocker(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that stands between a month and its close; `amount` is None where none is known.
+
+    `since` is the day of the oldest item, 2026-10-31, or empty.
+    """
+
+    label: str
+    items: int
+    next_step: str
+    currency: str = ""
+    amount: Decimal | None = None
+    owner: str = ""
+    since: str = ""
+
+    def __str__(self) -> str:
+        worth = f", {format_amount(self.amount, self.currency)}" if self.amount is not None else ""
+        return f"{self.label}: {self.items}{worth} ({self.next_step})"
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,18 +77,23 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     found: str
     blockers: tuple[Blocker, ...] = ()
     asked: bool = True
-    """Whether it has to hold; a ledger that nobody gave blocks nothing."""
+    """Whether it could be asked; a ledger that nobody gave blocks nothing."""
+    carried: int = 0
+    """How many balances that are not proved block nothing."""
 
     @property
     def state(self) -> str:
-        """`done`, `open` or `not asked`."""
+        """`done`, `open`, `carried` (open, and nothing of it blocks) or `not asked`."""
         if not self.asked:
             return "not asked"
-        return "open" if self.blockers else "done"
+        if self.blockers:
+            return "open"
+        return "carried" if self.carried else "done"
 
     def __str__(self) -> str:
-        mark = {"done": "x", "open": " ", "not asked": "-"}[self.state]
-        lines = [f"[{mark}] {self.title:<20} {self.found}"]
+        mark = {"done": "x", "open": " ", "carried": "~", "not asked": "-"}[self.state]
+        carried = f"; {self.carried:,} carried as not proved" if self.carried else ""
+        lines = [f"[{mark}] {self.title:<20} {self.found}{carried}"]
         return "\n".join((*lines, *(f"      {clean(one)}" for one in self.blockers)))
 
 
@@ -134,145 +157,46 @@ def checklist(closing: Closing) -> Checklist:
     )
 
 
-def blockers(closing: Closing) -> tuple[Blocker, ...]:
-    """Everything that stands between the month and its close."""
-    return checklist(closing).blockers
-
-
 def _statements(closing: Closing) -> Step:
-    found = closing.verdict
-    missing = [
-        Blocker(
-            label=f"Statement not complete: {row['name'] or ''} {short_account(row['account'])}"
-            + (f": {row['problem']}" if row["problem"] else ""),
-            items=1,
-            next_step=_missing(row, closing.r.month),
-            owner="Treasury",
-        )
-        for row in closing.r.statements.to_pylist()
-        if not row["complete"]
-    ]
-    if not found.accounts:
-        step = "declare the accounts in treasury.toml"
-        missing = [Blocker(label="No account declared", items=1, next_step=step, owner="Treasury")]
-    return Step(title="Statements", found=statements_words(found), blockers=tuple(missing))
-
-
-def _missing(row: dict[str, Any], month: Month) -> str:
-    """What would complete an account's statements: another file, earlier days or later ones."""
-    if row["problem"]:
-        return "get the file again from the bank, then `treasury statements add FILE`"
-    if row["covered_to"] is None:
-        return "add its statements"
-    if row["covered_to"] < month.last:
-        return f"add the statement after {day(row['covered_to'], month.year)}"
-    return f"add the statement before {day(row['covered_from'], month.year)}"
+    return _step(closing, "Statements", "statements", statements_words(proof_of(closing.r)))
 
 
 def _synced(closing: Closing) -> Step:
-    at, end = closing.synced_at, closing.r.month.end(closing.zone)
-    year = closing.r.month.year
+    at, year = closing.synced_at, closing.r.month.year
     found = f"last read {moment(at, closing.zone, year)}" if at else "the services were never read"
-    if closing.verdict.synced is not False:
-        return Step(title="Sync", found=found)
-    late = Blocker(
-        label=f"Not synced after {moment(end, closing.zone, year)}",
-        items=1,
-        next_step="run `treasury sync`",
-        owner="Treasury",
-    )
-    return Step(title="Sync", found=found, blockers=(late,))
+    return _step(closing, "Sync", "sync", found)
 
 
 def _balances(closing: Closing) -> Step:
-    rows = closing.balances.to_pylist()
     ways: dict[str, int] = {}
-    for row in rows:
+    for row in closing.balances.to_pylist():
         ways[row["proved_by"]] = ways.get(row["proved_by"], 0) + 1
-    told = ", ".join(f"{number} by {way}" for way, number in sorted(ways.items()))
-    told = told.replace("by nothing yet", "not proved").replace("by service says", "service says")
-    blocking = tuple(
-        Blocker(
-            label=f"Balance not proved: {row['name']}, {row['currency']}: {row['problem']}",
-            items=1,
-            next_step=row["next_step"],
-            currency=row["currency"] if row["unexplained"] or row["in_doubt"] else "",
-            amount=row["unexplained"] or row["in_doubt"],
-            owner="Treasury",
-        )
-        for row in rows
-        if row["blocks"]
-    )
-    return Step(title="Balances", found=told or "none", blockers=blocking)
+    words = ", ".join(f"{number} by {way}" for way, number in sorted(ways.items()))
+    words = words.replace("by nothing yet", "not proved").replace("by service says", "service says")
+    return _step(closing, "Balances", "balances", words or "none")
 
 
 def _transit(closing: Closing) -> Step:
-    needs = [need for need in closing.verdict.needs if need.kind not in (*_LINES, "earlier")]
-    at = day(closing.r.month.last)
-    found = f"in transit at {at}: {transit_words(closing.r)}"
-    return Step(title="In transit", found=found, blockers=tuple(_needed(needs)))
+    words = UNREAD if closing.is_unread else transit_words(closing.r)
+    found = f"in transit at {day(closing.r.month.last)}: {words}"
+    step = _step(closing, "In transit", "transit", found)
+    return msgspec.structs.replace(step, asked=bool(step.blockers) or not closing.is_unread)
 
 
 def _ledger(closing: Closing) -> Step:
-    ledger = closing.ledger
-    if ledger is None:
+    if closing.ledger is None:
         return Step(title="Ledger", found="not provided: nothing to compare", asked=False)
-    apart = tuple(
-        Blocker(
-            label=f"Ledger, {row['name'] or short_account(row['account'])}, {row['currency']}:"
-            f" {row['finding']}",
-            items=1,
-            next_step="correct the ledger, or explain the difference",
-            **_apart_by(row),
-            owner="Accounting",
-        )
-        for row in ledger.lines.to_pylist()
-        if row["finding"] != AGREES
-    )
-    return Step(title="Ledger", found=ledger.title, blockers=apart)
-
-
-def _apart_by(row: dict[str, Any]) -> dict[str, Any]:
-    """What the ledger differs by; all of it where only one side has the account."""
-    sides = (row["difference"], row["expected"], row["ledger"])
-    amount = next((side for side in sides if side is not None), None)
-    return {"amount": amount, "currency": "" if amount is None else row["currency"]}
+    return _step(closing, "Ledger", "ledger", closing.ledger.title)
 
 
 def _explained(closing: Closing) -> Step:
-    needs = [need for need in closing.verdict.needs if need.kind in _LINES]
-    unproved = tuple(
-        Blocker(
-            label=f"Not provable: credits to {count(number, 'virtual account')}, {reason}",
-            items=number,
-            next_step="ask for the report of the account that the credits are booked on",
-            owner="Provider",
-        )
-        for reason, number in closing.verdict.not_provable
-    )
-    return Step(
-        title="Bank lines",
-        found=bank_lines_words(closing.r.counts()),
-        blockers=(*_needed(needs), *unproved),
-    )
-
-
-def _needed(needs: Sequence[Need]) -> Iterator[Blocker]:
-    for need in needs:
-        if need.items > need.apart:
-            yield Blocker(
-                label=need.words.label,
-                items=need.items - need.apart,
-                next_step=need.words.next_step,
-                currency=need.currency,
-                amount=need.amount_here,
-                owner=need.words.owner,
-                since=need.since_here.isoformat() if need.since_here else "",
-            )
+    return _step(closing, "Bank lines", "lines", bank_lines_words(closing.r.counts()))
 
 
 def _rolled(closing: Closing) -> Step:
     """Figures that do not tie never come this far: rolling them forward raises."""
+    if closing.is_unread:
+        return Step(title="Roll-forward", found=UNREAD, asked=False)
     rows = closing.rolled.roll_forward.to_pylist()
     parts = [
         f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
@@ -283,29 +207,44 @@ def _rolled(closing: Closing) -> Step:
 
 
 def _decided(closing: Closing) -> Step:
-    rolled = closing.rolled
-    found = f"{count(rolled.decisions, 'decision')} journaled"
-    if not rolled.moved:
-        return Step(title="Decisions", found=found)
-    moved = Blocker(
-        label="Decided on facts that have changed",
-        items=len(rolled.moved),
-        next_step="look at each with `treasury match list`; undo what is no longer right",
-        owner="Treasury",
-    )
-    return Step(title="Decisions", found=found, blockers=(moved,))
+    carried = sum(group.carried for group in closing.items.groups)
+    found = f"{count(closing.rolled.decisions, 'decision')} journaled"
+    if carried:
+        alone = sum(item.accepted_alone for item in closing.items)
+        how = f", {alone:,} of them signed alone" if alone else " by the word of two people"
+        found += f"; {count(carried, 'open item')} carried{how}"
+    return _step(closing, "Decisions", "decisions", found)
 
 
 def _locked(closing: Closing) -> Step:
-    period = closing.period
-    if period is None:
-        return Step(title="Lock", found="not locked: a second person reviews it", asked=False)
-    close = period.close
-    why = f"; open items: {close.reason}" if close.reason else ""
+    if closing.period is None:
+        return Step(title="Lock", found=signature_words(closing), asked=False)
+    reason = closing.period.close.reason
+    why = f"; open items: {clean(reason)}" if reason else ""
+    stored = f"; {closing.stored_by}" if closing.stored_by else ""
+    return Step(title="Lock", found=f"{signature_words(closing)}{why}{stored}")
+
+
+def _step(closing: Closing, title: str, step: CheckStep, found: str) -> Step:
+    """A step with what blocks it: the items of the one list that stand under it."""
+    under = closing.items.where(lambda item: item.words.step == step)
     return Step(
-        title="Lock",
-        found=f"closed by {clean(close.prepared_by)}, reviewed by {clean(close.reviewed_by)},"
-        f" {moment(period.closed_at, closing.zone, closing.r.month.year)}{clean(why)}",
+        title=title,
+        found=found,
+        blockers=tuple(map(_blocker, under.blocking.groups)),
+        carried=len(under) - len(under.blocking) if step == "balances" else 0,
+    )
+
+
+def _blocker(group: ItemGroup) -> Blocker:
+    return Blocker(
+        label=group.words.label,
+        items=group.items,
+        next_step=group.next_step,
+        currency=group.currency,
+        amount=group.amount,
+        owner=OWNERS[group.turn],
+        since=group.since.isoformat() if group.since else "",
     )
 
 

@@ -30,7 +30,8 @@ PDF: Final = "report.pdf"
 class ClosePack(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What was written, and where; `seal` stands for all of it. As a table it is the checklist.
 
-    `apart` are the PDF and the executed notebook, where they were asked for.
+    `apart` are the PDF and the executed notebook, where they were asked for; `note` says why the
+    month could not be prepared, and is empty where it was.
     """
 
     folder: Path
@@ -39,6 +40,7 @@ class ClosePack(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     checklist: Checklist
     seal: str
     apart: tuple[Path, ...] = ()
+    note: str = ""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -55,11 +57,17 @@ class ClosePack(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         return self.checklist.sheets()
 
     def __str__(self) -> str:
-        return "\n".join((self.checklist.title, *map(str, self.paths), f"seal {self.seal}"))
+        lines = (self.checklist.title, *map(str, self.paths), f"seal {self.seal}", self.note)
+        return "\n".join(filter(None, lines))
 
 
 def write_close(
-    closing: Closing, folder: Path, *, pdf: bool = False, notebook: Path | None = None
+    closing: Closing,
+    folder: Path,
+    *,
+    pdf: bool = False,
+    notebook: Path | None = None,
+    note: str = "",
 ) -> ClosePack:
     """Write a month's pack into `folder`; StorageError leaves the former one.
 
@@ -98,6 +106,7 @@ def write_close(
         workbook=folder / "close.xlsx",
         checklist=checklist(closing),
         seal=seal,
+        note=note,
         apart=tuple(folder / name for name in (PDF, NOTEBOOK) if (folder / name).is_file()),
     )
 

@@ -20,12 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.journal.chain import Head
-from treasury.journal.periods import Period
+from treasury.journal.periods import Period, Preparation
 from treasury.money import plain_digits
 from treasury.reconcile.monthly import Reconciliation
 from treasury.settings import BankAccount
 
 __all__ = [
+    "FORMAT",
     "Code",
     "Evidence",
     "Fingerprint",
@@ -57,10 +58,11 @@ _STEP: Final = 50_000
 _LIBRARIES: Final = ("duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter")
 """Those whose version shows in the bytes of a file."""
 _SOURCES: Final = (".py", ".sql", ".html", ".css")
-_ROOMS: Final = ("journal", "lake", "reconcile", "report", "extract", "statements")
+_ROOMS: Final = ("journal", "lake", "reconcile", "items", "report", "extract", "statements")
 _FILES: Final = (
     "calendar.py",
     "csv_input.py",
+    "csv_output.py",
     "money.py",
     "text.py",
     "identifiers.py",
@@ -69,6 +71,10 @@ _FILES: Final = (
     "workbook_process.py",
 )
 """The rooms and modules that an answer and its files are made by."""
+
+
+FORMAT: Final = 2
+"""The form of a pack. One of the first form, by version 0.1.0, holds no list of open items."""
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -99,10 +105,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What a pack was made from and what is in it; `files` are SHA-256 by path.
 
     `apart` are files that are not made again to the same bytes: pictures as PNG, the PDF, an
-    executed notebook. `moved` are lines decided on facts that have changed.
+    executed notebook.
     """
 
-    format: int = 1
+    format: int = FORMAT
     month: str
     company: str
     environment: str
@@ -113,10 +119,17 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     lake: LakeState
     journal: Head | None
     decisions: int
-    moved: tuple[str, ...]
+    moved: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What a pack of the first form says of decisions; the second has a table of them."""
+    journal_problem: str | msgspec.UnsetType = msgspec.UNSET
+    """Why the journal did not verify, or nothing; a pack of the first form does not say it."""
     rules_hash: str
     rules: dict[str, Any]
     period: Period | None
+    preparation: Preparation | msgspec.UnsetType | None = msgspec.UNSET
+    """What waits for a signature, in a pack that was written before it; not in the first form."""
+    agreed_to: int | msgspec.UnsetType = msgspec.UNSET
+    """The journal's last entry by which people agreed to carry items; not in the first form."""
     bank_files: dict[str, str]
     ledger: dict[str, str] | None
     answer: tuple[Fingerprint, ...]

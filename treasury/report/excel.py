@@ -11,14 +11,17 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.items import OPEN_ITEMS
 from treasury.journal.decisions import REQUEST_MARKS
 from treasury.reconcile.late import LATE_ITEMS
 from treasury.reconcile.monthly import Reconciliation
 from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
 from treasury.report.balances import BALANCES
+from treasury.report.bridge import BRIDGE
 from treasury.report.checklist import CHECKLIST, checklist
 from treasury.report.closing import Closing
 from treasury.report.ledger import LEDGER
+from treasury.report.screen import ALONE
 from treasury.report.words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
 from treasury.tabular import units_of
 from treasury.text import clean
@@ -192,8 +195,10 @@ def _all_of(name: str, schema: pa.Schema) -> Sheet:
 STEPS: Final = _all_of("Checklist", CHECKLIST)
 HELD: Final = _all_of("Balances", BALANCES)
 ROLLED: Final = _all_of("Roll-forward", ROLL_FORWARD)
-OPEN_ITEMS: Final = _all_of("Open items", ITEMS)
+OPEN: Final = _all_of("Open items", OPEN_ITEMS)
+REQUESTS: Final = _all_of("Requests rolled forward", ITEMS)
 LATE: Final = _all_of("Late items", LATE_ITEMS)
+BRIDGED: Final = _all_of("In transit bridge", BRIDGE)
 REMARKS: Final = Sheet(
     "Remarks",
     (
@@ -202,22 +207,27 @@ REMARKS: Final = Sheet(
         Column("Request", "request_id", width=37),
         Column("Remark", "mark", width=16),
         Column("Why", "reason", width=60),
+        Column("Payment file", "file", width=34),
+        Column("Filed by", "filed_by", width=20),
+        Column("Filed at", "filed_at", "instant", 17),
     ),
 )
 LEDGERS: Final = _all_of("Ledger", LEDGER)
 SHEETS: Final = (
     STEPS,
+    OPEN,
     LINES,
     HELD,
     AWAITING,
     IN_TRANSIT,
+    BRIDGED,
     VIRTUAL,
     CONVERTED,
     FEES,
     ACCRUALS,
     STATEMENTS,
     ROLLED,
-    OPEN_ITEMS,
+    REQUESTS,
     EARLIER,
     LATE,
     REMARKS,
@@ -240,20 +250,23 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Checklist": checklist(closing).table,
         "Balances": closing.balances,
         "Roll-forward": closing.rolled.roll_forward,
-        "Open items": closing.rolled.items,
+        "Open items": closing.items.arrow,
+        "Requests rolled forward": closing.rolled.items,
         "Late items": closing.rolled.late,
         "Remarks": _remarks(r),
         "Lines": _lines(r.lines),
         "Earlier lines": _lines(r.earlier_lines),
         "Awaiting funds": r.awaiting_funds,
         "In transit": r.in_transit,
+        "In transit bridge": closing.bridge.rows,
         "Virtual accounts": r.virtual_accounts,
         "Conversions": r.conversions,
         "Fees": closing.fees.requests,
         "Accruals": _worded(r.fee_accruals, {"ramp_type": DIRECTIONS}),
         "Statements": r.statements,
     }
-    title = title_words(r, zone)
+    alone = closing.period is not None and closing.period.close.alone
+    title = f"{title_words(r, zone)} · {ALONE}" if alone else title_words(r, zone)
     book = Book(
         properties={"title": title, "company": clean(r.company)},
         sheets=SHEETS,

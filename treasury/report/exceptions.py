@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.identifiers import plain_account
+from treasury.items.facts import needing_a_person
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
@@ -80,41 +81,39 @@ def exceptions_section(r: Reconciliation) -> Section:
 
 
 def open_lines(r: Reconciliation) -> pa.Table:
-    """Lines that need a person or came back, those of earlier months first; as in OPEN_LINES.
+    """Lines that need a person, those of earlier months first; columns as in OPEN_LINES.
 
     `on_screen` is the outcome in the words of the desk, `why` a suggestion's reasons. Amounts are
     in `currency`.
     """
-    rows = [
-        row
-        for table in (r.earlier_lines, r.lines)
-        for row in _open_rows(table.filter(pc.is_null(table["line_class"])))
-    ]
+    both = (r.earlier_lines, r.lines)
+    rows = [row for table in both for row in _open_rows(needing_a_person(table))]
     return pa.Table.from_pylist(rows, schema=OPEN_LINES)
 
 
 def _open_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     for line in table.to_pylist():
-        if line["outcome"] in EXCEPTIONS:
-            yield {
-                **{name: line[name] for name in OPEN_LINES.names if name in line},
-                "on_screen": outcome_word(line),
-                "direction": DIRECTIONS.get(line["direction"], line["direction"]),
-                "account": short_account(line["account"]),
-                "why": reason_words(line["reason"]) if line["outcome"] == "suggested" else "",
-            }
+        yield {
+            **{name: line[name] for name in OPEN_LINES.names if name in line},
+            "on_screen": outcome_word(line),
+            "direction": DIRECTIONS.get(line["direction"], line["direction"]),
+            "account": short_account(line["account"]),
+            "why": reason_words(line["reason"]) if line["outcome"] == "suggested" else "",
+        }
 
 
 def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Section:
     """Lines of earlier months that still need somebody, and what came after those were closed."""
     lines = r.earlier_lines.to_pylist()
-    title = "Late items of earlier months"
+    title = "Open lines of earlier months, and what came late"
     grids = []
     lead = "No line of an earlier month is open."
     if lines:
         sums = amounts_words((line["amount"], line["currency"]) for line in lines)
-        lead = f"{count(len(lines), 'line')}, {sums}; they do not block this month."
-        grids.append(_lines_grid(title, lines, _around(r, lines), "Earlier lines"))
+        lead = f"{count(len(lines), 'line')}, {sums}; open items of this month too."
+        grids.append(
+            _lines_grid("Open lines of earlier months", lines, _around(r, lines), "Earlier lines")
+        )
     if late.num_rows:
         grids.append(_late_grid(late, r.month.year, zone))
     return Section("earlier", title, lead, tuple(grids))
@@ -258,13 +257,22 @@ def _marks_grid(
 ) -> Grid:
     return make_grid(
         "Remarks on ramp requests; a remark is no evidence",
-        "Who | When | Request | Remark",
+        "Who | When | Request | Remark | Payment file",
         rows,
         lambda row: (
-            make_cell(row["marked_by"]),
-            make_cell(moment(row["marked_at"], zone)),
+            make_cell(row["marked_by"] or row["filed_by"]),
+            make_cell(moment(row["marked_at"] or row["filed_at"], zone)),
             make_cell(named.get(row["request_id"], row["request_id"])),
-            make_cell(str(row["mark"]).replace("_", " ").replace("-", " "), row["reason"]),
+            make_cell(
+                "–" if row["mark"] is None else row["mark"].replace("_", " "), row["reason"] or ""
+            ),
+            _file_cell(row, zone),
         ),
         sheet="Remarks",
     )
+
+
+def _file_cell(row: Mapping[str, Any], zone: ZoneInfo) -> Cell:
+    if row["file"] is None:
+        return make_cell("–")
+    return make_cell(row["file"], f"by {row['filed_by']}, {moment(row['filed_at'], zone)}")

@@ -8,18 +8,19 @@ from typing import Any
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.fees import CHECK, Fees, FeeTotal
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
-from treasury.report.screen import fees_words
+from treasury.report.screen import UNREAD, fees_words
 from treasury.report.words import DIRECTIONS, amount_words, count, day
 from treasury.tabular import shown
 
 __all__ = ["fees_section"]
 
 
-def fees_section(r: Reconciliation, fees: Fees) -> Section:
+def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:
     """The section; its figure is `fees_and_rate`."""
     lead = f"{fees_words(fees)}, by the day of completion."
     if not fees.requests.num_rows:
-        return Section("fees", "Fees", "No request completed in the month.", _accruals(r))
+        none = f"{UNREAD}." if is_unread else "No request completed in the month."
+        return Section("fees", "Fees", none, _accruals(r))
     rows = fees.totals.to_pylist()
     totals = make_grid(
         "Fees by direction, pair and tier",

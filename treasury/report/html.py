@@ -16,13 +16,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from treasury.journal.periods import Period
+from treasury.items import OpenItems
 from treasury.report.checklist import checklist
 from treasury.report.closing import Closing
 from treasury.report.drawing import INK, figure_svg
 from treasury.report.grids import SHOWN
 from treasury.report.pictures import Drawn, month_figures
+from treasury.report.screen import ALONE, exception_words, open_words
 from treasury.report.sections import sections, tally
+from treasury.report.verdict import proof_of
 from treasury.report.words import bank_lines_words, count, environment_words, moment
 from treasury.text import clean
 
@@ -46,7 +48,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
     """The whole page; the same month gives the same text. `drawn` are its figures, if made."""
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
-    blocking = sum(one.items for one in steps.blockers)
+    blocking = len(closing.items.blocking)
     counts = r.counts()
     return (
         _environment()
@@ -55,12 +57,14 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             month=r.month.title,
             company=clean(r.company),
             setting=environment_words(r.environment),
+            alone=ALONE if closing.period is not None and closing.period.close.alone else "",
             known_at=moment(r.known_at, zone, r.month.year),
             as_of=moment(r.as_of, zone, r.month.year),
             zone=zone.key,
-            verdict=closing.verdict,
+            proof=proof_of(r),
+            open_words=_open_words(closing.items),
             blocking=blocking,
-            headline=_headline(blocking, closing.period),
+            headline=_headline(closing),
             signed=_signed(closing),
             bank_lines=bank_lines_words(counts),
             tally=tally(r),
@@ -84,26 +88,39 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     return Markup(text)  # noqa: S704 - drawn by us; matplotlib escapes the text in it
 
 
-def _headline(blocking: int, period: Period | None) -> str:
-    if period is not None:
-        return f"Closed with {count(blocking, 'open item')}" if blocking else "Closed"
+def _open_words(items: OpenItems) -> str:
+    """How much is open, and whether only proof is lacking."""
+    exception = exception_words(items)
+    return f"{open_words(items)}. {exception.capitalize()}" if exception else open_words(items)
+
+
+def _headline(closing: Closing) -> str:
+    blocking, carried = len(closing.items.blocking), len(closing.items)
+    if closing.period is not None:
+        return f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
     return f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
 
 
 def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
     """Who prepared and who reviewed, another person, and when."""
-    period = closing.period
-    if period is None:
+    period, preparation, year = closing.period, closing.preparation, closing.r.month.year
+    if period is not None:
+        close = period.close
+        prepared_at = close.prepared_at or period.closed_at
+    elif preparation is not None:
+        close, prepared_at = preparation.close, preparation.prepared_at
+    else:
         return (
             ("Prepared by", "not signed", ""),
             ("Reviewed by, another person", "not signed", ""),
         )
-    when = moment(period.closed_at, closing.zone, closing.r.month.year)
-    close = period.close
-    return (
-        ("Prepared by", clean(close.prepared_by), when),
-        ("Reviewed by", clean(close.reviewed_by), when),
-    )
+    prepared = ("Prepared by", clean(close.prepared_by), moment(prepared_at, closing.zone, year))
+    if period is None:
+        return (prepared, ("Reviewed by, another person", "not signed", ""))
+    when = moment(period.closed_at, closing.zone, year)
+    if close.alone:
+        return (prepared, ("Reviewed by", ALONE, when))
+    return (prepared, ("Reviewed by", clean(close.reviewed_by), when))
 
 
 def _pictures(drawn: Mapping[str, Drawn]) -> dict[str, Picture]:

@@ -33,7 +33,8 @@ DECIDED: Final = "decisions"
 MARKED: Final = "request_marks"
 RAW: Final = "raw"
 _BESIDE: Final = frozenset(
-    {"accounts", "wallets", "statements", "wallet_evidence", "wallet_movements"}
+    {"accounts", "wallets", "statements", "balance_confirmations", "wallet_evidence"}
+    | {"wallet_movements"}
 )
 """Tables that the report reads besides those that the steps name."""
 _GROUP: Final = 100_000

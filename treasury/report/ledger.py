@@ -28,9 +28,12 @@ from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
+from treasury.report.accounting import TRANSIT
+from treasury.report.accounting_files import LedgerAccounts
 from treasury.report.balances import month_balances
+from treasury.report.own_books import OwnBooks, bank_names, own_books
 from treasury.report.transit import owed_payouts
-from treasury.report.words import amount_words, count
+from treasury.report.words import amount_words, amounts_words, count
 from treasury.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
@@ -62,10 +65,13 @@ LEDGER: Final = pa.schema(
 what is expected, `line` where the ledger's file says it."""
 
 AGREES: Final = "agrees"
+WALLET: Final = "wallet"
+ON_RAMPS, OFF_RAMPS, OWN_TRANSFERS = TRANSIT
 NOTHING: Final = Decimal(0)
 _PENDING: Final = """
 SELECT account, currency, amount, coalesce(booking_date, value_date) AS on_day
-FROM statement_entries WHERE entry_status = 'PDNG' AND direction = 'DBIT'
+FROM statement_entries
+WHERE vanished_at IS NULL AND entry_status = 'PDNG' AND direction = 'DBIT'
 ORDER BY entry_id
 """
 _RECEIVERS: Final = """
@@ -112,18 +118,28 @@ class _Way(msgspec.Struct, frozen=True):
 
 
 def compare_ledger(
-    r: Reconciliation, path: Path, *, balances: pa.Table | None = None
+    r: Reconciliation,
+    path: Path,
+    *,
+    balances: pa.Table | None = None,
+    accounts: LedgerAccounts | None = None,
 ) -> LedgerComparison:
     """Hold the ledger in the CSV file `path` against the month's balances at its last day.
 
     The file has the columns account, currency and balance, debit positive. `balances` are those of
-    `month_balances`, where they are known already. The provider's accounts are compared where the
-    ledger names them. InputError names the file and the line that cannot be read or is there twice.
+    `month_balances`, where they are known already; `accounts` the ledger's accounts of our roles.
+    The provider's accounts are compared where the ledger names them. InputError names the file and
+    the line that cannot be read or is there twice.
     """
     known = month_balances(r, _zone(r)) if balances is None else balances
-    rows = known.to_pylist()
-    said = _by_account(path, read_csv(path, COLUMNS), _names(rows))
-    way = _on_the_way(r)
+    rows, mapping = known.to_pylist(), accounts or LedgerAccounts()
+    said = _by_account(path, read_csv(path, COLUMNS), bank_names(r, mapping) | _names(rows))
+    held = {_key(row["of"], row["currency"]) for row in rows}
+    others = frozenset(said.keys() - held)
+    books = own_books(r, _zone(r), mapping) if others else OwnBooks({}, {})
+    ours = {key: said.pop(key) for key in sorted(others & books.posted.keys())}
+    way = _on_the_way(r, books, frozenset(ours))
+    covered = _covered(rows, said, books, frozenset(ours))
     providers = {
         plain_account(row["account"])
         for row in r.statements.to_pylist()
@@ -133,8 +149,9 @@ def compare_ledger(
         _compared(row, said.pop(key, None), way)
         for row in rows
         for key in [_key(row["of"], row["currency"])]
-        if key in said or key[0] not in providers
+        if key in said or (key[0] not in providers and key not in covered)
     ]
+    lines += [_posted(key, line, books, rows) for key, line in ours.items()]
     lines += [_unknown(line) for line in said.values()]
     apart = sum(line["finding"] != AGREES for line in lines)
     return LedgerComparison(
@@ -222,6 +239,45 @@ def _finding(row: Row, made: Row) -> str:
     return f"{told}: what is in transit is not on this account of the ledger" if apart else told
 
 
+def _covered(
+    rows: Sequence[Row], said: Mapping[Key, Line], books: OwnBooks, ours: frozenset[Key]
+) -> set[Key]:
+    """The wallets that the ledger names nowhere and keeps on accounts of our role for them."""
+    if not any(WALLET in books.roles[key] for key in ours):
+        return set()
+    wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
+    return wallets - said.keys()
+
+
+def _posted(key: Key, line: Line, books: OwnBooks, rows: Sequence[Row]) -> Row:
+    """An account of our own export, held against what the month posted to it.
+
+    The export posts what moved in wallets, not what they held; a ledger may have either.
+    """
+    currency, ledger, expected = key[1], line.values["balance"], books.posted[key]
+    held = [row["closing"] for row in rows if row["kind"] != "bank" and row["currency"] == currency]
+    if books.roles[key] == (WALLET,) and held and None not in held and ledger == total(held):
+        expected = ledger
+    gap = difference(ledger, expected)
+    side = "more" if gap > 0 else "less"
+    return {
+        "account": clean(line.values["account"]),
+        "name": ", ".join(books.roles[key]),
+        "currency": currency,
+        "balance": expected,
+        "in_transit_in": NOTHING,
+        "in_transit_out": NOTHING,
+        "expected": expected,
+        "ledger": ledger,
+        "difference": gap,
+        "line": line.number,
+        "finding": f"the ledger has {amount_words(gap.copy_abs(), currency)} {side} than the month"
+        " posted"
+        if gap
+        else AGREES,
+    }
+
+
 def _unknown(line: Line) -> Row:
     values = line.values
     return {
@@ -236,12 +292,24 @@ def _unknown(line: Line) -> Row:
 # What was on its way
 
 
-def _on_the_way(r: Reconciliation) -> _Way:
+def _on_the_way(r: Reconciliation, books: OwnBooks, ours: frozenset[Key]) -> _Way:
+    """What the bank accounts of the ledger should have; less what stands on accounts of its own."""
     if r.basis is None:
         return _Way({}, {}, ())
     notes: list[str] = []
-    into = _sums((*_payouts(r, notes), *_own_transfers(r)))
-    return _Way(into, _sums(_pending(r, notes)), tuple(notes))
+    parts = {
+        OFF_RAMPS: list(_payouts(r, notes)),
+        OWN_TRANSFERS: list(_own_transfers(r)),
+        ON_RAMPS: list(_pending(r, notes)),
+    }
+    apart = [role for role in parts if any(role in books.roles[key] for key in ours)]
+    for role in apart:
+        moved = [part for part in parts[role] if books.keeps(role, part[0][1], ours)]
+        parts[role] = [part for part in parts[role] if part not in moved]
+        amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
+        notes.append(f"{amounts} is expected on the ledger's own account of {role}, not at a bank")
+    into = _sums((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
+    return _Way(into, _sums(parts[ON_RAMPS]), tuple(notes))
 
 
 def _sums(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:

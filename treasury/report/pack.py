@@ -20,7 +20,9 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.decoding import decode_json
 from treasury.errors import InputError
+from treasury.regular_files import open_regular
 from treasury.report.accounting import accounting
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.checklist import checklist
@@ -41,6 +43,7 @@ from treasury.report.pictures import Drawn, month_figures
 
 __all__ = [
     "EVIDENCE",
+    "LARGEST_EVIDENCE",
     "LEDGER",
     "answer_tables",
     "file_hashes",
@@ -52,6 +55,9 @@ __all__ = [
 
 EVIDENCE: Final = "evidence.json"
 LEDGER: Final = "inputs/ledger.csv"
+LEDGER_ACCOUNTS: Final = "inputs/accounts.toml"
+LARGEST_EVIDENCE: Final = 16 << 20
+"""Bytes of evidence that are read."""
 _APART: Final = (".png", ".pdf", ".ipynb")
 
 
@@ -65,7 +71,7 @@ def _write_others(closing: Closing, folder: Path) -> Evidence:
     """Write all but the workbook."""
     drawn = month_figures(closing)
     (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
-    books = accounting(closing.r, closing.zone)
+    books = accounting(closing.r, closing.zone, closing.rolled.corrections)
     write_csv(books, folder / "journal.csv")
     write_beancount(books, folder / "month.beancount")
     _write_figures(drawn, folder / "figures")
@@ -92,8 +98,9 @@ def write_evidence(evidence: Evidence, folder: Path) -> str:
 def named_files(folder: Path) -> set[str]:
     """The files that the evidence in a folder names; none where there is none that reads."""
     try:
-        found = msgspec.json.decode((folder / EVIDENCE).read_bytes(), type=Evidence)
-    except (OSError, msgspec.MsgspecError):
+        with open_regular(folder / EVIDENCE, follow=False) as file:
+            found = decode_json(file.read(LARGEST_EVIDENCE), Evidence)
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return set()
     return {*found.files, *found.apart}
 
@@ -106,8 +113,14 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "fees": closing.fees.requests,
         "funding_times": closing.waits,
         "roll_forward": closing.rolled.roll_forward,
-        "open_items": closing.rolled.items,
+        "open_items": closing.items.arrow,
+        "requests_rolled_forward": closing.rolled.items,
         "late_items": closing.rolled.late,
+        "corrections": closing.rolled.corrections,
+        "moved_decisions": closing.rolled.moved,
+        "open_actions": closing.rolled.actions,
+        "accepted_items": closing.rolled.accepted,
+        "materiality": closing.rolled.limits,
     }
     return tables if closing.ledger is None else tables | {"ledger": closing.ledger.lines}
 
@@ -140,6 +153,8 @@ def _evidence(closing: Closing, folder: Path, tables: Mapping[str, pa.Table]) ->
     ledger = closing.ledger_file
     if ledger is not None:
         (folder / LEDGER).write_text(ledger.content, "utf-8", newline="")
+        if ledger.mapping:
+            (folder / LEDGER_ACCOUNTS).write_text(ledger.mapping, "utf-8", newline="")
     further = {name: table for name, table in tables.items() if name not in TABLES}
     return Evidence(
         month=str(r.month),
@@ -151,11 +166,13 @@ def _evidence(closing: Closing, folder: Path, tables: Mapping[str, pa.Table]) ->
         accounts=question.accounts,
         lake=LakeState(commit=commit.number, at=commit.at, versions=commit.versions),
         journal=closing.rolled.head,
+        journal_problem=closing.rolled.journal_problem,
         decisions=closing.rolled.decisions,
-        moved=closing.rolled.moved,
         rules_hash=question.rules.hash,
         rules=msgspec.to_builtins(question.rules),
         period=closing.period,
+        preparation=closing.preparation,
+        agreed_to=closing.rolled.agreed_to,
         bank_files=_bank_files(closing),
         ledger=None if ledger is None else {"file_name": ledger.file_name, "sha256": ledger.sha256},
         answer=(*closing.marks, *table_marks(further)),
@@ -171,7 +188,8 @@ def _bank_files(closing: Closing) -> dict[str, str]:
     with closing.r.basis.snapshot.connection() as connection:
         found = connection.execute(
             "SELECT DISTINCT file_name, file_sha256 FROM statements"
-            " WHERE file_name IS NOT NULL AND closing_date >= $first AND opening_date <= $last"
+            " WHERE vanished_at IS NULL AND file_name IS NOT NULL"
+            " AND closing_date >= $first AND opening_date <= $last"
             " ORDER BY file_name, file_sha256",
             {"first": closing.r.month.previous.last, "last": closing.r.month.last},
         ).fetchall()

@@ -18,7 +18,6 @@ from treasury.report.figures import (
     open_items_by_age,
     open_items_words,
 )
-from treasury.report.verdict import unexplained
 
 __all__ = ["Drawn", "month_figures"]
 
@@ -43,15 +42,16 @@ def month_figures(closing: Closing) -> dict[str, Drawn]:
 
 
 def _open_items(closing: Closing) -> list[dict[str, Any]]:
-    """Bank lines that nobody has explained yet, with their age at the month's end."""
+    """The items whose money is counted, with their age at the month's end in calendar days."""
     last = closing.r.month.last
-    names = ["currency", "amount", "booking_date"]
     return [
         {
-            "currency": row["currency"],
-            "amount": row["amount"],
-            "age_days": (last - row["booking_date"]).days,
+            "currency": item.currency,
+            "amount": item.counted_amount,
+            "age_days": max((last - item.since).days, 0),
         }
-        for table in (closing.r.lines, closing.r.earlier_lines)
-        for row in unexplained(table).select(names).to_pylist()
+        for item in closing.items
+        if item.counted_amount is not None
+        and item.since is not None
+        and item.subject not in ("balance", "ledger")
     ]

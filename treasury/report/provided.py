@@ -16,12 +16,14 @@ import msgspec
 import pyarrow as pa
 
 from treasury.csv_input import read_csv
+from treasury.decoding import convert
 from treasury.errors import InputError
 from treasury.journal import Actor
-from treasury.journal.chain import Entry
-from treasury.journal.periods import Period
+from treasury.journal.chain import Entry, Head
+from treasury.journal.periods import Close
 from treasury.journal.store import Draft
 from treasury.reconcile.monthly import Reconciliation
+from treasury.report.accounting_files import load_mapping, read_mapping
 from treasury.report.ledger import COLUMNS, LedgerComparison, compare_ledger
 
 __all__ = ["LedgerFile", "compare_with", "draft_of", "journaled_ledger", "read_ledger"]
@@ -30,17 +32,30 @@ KIND: Final = "period.ledger"
 LARGEST: Final = 1024 * 1024
 
 
+MAPPING: Final = "accounts.toml"
+"""The mapping of roles to the ledger's accounts that a workspace keeps."""
+
+
 class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A ledger's file: its name, its content and the SHA-256 of its bytes."""
+    """A ledger's file: its name, its content and the SHA-256 of its bytes.
+
+    `mapping` is the text of the mapping that its accounts are recognised by; empty where there is
+    none.
+    """
 
     file_name: str
     content: str
     sha256: str
+    mapping: str = ""
 
 
-def read_ledger(path: Path) -> LedgerFile:
-    """Read a CSV file of account, currency and balance; InputError names the line it stops at."""
+def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
+    """Read a CSV file of account, currency and balance; InputError names the line it stops at.
+
+    The mapping `accounts.toml` of the workspace goes with it, where it has one.
+    """
     read_csv(path, COLUMNS)
+    mapping = "" if workspace is None else _mapping_of(workspace / MAPPING)
     content = path.read_bytes()
     if len(content) > LARGEST:
         raise InputError(f"{path} is larger than 1 MB", do="give the balances, not the bookings")
@@ -48,7 +63,16 @@ def read_ledger(path: Path) -> LedgerFile:
         file_name=path.name,
         content=content.decode("utf-8"),
         sha256=hashlib.sha256(content).hexdigest(),
+        mapping=mapping,
     )
+
+
+def _mapping_of(path: Path) -> str:
+    """The text of a mapping that reads; empty where there is none."""
+    if not path.is_file():
+        return ""
+    load_mapping(path)
+    return path.read_text("utf-8")
 
 
 def compare_with(r: Reconciliation, ledger: LedgerFile, balances: pa.Table) -> LedgerComparison:
@@ -56,7 +80,8 @@ def compare_with(r: Reconciliation, ledger: LedgerFile, balances: pa.Table) -> L
     with tempfile.TemporaryDirectory(prefix="treasury-") as name:
         path = Path(name) / "ledger.csv"
         path.write_text(ledger.content, "utf-8", newline="")
-        return compare_ledger(r, path, balances=balances)
+        accounts = read_mapping(ledger.mapping, MAPPING) if ledger.mapping else None
+        return compare_ledger(r, path, balances=balances, accounts=accounts)
 
 
 def draft_of(month: str, ledger: LedgerFile, actor: Actor) -> Draft:
@@ -64,11 +89,11 @@ def draft_of(month: str, ledger: LedgerFile, actor: Actor) -> Draft:
     return Draft(KIND, month, msgspec.structs.asdict(ledger), actor)
 
 
-def journaled_ledger(entries: Iterable[Entry], period: Period) -> LedgerFile | None:
-    """The ledger that a month was closed with."""
+def journaled_ledger(entries: Iterable[Entry], close: Close, until: Head) -> LedgerFile | None:
+    """The ledger that a month is closed with: journaled since its basis, and before `until`."""
     found = None
     for entry in entries:
-        own = entry.kind == KIND and entry.subject == period.month
-        if own and period.close.head.seq < entry.seq < period.entry.seq:
-            found = msgspec.convert(entry.body, LedgerFile)
+        own = entry.kind == KIND and entry.subject == close.month
+        if own and close.head.seq < entry.seq < until.seq:
+            found = convert(entry.body, LedgerFile)
     return found

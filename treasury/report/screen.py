@@ -14,11 +14,15 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.journal.periods import Period
+from treasury.items import TURNS, ItemGroup, OpenItems
+from treasury.items.evidence import NOT_PROVABLE, unprovable_accounts
+from treasury.journal.periods import Close
+from treasury.lake import Snapshot
 from treasury.money import total
-from treasury.reconcile.monthly import Reconciliation
-from treasury.report.fees import Fees, fees_of
-from treasury.report.verdict import Need, Verdict, in_transit, verdict
+from treasury.reconcile.monthly import Question, Reconciliation, synced_at
+from treasury.report.closing import Closing
+from treasury.report.fees import Fees
+from treasury.report.verdict import Proof, in_transit, proof_of
 from treasury.report.words import (
     OUTCOMES,
     amount_words,
@@ -26,13 +30,30 @@ from treasury.report.words import (
     bank_lines_words,
     count,
     day,
+    environment_words,
     moment,
     title_words,
 )
 from treasury.text import clean
 
-__all__ = ["first_screen", "funding_totals", "funding_view", "reconciliation_summary"]
+__all__ = [
+    "ALONE",
+    "SERVICES_ADD",
+    "UNREAD",
+    "close_words",
+    "exception_words",
+    "first_screen",
+    "funding_totals",
+    "funding_view",
+    "open_words",
+    "reconciliation_summary",
+    "review_words",
+    "signature_words",
+    "unknown_screen",
+]
 
+ALONE: Final = "signed alone, not reviewed"
+UNREAD: Final = "not known: the services were never read"
 _TEXT: Final = pa.string()
 _FUNDING_COLUMNS: Final = (
     "state",
@@ -51,32 +72,89 @@ _FUNDING_COLUMNS: Final = (
 
 
 def first_screen(
-    r: Reconciliation,
-    *,
-    zone: ZoneInfo,
-    report: Path | None = None,
-    period: Period | None = None,
+    closing: Closing, *, report: Path | None = None, width: int | None = None, late: int = 0
 ) -> str:
     """The month on one screen; `report` is the report.html to open, where it has been written.
 
-    `period` is the close that locked the month, where one did.
+    In few columns, `width`, the open items are listed without their commands, then their ages.
+    `late` counts what was learnt about a closed month since, which changes nothing of it.
     """
-    found = verdict(r, zone)
-    opened = clean(report) if report else f"treasury close --month {r.month}"
+    r, zone = closing.r, closing.zone
+    to_read = clean(report) if report else f"treasury close {r.month}"
     lines = [
-        *_head(r, found, zone),
-        *_needs_table(found.needs),
-        _row(f"IN TRANSIT {day(r.month.last)}", transit_words(r)),
-        _row("FEES", fees_words(fees_of(r))),
-        _row("CLOSE", _close_words(found) if period is None else _closed_words(period, zone)),
-        _row("OPEN", f"{opened} · make notebook"),
+        *_head(r, zone),
+        *_items_table(closing.items, width),
+        _row(f"IN TRANSIT {day(r.month.last)}", UNREAD if closing.is_unread else transit_words(r)),
+        _row("FEES", UNREAD if closing.is_unread else fees_words(closing.fees)),
+        _row("CLOSE", _close_words(closing)),
+        *(
+            [_row("LATE", f"{count(late, 'item')} since the close: treasury periods late")]
+            * bool(late)
+        ),
+        _row("REPORT", f"{to_read} · make notebook"),
     ]
     return "\n".join(lines)
 
 
+SERVICES_ADD: Final = """\
+the services would add what is to be paid, what was delivered,
+            coins, balances and fees: docs/setup.md"""
+"""What a desk with bank files alone lacks, on its first screen."""
+
+
+def unknown_screen(
+    question: Question, snapshot: Snapshot, *, why: str, has_services: bool = True
+) -> str:
+    """The first screen of a month of which nothing can be said: what was not asked, and the step.
+
+    `why` is what is missing, in the words of the error. Without the services nothing is to be read
+    of them.
+    """
+    zone, synced = question.zone, synced_at(snapshot)
+    statements: int = snapshot.sql(
+        "SELECT count(*) AS n FROM statements WHERE vanished_at IS NULL"
+    )["n"][0].as_py()
+    title = (
+        question.month.title, clean(question.company), environment_words(question.environment),
+        f"asked at {moment(question.as_of, zone, question.month.year)}",
+    )  # fmt: skip
+    read = f"last read {moment(synced, zone)}" if synced else "not known: never read"
+    stored = f"{count(statements, 'statement')} stored, none for this month"
+    return "\n".join(
+        [
+            " · ".join(part for part in title if part),
+            f"STATEMENTS  {stored if statements else 'not known: no statement is stored'}",
+            f"SERVICES    {read}",
+            _row("OPEN", f"not known: {clean(why)}"),
+            _row("CLOSE", "not known"),
+            _row(
+                "NEXT",
+                _next_of(synced=synced is not None or not has_services, statements=statements),
+            ),
+        ]
+    )
+
+
+def _next_of(*, synced: bool, statements: int) -> str:
+    if synced and statements:
+        return "ask for a month that has statements, or add its own: treasury statements add FILE"
+    steps = ([] if synced else ["treasury sync"]) + (
+        [] if statements else ["treasury statements add FILE"]
+    )
+    return ", then ".join(steps)
+
+
 def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
     """What became of the month's bank lines: counts, and sums that tie in each currency."""
-    return "\n".join([*_head(r, verdict(r, zone), zone), *_outcome_table(r)])
+    reasons: dict[str, int] = {}
+    for row in unprovable_accounts(r):
+        reason = clean(row["proof"].removeprefix(NOT_PROVABLE).removeprefix(": "))
+        reasons[reason] = reasons.get(reason, 0) + 1
+    unprovable = [
+        f"NOT PROVABLE  credits to {count(number, 'virtual account')}: {reason}"
+        for reason, number in sorted(reasons.items())
+    ]
+    return "\n".join([*_head(r, zone), *unprovable, *_outcome_table(r)])
 
 
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
@@ -115,64 +193,165 @@ def transit_words(r: Reconciliation) -> str:
     return f"{words}; {len(maybe)} more may have arrived: decide them" if maybe else words
 
 
-def statements_words(found: Verdict) -> str:
+def statements_words(proof: Proof) -> str:
     """`3 of 3 proved, to 31 Oct`."""
-    if not found.accounts:
+    if not proof.accounts:
         return "no account is declared in treasury.toml"
-    reach = f", to {day(found.proved_to)}" if found.proved_to else ""
-    return f"{found.proved} of {found.accounts} proved{reach}"
+    reach = f", to {day(proof.proved_to)}" if proof.proved_to else ""
+    return f"{proof.proved} of {proof.accounts} proved{reach}"
 
 
-def _head(r: Reconciliation, found: Verdict, zone: ZoneInfo) -> list[str]:
-    lines = [
+def close_words(items: OpenItems) -> str:
+    """`ready`, or `BLOCKED by 27 of them`; reconciled is said of nothing that is not proved."""
+    blocking = items.blocking
+    if not blocking:
+        return "ready"
+    words = (
+        f"BLOCKED by {len(blocking):,} of them", exception_words(items), waiting_words(items),
+    )  # fmt: skip
+    return "; ".join(part for part in words if part)
+
+
+def _close_words(closing: Closing) -> str:
+    """Whether the month can be closed, is prepared, or was closed and with how much carried."""
+    if closing.period is not None:
+        number = len(closing.items)
+        carried = f", {count(number, 'open item')} carried" if number else ""
+        return f"{signature_words(closing)}{carried}"
+    if closing.preparation is not None:
+        return f"{close_words(closing.items)}; {signature_words(closing)}"
+    return close_words(closing.items)
+
+
+def waiting_words(items: OpenItems) -> str:
+    """How many items were proposed to be carried, and nobody has accepted yet."""
+    waiting = sum(item.proposed_by is not None for item in items.blocking)
+    verb = "waits" if waiting == 1 else "wait"
+    return (
+        f"{waiting:,} proposed to be carried {verb} for a second person: treasury items list"
+        if waiting
+        else ""
+    )
+
+
+def exception_words(items: OpenItems) -> str:
+    """`reconciled except credits not provable`, where only what is not proved blocks."""
+    blocking = items.blocking
+    if not blocking or any(item.kind not in _NOT_PROVED for item in blocking):
+        return ""
+    names = ", ".join(dict.fromkeys(group.words.label.lower() for group in blocking.groups))
+    return f"reconciled except {names}"
+
+
+_NOT_PROVED: Final = ("balance_not_proved", "credits_not_provable", "payout_not_provable")
+
+
+def _head(r: Reconciliation, zone: ZoneInfo) -> list[str]:
+    return [
         title_words(r, zone),
-        f"STATEMENTS  {statements_words(found)}",
+        f"STATEMENTS  {statements_words(proof_of(r))}",
         f"BANK LINES  {bank_lines_words(r.counts())}",
     ]
-    if found.exceptions:
-        lines.append(f"NOT PROVABLE   {found.exceptions}")
-    return lines
 
 
 def _row(label: str, text: str) -> str:
     return f"{label:<20}{text}"
 
 
-def _close_words(found: Verdict) -> str:
-    apart = f" ({count(found.apart, 'item')} of other months apart)" if found.apart else ""
-    return found.close + apart
+def signature_words(closing: Closing) -> str:
+    """`closed by anna, reviewed by bert, 2 Nov 09:00`, or what is still to be signed by whom."""
+    zone, month = closing.zone, closing.r.month
+    if closing.period is not None:
+        close, at = closing.period.close, moment(closing.period.closed_at, zone, month.year)
+        return clean(f"closed by {close.prepared_by}, {review_words(close)}, {at}")
+    if closing.preparation is not None:
+        at = moment(closing.preparation.prepared_at, zone, month.year)
+        by = closing.preparation.close.prepared_by
+        return clean(
+            f"prepared by {by}, {at}; a second person signs: treasury close {month} --sign"
+        )
+    return f"not prepared: treasury close {month}"
 
 
-def _closed_words(period: Period, zone: ZoneInfo) -> str:
-    """Who closed the month, and what was open then; what came later stands above."""
-    close = period.close
-    still = sum(item["items"] for item in close.open_items)
-    return clean(
-        f"closed by {close.prepared_by}, reviewed by {close.reviewed_by},"
-        f" {moment(period.closed_at, zone)}" + (f", {count(still, 'item')} open" if still else "")
-    )
+def review_words(close: Close) -> str:
+    """`reviewed by bert`; what one person closed is never called reviewed."""
+    return ALONE if close.alone else f"reviewed by {clean(close.reviewed_by)}"
 
 
-def _needs_table(needs: Sequence[Need]) -> list[str]:
-    """The desk's table; columns widen for what is in them and never run into each other."""
-    if not needs:
-        return [_row("NEEDS YOU", "nothing")]
-    figures = [_figures(need) for need in needs]
-    label = max(27, *(len(need.words.label) + 2 for need in needs))
-    unit = max(len(currency) for currency, _ in figures)
-    number = max(10, *(len(amount) for _, amount in figures))
-    lines = [f"{'NEEDS YOU':<{label}}{'items':>7}{'amount':>{4 + unit + 1 + number}}   command"]
-    for need, (currency, amount) in zip(needs, figures, strict=True):
-        left = f"  {need.words.label:<{label - 2}}{need.items:>7,}"
-        lines.append(f"{left}    {currency:<{unit}} {amount:>{number}}   {need.words.command}")
+def open_words(items: OpenItems) -> str:
+    """`58 items = 31 yours + 4 colleague's`: the parts there are, and they add up."""
+    if not len(items):
+        return "nothing: everything that could be open was asked"
+    parts = " + ".join(f"{number:,} {TURNS[turn]}" for turn, number in items.turns.items())
+    return f"{count(len(items), 'item')} = {parts}"
+
+
+def _items_table(items: OpenItems, width: int | None) -> list[str]:
+    """A line for each kind and currency, whose move it is first; their counts add up."""
+    if not len(items):
+        return [_row("OPEN", open_words(items))]
+    lines = [f"{_row('OPEN', open_words(items))}   treasury exceptions"]
+    rows = [_group_cells(group) for group in items.groups]
+    for left_out in _LEFT_OUT:
+        if width is None or max(map(len, _group_lines(rows))) <= width:
+            break
+        rows = [(*row[:left_out], "", *row[left_out + 1 :]) for row in rows]
+    if width is None or max(map(len, _group_lines(rows))) <= width:
+        return [*lines, *_group_lines(rows)]
+    below = _group_lines([("", *row[1:]) for row in rows])
+    turns = [row[0] for row in rows]
+    for at, line in enumerate(below):
+        if at == 0 or turns[at] != turns[at - 1]:
+            lines.append(f"  {turns[at]}")
+        lines.append(f"  {line}")
     return lines
 
 
-def _figures(need: Need) -> tuple[str, str]:
-    currency = clean(need.currency)
-    if need.amount is None:
-        return currency, "not recorded"
-    return currency, amount_words(need.amount, currency).removeprefix(f"{currency} ")
+def _group_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """The cells of each group below each other; a column in which nothing stands takes no place."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines, before = [], ""
+    for row in rows:
+        turn, label, number, currency, amount, *others = (
+            f"{cell:>{space}}" if at in _TO_RIGHT else f"{cell:<{space}}"
+            for at, (cell, space) in enumerate(zip(row, widths, strict=True))
+        )
+        shown = turn if row[0] != before else " " * widths[0]
+        rest = [cell for cell in others if cell]
+        lines.append("  ".join(("", shown, label, number, f"{currency} {amount}", *rest)).rstrip())
+        before = row[0]
+    return lines
+
+
+_TO_RIGHT: Final = (2, 4)
+_LEFT_OUT: Final = (7, 5)
+"""Of a group's cells the command, then the age."""
+
+
+def _group_cells(group: ItemGroup) -> tuple[str, ...]:
+    currency = clean(group.currency)
+    amount = ""
+    if group.amount is not None:
+        amount = amount_words(group.amount, currency).removeprefix(f"{currency} ")
+    if group.unstated:
+        amount = f"{amount} and {group.unstated:,} not recorded".removeprefix(" and ")
+    unit = group.clock if group.oldest == 1 else f"{group.clock}s"
+    oldest = f"oldest {group.oldest:,} {unit}" if group.oldest else ""
+    blocks = "" if not group.blocking else "blocks"
+    if 0 < group.blocking < group.items:
+        blocks = f"{group.blocking:,} block"
+    if group.carried:
+        blocks = f"{blocks}, {group.carried:,} carried".removeprefix(", ")
+    return (
+        TURNS[group.turn],
+        group.words.label,
+        f"{group.items:,}",
+        currency,
+        amount,
+        oldest,
+        blocks,
+        group.words.command,
+    )
 
 
 def _outcome_table(r: Reconciliation) -> list[str]:

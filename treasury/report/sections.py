@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.identifiers import plain_account
+from treasury.items import OpenItem
+from treasury.items.evidence import NOT_PROVABLE
+from treasury.items.kinds import OWNERS
+from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
-from treasury.reconcile.periods import Blocker
-from treasury.report.checklist import blockers
 from treasury.report.closing import Closing
 from treasury.report.evidence import bank_files
 from treasury.report.exceptions import (
@@ -24,13 +26,14 @@ from treasury.report.exceptions import (
 from treasury.report.fee_section import fees_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.ledger import AGREES, LedgerComparison
-from treasury.report.screen import overdue_words, transit_words
-from treasury.report.verdict import NOT_PROVABLE, Verdict, funding_kind, in_transit, unexplained
+from treasury.report.screen import UNREAD, open_words, overdue_words, transit_words
+from treasury.report.verdict import in_transit, proof_of
 from treasury.report.words import (
     LINE_CLASSES,
     OUTCOMES,
     amount_words,
     amounts_words,
+    carried_words,
     count,
     day,
     moment,
@@ -41,12 +44,29 @@ from treasury.text import clean
 
 __all__ = ["sections", "tally"]
 
+BRIDGED: Final = {
+    "on_ramp": "on-ramp",
+    "off_ramp": "off-ramp",
+    "off_ramp_coins": "off-ramp, its coins",
+    "credit": "virtual-account credit",
+    "own_transfer": "own transfer",
+}
+"""The kinds of a bridge's rows in words."""
 KINDS: Final = {"bank": "bank", "custodial": "custodial wallet", "company": "company wallet"}
 DUE: Final = "Due dates are our policy, not the provider's promise. Bank dates have no hour."
-TIED: Final = "Opening + new - matched + reopened by returns - cancelled + adjusted = closing."
-ROLLED: Final = ("opening", "new", "matched", "reopened", "cancelled", "adjusted", "closing")
+TIED: Final = (
+    "Opening + new - matched + reopened by returns - cancelled - blocked + adjusted = closing."
+)
+UNDECIDED: Final = (
+    "Unexplained: what an account's movements leave of its closing. Undecided: open lines."
+)
+STANDS_BLOCKED: Final = "What stands blocked at the provider is in no closing and not cancelled."
+ROLLED: Final = (
+    "opening", "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "closing",
+    "standing_blocked",
+)  # fmt: skip
 _TONES: Final = {
-    "PAY": "bad",
+    "PAY": "warn",
     "CHECK BANK": "warn",
     "SENT": "ok",
     "HASH GIVEN": "ok",
@@ -59,12 +79,12 @@ def sections(closing: Closing) -> list[Section]:
     r, zone = closing.r, closing.zone
     return [
         _accounts(closing),
-        _blocking(closing),
-        _in_transit(r),
+        _open(closing),
+        _in_transit(closing),
         _awaiting(closing),
         exceptions_section(r),
         _collections(r),
-        fees_section(r, closing.fees),
+        fees_section(closing.r, closing.fees, is_unread=closing.is_unread),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late, zone),
         _assumptions(closing),
@@ -76,13 +96,13 @@ def sections(closing: Closing) -> list[Section]:
 
 
 def _accounts(closing: Closing) -> Section:
-    r, found = closing.r, closing.verdict
-    nobody = _nobody(r)
+    found = proof_of(closing.r)
     grid = make_grid(
         "Accounts: opening + in - out - fees = closing",
-        "Account | Currency | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained",
+        "Account | Currency | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained"
+        " | >Undecided",
         closing.balances.to_pylist(),
-        lambda row: _account_row(row, nobody.get(row["of"], []) if row["kind"] == "bank" else []),
+        _account_row,
         sheet="Balances",
     )
     lead = f"{found.proved} of {count(found.accounts, 'account')} proved for the whole month."
@@ -92,6 +112,7 @@ def _accounts(closing: Closing) -> Section:
         "A statement is proved when its opening balance and its entries give its closing balance.",
         "A custodial wallet is proved where nothing unknown moved around either end of the month.",
         "What came into a custodial wallet is transfers, delivered requests, proved conversions.",
+        UNDECIDED,
     )
     grids = (grid,) if closing.balances.num_rows else ()
     if closing.ledger is not None:
@@ -119,19 +140,9 @@ def _ledger(ledger: LedgerComparison) -> Grid:
     )
 
 
-def _nobody(r: Reconciliation) -> dict[str, list[tuple[Any, str]]]:
-    """The amounts that nobody has explained yet, by account."""
-    found: dict[str, list[tuple[Any, str]]] = {}
-    columns = ["statement_account", "amount", "currency"]
-    for row in unexplained(r.lines).select(columns).to_pylist():
-        found.setdefault(plain_account(row["statement_account"]), []).append(
-            (row["amount"], row["currency"])
-        )
-    return found
-
-
-def _account_row(row: Mapping[str, Any], nobody: Sequence[tuple[Any, str]]) -> tuple[Cell, ...]:
-    own = [(row["unexplained"], row["currency"])] if row["unexplained"] else []
+def _account_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    unexplained = _bare(row, "unexplained") if row["unexplained"] else "–"
+    lines = row["undecided_lines"]
     tone = (
         "ok" if row["proved"] else ("bad" if row["blocks"] or row["kind"] != "company" else "warn")
     )
@@ -145,10 +156,8 @@ def _account_row(row: Mapping[str, Any], nobody: Sequence[tuple[Any, str]]) -> t
         make_cell(_bare(row, "fees") if row["fees"] else "–"),
         make_cell(_bare(row, "closing")),
         make_cell(row["proved_by"], row["problem"], tone),
-        make_cell(
-            amounts_words((*nobody, *own)).removeprefix(f"{clean(row['currency'])} ") or "–",
-            count(len(nobody), "line") if nobody else "",
-        ),
+        make_cell(unexplained),
+        make_cell(_bare(row, "undecided") if lines else "–", count(lines, "line") if lines else ""),
     )
 
 
@@ -161,48 +170,55 @@ def _balance(row: Mapping[str, Any], name: str) -> str:
     return "–" if row[name] is None else amount_words(row[name], row["currency"])
 
 
-def _blocking(closing: Closing) -> Section:
-    r = closing.r
-    today = r.as_of.astimezone(closing.zone).date()
-    rows = blockers(closing)
-    apart = _apart(closing.verdict)
-    if not rows:
-        return Section("blocking", "Blocking items", "Nothing blocks the close.", (), apart)
-    grid = make_grid(
-        "What blocks the close",
-        "Item | >Items | >Amount | Since | Who acts | Next step",
-        rows,
-        lambda one: _blocking_row(one, today),
-        sheet="Checklist",
+def _open(closing: Closing) -> Section:
+    """Everything that is open, what blocks first: item, amount, age, who acts, next step."""
+    items, year = closing.items, closing.r.month.year
+    blocking = items.blocking
+    rest = items.where(lambda item: not item.is_blocking)
+    captions = {
+        f"What blocks the close, {count(len(blocking), 'item')}": blocking,
+        f"Open, and does not block, {count(len(rest), 'item')}": rest,
+    }
+    grids = tuple(
+        make_grid(
+            caption,
+            "What | Item | >Amount | Since | Who acts | Next step",
+            chosen.items,
+            lambda item: _item_row(item, year),
+            sheet="Open items",
+        )
+        for caption, chosen in captions.items()
+        if len(chosen)
     )
     why = closing.period.close.reason if closing.period else None
-    lead = f"Closed with these open: {clean(why)}" if why else ""
-    return Section("blocking", "Blocking items", lead, (grid,), apart, "open-items")
-
-
-def _blocking_row(one: Blocker, today: date) -> tuple[Cell, ...]:
-    since = date.fromisoformat(one.since) if one.since else None
-    age = count((today - since).days, "day") if since and since <= today else ""
-    return (
-        make_cell(one.label),
-        make_cell(f"{one.items:,}"),
-        make_cell("–" if not one.currency else amount_words(one.amount, one.currency)),
-        make_cell(day(since, today.year) or "–", age),
-        make_cell(one.owner),
-        make_cell(one.next_step),
+    carried = f" Closed with these open: {clean(why)}" if why else ""
+    return Section(
+        "blocking", "Open items", f"{open_words(items)}.{carried}", grids, (), "open-items"
     )
 
 
-def _apart(found: Verdict) -> tuple[str, ...]:
-    if not found.apart:
-        return ()
-    return (f"{count(found.apart, 'item')} of other months, listed below, apart: not blocking.",)
+def _item_row(item: OpenItem, year: int) -> tuple[Cell, ...]:
+    age = count(item.age, item.clock) if item.age else ""
+    elsewhere = "counted with its line" if item.counted_in else ""
+    tone = "bad" if item.is_blocking else ""
+    accepted = carried_words(item, year)
+    return (
+        make_cell(item.words.label, item.state, tone),
+        make_cell(item.name, item.remark),
+        make_cell(
+            "–" if item.amount is None else amount_words(item.amount, item.currency), elsewhere
+        ),
+        make_cell(day(item.since, year) or "–", age),
+        make_cell(item.owner or OWNERS[item.turn], accepted),
+        make_cell(item.next_step),
+    )
 
 
 # Money on its way
 
 
-def _in_transit(r: Reconciliation) -> Section:
+def _in_transit(closing: Closing) -> Section:
+    r = closing.r
     sure, maybe = in_transit(r)
     title = f"In transit at {day(r.month.last)}"
     captions = {
@@ -220,7 +236,41 @@ def _in_transit(r: Reconciliation) -> Section:
         for caption, rows in captions.items()
         if rows
     )
-    return Section("transit", title, f"{transit_words(r)}.", grids)
+    lead = UNREAD if closing.is_unread else transit_words(r)
+    if closing.bridge.rows.num_rows:
+        grids = (*grids, _bridge(closing))
+    return Section("transit", title, f"{lead}.", grids)
+
+
+def _bridge(closing: Closing) -> Grid:
+    """Why the three have other sums, by reason; the workbook has the rows."""
+    names = ("report", "journal", "roll_forward")
+    steps = closing.bridge.steps.to_pylist()
+    return make_grid(
+        "In transit by this report, by the journal, and open in the roll-forward",
+        "What | Why | >Items | >Report | >Journal | >Roll-forward",
+        [*steps, *_summed(steps, names)],
+        lambda row: (
+            make_cell(BRIDGED[row["kind"]], row["currency"]),
+            make_cell(row["why"]),
+            make_cell(f"{row['rows']:,}"),
+            *(make_cell(_bare(row, name) if row[name] else "–") for name in names),
+        ),
+        sheet="In transit bridge",
+    )
+
+
+def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
+    """The sum of each kind and currency: the figures that the bridge leads to."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for step in steps:
+        groups.setdefault((step["kind"], step["currency"]), []).append(step)
+    return [
+        {"kind": kind, "currency": currency, "why": "all of them"}
+        | {"rows": sum(one["rows"] for one in members)}
+        | {name: total(one[name] for one in members) for name in names}
+        for (kind, currency), members in groups.items()
+    ]
 
 
 def _transit_row(row: Mapping[str, Any], year: int) -> tuple[Cell, ...]:
@@ -238,6 +288,7 @@ def _transit_row(row: Mapping[str, Any], year: int) -> tuple[Cell, ...]:
 def _awaiting(closing: Closing) -> Section:
     r, zone = closing.r, closing.zone
     rows = r.awaiting_funds.to_pylist()
+    blocking = {item.subject_id for item in closing.items.blocking.select(subject="request")}
     grids = []
     if rows:
         grids.append(
@@ -245,23 +296,26 @@ def _awaiting(closing: Closing) -> Section:
                 f"Requests awaiting funds, at {moment(r.as_of, zone, r.month.year)}",
                 "State | Due | Reference | >Send | To | Seen | Next step",
                 rows,
-                lambda row: _awaiting_row(row, zone),
+                lambda row: _awaiting_row(row, zone, blocking),
                 sheet="Awaiting funds",
             )
         )
     if closing.rolled.roll_forward.num_rows:
         grids.append(_rolled(closing.rolled.roll_forward))
     lead = "" if rows else "No request waits for its funds."
+    if closing.is_unread:
+        lead = f"{UNREAD}."
     notes = (DUE,) if rows else ()
     if closing.rolled.roll_forward.num_rows:
-        notes = (*notes, TIED)
+        notes = (*notes, TIED, STANDS_BLOCKED)
     return Section("awaiting", "Requests awaiting funds", lead, tuple(grids), notes, "funding")
 
 
 def _rolled(totals: pa.Table) -> Grid:
     return make_grid(
         "Open items of requests from the month's beginning to its end",
-        "Kind | >Opening | >New | >Matched | >Reopened | >Cancelled | >Adjusted | >Closing",
+        "Kind | >Opening | >New | >Matched | >Reopened | >Cancelled | >Blocked | >Adjusted"
+        " | >Closing | >Stands blocked",
         totals.to_pylist(),
         lambda row: (
             make_cell(str(row["kind"]).replace("_", "-"), row["currency"]),
@@ -271,11 +325,10 @@ def _rolled(totals: pa.Table) -> Grid:
     )
 
 
-def _awaiting_row(row: Mapping[str, Any], zone: ZoneInfo) -> tuple[Cell, ...]:
-    kind = funding_kind(row)
-    tone = "bad" if kind else _TONES.get(row["state"], "")
-    if kind is None and row["state"] == "PAY":
-        tone = "warn"
+def _awaiting_row(
+    row: Mapping[str, Any], zone: ZoneInfo, blocking: Collection[str]
+) -> tuple[Cell, ...]:
+    tone = "bad" if row["request"] in blocking else _TONES.get(row["state"], "")
     overdue = overdue_words(dict(row))
     approved = f", approved {moment(row['approved'], zone)}" if row["approved"] else ""
     beneficiary = row["to"].removesuffix(short_account(row["to_account"])).strip()
@@ -363,30 +416,65 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
 
 def _assumptions(closing: Closing) -> Section:
     r = closing.r
-    classed: dict[str, list[tuple[Any, str]]] = {}
-    left = r.lines.filter(pc.is_valid(r.lines["line_class"]))
-    for line in left.select(["line_class", "amount", "currency"]).to_pylist():
-        classed.setdefault(line["line_class"], []).append((line["amount"], line["currency"]))
-    left_out = (
+    left_out = _left_out(r)
+    grids = (
         make_grid(
             "Left out of matching, by rule",
-            "Class | >Lines | >Amount",
-            sorted(classed.items()),
-            lambda item: (
-                make_cell(LINE_CLASSES.get(item[0], item[0])),
-                make_cell(f"{len(item[1]):,}"),
-                make_cell(amounts_words(item[1])),
+            "Class | Rule | >Lines | >Amount",
+            left_out,
+            lambda row: (
+                make_cell(LINE_CLASSES.get(row.line_class, row.line_class)),
+                make_cell(row.rule),
+                make_cell(f"{row.lines:,}"),
+                make_cell(amounts_words(row.amounts)),
             ),
         ),
     )
     notes = (
         f"Days and months are those of {closing.zone.key}; a bank's date has no hour.",
+        "Both legs of an own transfer are one amount.",
         "Only booked lines count. Matched: a whole reference proves it and nothing contradicts.",
         "Fees belong to the month in which a request completed (SUCCEEDED).",
         "Coins sent to a company wallet: the service says delivered, unless evidence was added.",
         "Ledger: not provided." if closing.ledger is None else "Ledger: compared, see Accounts.",
     )
-    return Section("assumptions", "Assumptions used", "", left_out if classed else (), notes)
+    return Section("assumptions", "Assumptions used", "", grids if left_out else (), notes)
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule set apart; the amount of an own transfer is there once."""
+
+    line_class: str
+    rule: str
+    lines: int
+    amounts: Sequence[tuple[Decimal, str]]
+
+
+def _left_out(r: Reconciliation) -> list[LeftOut]:
+    """The lines of other business by class and rule."""
+    left = r.lines.filter(pc.is_valid(r.lines["line_class"])).select(_OF_LEFT).to_pylist()
+    there = {line["entry_id"] for line in left}
+    pairs = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
+    second = {pair["in_id"] for pair in pairs if pair["out_id"] in there}
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for line in left:
+        groups.setdefault((line["line_class"], line["rule_name"] or ""), []).append(line)
+    return [
+        LeftOut(
+            line_class=line_class,
+            rule=rule,
+            lines=len(lines),
+            amounts=[
+                (line["amount"], line["currency"])
+                for line in lines
+                if line["entry_id"] not in second
+            ],
+        )
+        for (line_class, rule), lines in sorted(groups.items())
+    ]
+
+
+_OF_LEFT: Final = ["entry_id", "line_class", "rule_name", "amount", "currency"]
 
 
 def _evidence(closing: Closing) -> Section:

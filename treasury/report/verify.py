@@ -1,13 +1,13 @@
 """Whether a pack is what its evidence says: every byte of it, and every figure computed again.
 
 With nothing but the folder, the answer is computed again from the pack's own inputs and every file
-made again from it. With a workspace it is computed from the commit that the close pinned and from
-the journal, so that inputs and evidence that were changed together are found as well.
+made again from it, in a process with bounds: the folder may come from anybody. With a workspace it
+is computed from the commit that the close pinned and from the journal, so that inputs and evidence
+that were changed together are found as well.
 """
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -20,13 +20,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treasury.calendar import Month
-from treasury.errors import InputError, TreasuryError
+from treasury.decoding import convert
+from treasury.errors import TreasuryError
+from treasury.items import ACCEPTANCES, ACTIONS, LIMITS
 from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.periods import closed_periods
 from treasury.journal.turns import Decided, read_decided
 from treasury.lake import TEXT, Lake
 from treasury.money import total
+from treasury.reconcile.corrections import CORRECTIONS
+from treasury.reconcile.decided import STANDING
 from treasury.reconcile.known import known
 from treasury.reconcile.late import LATE_ITEMS
 from treasury.reconcile.monthly import Basis, Question
@@ -34,16 +38,20 @@ from treasury.reconcile.periods import basis_on, examine, outcomes_hash, reconci
 from treasury.reconcile.rollforward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
 from treasury.reconcile.rules import Rules
 from treasury.report.closing import Closing, Rolled, closed_month, closing_of, found_of
-from treasury.report.evidence import Evidence, code_of, encode
+from treasury.report.evidence import FORMAT, Evidence, code_of, encode
 from treasury.report.inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
+from treasury.report.locking import prepared_month
 from treasury.report.pack import (
     EVIDENCE,
     LEDGER,
+    LEDGER_ACCOUNTS,
     file_hashes,
     is_apart,
     write_files,
 )
 from treasury.report.provided import LedgerFile
+from treasury.report.sealed import Finding, read_sealed
+from treasury.report.verify_process import Recomputed, recompute
 from treasury.report.words import count
 from treasury.tabular import Tabular
 from treasury.text import clean
@@ -52,19 +60,6 @@ __all__ = ["Finding", "Verified", "verify_pack", "verify_with"]
 
 FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
 ZERO: Final = Decimal(0)
-LARGEST: Final = 16 * 1024 * 1024
-"""Bytes of evidence that are read."""
-_PATH: Final = re.compile(r"(?:[a-z0-9_-]+/)?[a-z0-9_-]+\.[a-z]+", re.ASCII)
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """A file, or what else the evidence names, and what is wrong with it."""
-
-    what: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.problem}"
 
 
 class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +75,8 @@ class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     sql: str = ""
+    is_earlier: bool = False
+    """Whether an earlier version made it in a form that is not computed again."""
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """What differs; no row where the pack holds."""
@@ -93,30 +90,41 @@ class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         if self.holds:
-            sealed = f"{self.month}: {count(self.files, 'file')} as sealed"
-            head = f"{sealed}; comes out again {self.against}"
+            sealed = f"{clean(self.month)}: {count(self.files, 'file')} as sealed"
+            again = "" if self.is_earlier else f"; comes out again {self.against}"
+            head = f"{sealed}{again}"
         else:
-            head = f"{self.month}: {count(len(self.findings), 'difference')} {self.against}"
+            head = f"{clean(self.month)}: {count(len(self.findings), 'difference')} {self.against}"
         return "\n".join((head, *(f"  {clean(one)}" for one in self.findings), *self.notes))
 
 
 def verify_pack(folder: Path) -> Verified:
     """Check a pack by itself; InputError where the folder has no evidence that reads."""
-    evidence, findings = _sealed(folder)
-    notes: list[str] = []
-    query = ""
-    if not findings:
-        closing = _from_inputs(folder, evidence)
-        query, findings = closing.sql, _again(evidence, closing, notes)
+    evidence, findings = read_sealed(folder)
+    made = Recomputed(tuple(findings)) if findings else recompute(folder)
     return Verified(
         folder=folder,
         month=evidence.month,
         against="from its own inputs",
         files=len(evidence.files) + len(evidence.apart),
-        findings=tuple(findings),
-        notes=tuple(notes),
-        sql=query,
+        findings=made.findings,
+        notes=made.notes,
+        sql=made.sql,
+        is_earlier=evidence.format < FORMAT,
     )
+
+
+def compare_with_inputs(folder: Path) -> Recomputed:
+    """Compute a pack that is as it was sealed from its own inputs, and compare, in this process."""
+    evidence, findings = read_sealed(folder)
+    if findings:
+        return Recomputed(tuple(findings))
+    if evidence.format < FORMAT:
+        return Recomputed((), (_earlier(evidence),))
+    notes: list[str] = []
+    closing = _from_inputs(folder, evidence)
+    findings = _again(evidence, closing, notes)
+    return Recomputed(tuple(findings), tuple(notes), closing.sql)
 
 
 def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
@@ -124,11 +132,11 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
     alone = verify_pack(folder)
     if not alone.holds:
         return alone
-    evidence, _ = _sealed(folder)
+    evidence, findings = read_sealed(folder)
     notes = list(alone.notes)
-    findings = [*_journaled(evidence, journal)]
-    if not findings:
-        findings = _again(evidence, _from_workspace(evidence, journal, lake), notes)
+    findings += _journaled(evidence, journal)
+    if not findings and evidence.format == FORMAT:
+        findings = _again_from_workspace(evidence, journal, lake, notes)
     return msgspec.structs.replace(
         alone,
         against="from its own inputs, from the pinned commit and the journal",
@@ -137,45 +145,11 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
     )
 
 
-# What the folder says
-
-
-def _sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
-    """The evidence, and every file that is not as it was sealed."""
-    path = folder / EVIDENCE
-    try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is larger than 16 MB", do="name the folder of a pack")
-        content = path.read_bytes()
-        evidence = msgspec.json.decode(content, type=Evidence)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror}", do="name the folder of a pack"
-        ) from None
-    except msgspec.MsgspecError as error:
-        raise InputError(f"{path} does not read: {error}", do="get the pack again") from None
-    findings = []
-    if evidence.expected_seal() != evidence.seal or encode(evidence) != content:
-        findings.append(Finding(EVIDENCE, "was changed: it is not as it was sealed"))
-    return evidence, [*findings, *_changed(folder, evidence)]
-
-
-def _changed(folder: Path, evidence: Evidence) -> Iterator[Finding]:
-    named = evidence.files | evidence.apart
-    for name in sorted(named):
-        if not _PATH.fullmatch(name):
-            yield Finding(EVIDENCE, f"names {name!r:.60}, which no pack holds")
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink():
-            yield Finding(path.relative_to(folder).as_posix(), "is a link")
-    there = file_hashes(folder)
-    for name in sorted({*there, *named}):
-        if name not in there:
-            yield Finding(name, "is missing")
-        elif name not in named:
-            yield Finding(name, "is no part of the pack")
-        elif there[name] != named[name]:
-            yield Finding(name, "was changed: its hash is not the sealed one")
+def _earlier(evidence: Evidence) -> str:
+    return (
+        f"made by version {clean(evidence.code.version)}, whose packs hold no list of open items:"
+        " its files are as sealed, and were not computed again"
+    )
 
 
 # Made again
@@ -189,17 +163,24 @@ def _from_inputs(folder: Path, evidence: Evidence) -> Closing:
     basis = Basis(stored, _question(evidence), decided[DECIDED], decided[MARKED])
     rolled = Rolled(
         roll_forward=_table(tables / "roll_forward.parquet", ROLL_FORWARD),
-        items=_table(tables / "open_items.parquet", ITEMS),
+        items=_table(tables / "requests_rolled_forward.parquet", ITEMS),
         late=_table(tables / "late_items.parquet", LATE_ITEMS),
-        moved=evidence.moved,
+        corrections=_table(tables / "corrections.parquet", CORRECTIONS),
+        moved=_table(tables / "moved_decisions.parquet", STANDING),
+        actions=_table(tables / "open_actions.parquet", ACTIONS),
+        accepted=_table(tables / "accepted_items.parquet", ACCEPTANCES),
+        limits=_table(tables / "materiality.parquet", LIMITS),
+        agreed_to=evidence.agreed_to or 0,
         decisions=evidence.decisions,
         head=evidence.journal,
+        journal_problem=evidence.journal_problem or "",
     )
     return closing_of(
         reconcile(basis),
         ZoneInfo(evidence.time_zone),
         rolled,
         period=evidence.period,
+        preparation=evidence.preparation or None,
         ledger=_ledger(folder, evidence),
     )
 
@@ -216,7 +197,7 @@ def _question(evidence: Evidence) -> Question:
         environment=evidence.environment,
         zone=ZoneInfo(evidence.time_zone),
         accounts=evidence.accounts,
-        rules=msgspec.convert(evidence.rules, Rules),
+        rules=convert(evidence.rules, Rules),
     )
 
 
@@ -224,7 +205,9 @@ def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
     if evidence.ledger is None:
         return None
     content = (folder / LEDGER).read_bytes().decode("utf-8")
-    return LedgerFile(content=content, **evidence.ledger)
+    mapping = folder / LEDGER_ACCOUNTS
+    told = mapping.read_bytes().decode("utf-8") if mapping.is_file() else ""
+    return LedgerFile(content=content, mapping=told, **evidence.ledger)
 
 
 def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing:
@@ -232,6 +215,9 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     entries = read_decided(journal).entries
     if evidence.period is not None:
         return closed_month(journal, lake, closed_periods(entries)[evidence.month])
+    if evidence.preparation:
+        agreed = [one for one in entries if one.seq <= (evidence.agreed_to or 0)]
+        return prepared_month(journal, lake, evidence.preparation, agreed)
     head = evidence.journal or Head(0, "")
     then = Decided(head, tuple(one for one in entries if one.seq <= head.seq))
     snapshot = lake.snapshot(commit=evidence.lake.commit)
@@ -240,10 +226,21 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     return found_of(found, ZoneInfo(evidence.time_zone))
 
 
+def _again_from_workspace(
+    evidence: Evidence, journal: Journal, lake: Lake, notes: list[str]
+) -> list[Finding]:
+    try:
+        closing = _from_workspace(evidence, journal, lake)
+    except TreasuryError as error:
+        return [Finding("workspace", error.what)]
+    return _again(evidence, closing, notes)
+
+
 def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
     """Whether the journal has what the evidence says of it, its chain unbroken until there."""
     period = evidence.period
-    head = evidence.journal if period is None else period.entry
+    signed = period or evidence.preparation or None
+    head = evidence.journal if signed is None else signed.entry
     if head is not None and head.seq:
         try:
             journal.verify(head)
@@ -293,13 +290,9 @@ def _files_apart(evidence: Evidence, hashes: dict[str, str]) -> Iterator[Finding
 
 
 def _facts_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
-    for field in Evidence.__struct_fields__:
-        if field in {"files", "apart", "seal", "answer"}:
-            continue
-        told, made = (
-            msgspec.json.encode(getattr(one, field), order="sorted") for one in (evidence, again)
-        )
-        if told != made:
+    sealed, made = (msgspec.json.decode(encode(one)) for one in (evidence, again))
+    for field in sorted({*sealed, *made} - {"files", "apart", "seal", "answer"}):
+        if sealed.get(field) != made.get(field):
             yield Finding(EVIDENCE, f"{field.replace('_', ' ')} is not what it rests on")
 
 
@@ -320,7 +313,7 @@ def _carried(closing: Closing) -> Iterator[Finding]:
         return
     close = closing.period.close
     if RollForward(r.month, rolled.roll_forward, rolled.items).items_hash != close.items_hash:
-        yield Finding("table open_items", "is not what the close journaled")
+        yield Finding("table requests_rolled_forward", "is not what the close journaled")
     if outcomes_hash(r) != close.outcomes_hash:
         yield Finding("table lines", "is not what the close journaled")
 

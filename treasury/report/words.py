@@ -14,10 +14,12 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from treasury.identifiers import plain_account
+from treasury.items import OpenItem
 from treasury.money import format_amount, total
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.text import clean
+from treasury.wording import DIRECTIONS, LINE_CLASSES, OUTCOMES, instant_words
 
 __all__ = [
     "DIRECTIONS",
@@ -26,6 +28,7 @@ __all__ = [
     "amount_words",
     "amounts_words",
     "bank_lines_words",
+    "carried_words",
     "count",
     "day",
     "environment_words",
@@ -35,26 +38,6 @@ __all__ = [
     "short_account",
     "title_words",
 ]
-
-OUTCOMES: Final = {
-    "matched": "Matched",
-    "suggested": "Needs decision",
-    "unreferenced": "No reference",
-    "conflict": "Contradicted",
-    "returned": "Returned",
-    "duplicate": "Paid twice",
-    "ignored": "Closed",
-    "other_business": "Other business",
-}
-"""Each outcome as a heading, in the order in which the desk counts them."""
-
-LINE_CLASSES: Final = {
-    "bank_charge": "Bank charge",
-    "own_transfer": "Own transfer",
-    "other_business": "Other business",
-    "conversion_sweep": "Conversion sweep",
-}
-DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp", "CRDT": "in", "DBIT": "out"}
 
 _COUNTED: Final = {
     "suggested": "need decision",
@@ -95,11 +78,11 @@ def day(value: date | None, year: int | None = None) -> str:
 
 
 def moment(instant: datetime | None, zone: ZoneInfo, year: int | None = None) -> str:
-    """`29 Oct 09:20` in the reporting time zone."""
+    """`29 Oct 09:20 CET`: in the reporting time zone, which is named."""
     if instant is None:
         return ""
     local = instant.astimezone(zone)
-    return f"{day(local.date(), year)} {local:%H:%M}"
+    return f"{day(local.date(), year)} {instant_words(local, '%H:%M')}"
 
 
 def amount_words(amount: Decimal | None, currency: str | None) -> str:
@@ -124,13 +107,31 @@ def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
     return " · ".join(parts)
 
 
+def carried_words(item: OpenItem, year: int) -> str:
+    """`carried: anna and bert for carla, by 30 Nov`; who proposed it, while nobody accepted.
+
+    Of an item that is too small to block it says so.
+    """
+    if not item.is_material:
+        return "below the agreed limit"
+    if item.proposed_by is None or item.expected_by is None:
+        return ""
+    if item.accepted_by is None:
+        return clean(f"proposed by {item.proposed_by}, waits for a second person")
+    people = (
+        item.proposed_by if item.accepted_alone else f"{item.proposed_by} and {item.accepted_by}"
+    )
+    alone = ", signed alone" if item.accepted_alone else ""
+    return clean(f"carried: {people} for {item.owner}{alone}, by {day(item.expected_by, year)}")
+
+
 def environment_words(environment: str) -> str:
     """What has to be said about where the figures come from; nothing in production."""
     return _ENVIRONMENTS.get(environment, clean(environment).upper())
 
 
 def title_words(r: Reconciliation, zone: ZoneInfo) -> str:
-    """`October 2026 · Harbour Lane Trading NV · SANDBOX, no real money · known at 2 Nov 09:00`."""
+    """`October 2026 · Harbour Lane NV · SANDBOX, no real money · known at 2 Nov 09:00 CET`."""
     known = f"known at {moment(r.known_at, zone, r.month.year)}"
     parts = (r.month.title, clean(r.company), environment_words(r.environment), known)
     return " · ".join(part for part in parts if part)
@@ -156,7 +157,7 @@ def outcome_word(line: Mapping[str, Any]) -> str:
     if line["line_class"]:
         return LINE_CLASSES.get(line["line_class"], clean(line["line_class"]))
     outcome: str = line["outcome"]
-    reason = clean(line["reason"])
+    reason = reason_words(line["reason"] or "")
     match outcome:
         case "unreferenced" if line["account"] != plain_account(line["statement_account"]):
             return f"No reference; reached virtual IBAN {clean(short_account(line['account']))}"
@@ -165,7 +166,7 @@ def outcome_word(line: Mapping[str, Any]) -> str:
         case "ignored":
             return f"Closed: {reason}"
         case "returned":
-            return _capital(reason_words(reason))
+            return _capital(reason)
         case "matched" if reason.startswith("accepted"):
             return f"Matched, {reason}"
         case _:
@@ -173,8 +174,9 @@ def outcome_word(line: Mapping[str, Any]) -> str:
 
 
 def reason_words(reason: str) -> str:
-    """Why a line is what it is, the day of another line as the desk writes days."""
-    return clean(_OTHER_LINE.sub(_dated, reason))
+    """Why a line is what it is: directions and the days of other lines as the desk writes them."""
+    dated = _OTHER_LINE.sub(_dated, reason)
+    return clean(dated.replace("CRDT", "money in").replace("DBIT", "money out"))
 
 
 def _dated(found: re.Match[str]) -> str:
@@ -191,7 +193,5 @@ def _contradiction(reason: str) -> str:
         if reason.startswith(prefix):
             reason = words + reason.removeprefix(prefix)
             break
-    if reason.startswith("Wrong direction"):
-        reason = reason.replace("CRDT", "money in").replace("DBIT", "money out")
     shortened = _ACCOUNT.sub(lambda found: short_account(found[0]), reason)
     return _capital(shortened)

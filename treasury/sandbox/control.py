@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as WebRoute
 
+from treasury.decoding import decode_json
 from treasury.errors import InputError
 from treasury.sandbox.callbacks import is_loopback
 from treasury.sandbox.faults import CATALOGUE, UNDISTURBED, Faults
@@ -234,7 +235,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 def _read(body: bytes, shape: type[Any]) -> Any:
     try:
-        return msgspec.json.decode(body or b"{}", type=shape)
+        return decode_json(body or b"{}", shape)
     except msgspec.MsgspecError as error:
         raise InputError(
             f"the body does not fit: {error}",

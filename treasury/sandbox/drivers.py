@@ -16,6 +16,7 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from treasury.calendar import next_target_day
+from treasury.decoding import convert, decode_json
 from treasury.errors import InputError
 from treasury.sandbox.bank import cents, names
 from treasury.sandbox.clock import at
@@ -26,6 +27,7 @@ from treasury.sandbox.company_records import (
     schedule_reviews,
     verify,
 )
+from treasury.sandbox.deposits import DepositDrivers
 from treasury.sandbox.http import Refusal
 from treasury.sandbox.lines import Expectation, Line
 from treasury.sandbox.mangle import Text
@@ -59,11 +61,11 @@ class _Arrival(msgspec.Struct, frozen=True):
     named: bool
 
 
-class RampDrivers:
+class RampDrivers(DepositDrivers):
     """The ramp's platform, its banks and its chains."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
+        super().__init__(world)
         schedule_reviews(world)
         world.agenda.on(_ARRIVE, self._arrive)
         world.agenda.on(_FINISH, self._finish)
@@ -220,7 +222,7 @@ class RampDrivers:
     # steps
 
     def _arrive(self, subject: str) -> None:
-        arrival = msgspec.json.decode(subject, type=_Arrival)
+        arrival = decode_json(subject, _Arrival)
         request = self._request(arrival.request_id)
         enough = arrival.amount >= request.fiat_amount - _CENT
         if request.status == "AWAITING_FUNDS" and arrival.named and enough:
@@ -302,7 +304,7 @@ class RampDrivers:
             "unbroken": unbroken,
             "ceiling": "auto" if unbroken else "suggest",
         }
-        line = msgspec.convert(told | fields, Line)
+        line = convert(told | fields, Line)
         return self._world.bank.book(line)
 
     def _last_wire(self, request: RampRequest) -> Line:

@@ -18,6 +18,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from treasury.decoding import convert
 from treasury.errors import InputError
 from treasury.sandbox.http import Refusal
 from treasury.sandbox.spoil import SPOILS, Spoil, answer_of
@@ -107,7 +108,7 @@ class Faults:
         """
         known = CATALOGUE.get(str(what.get("name", "")), {})
         try:
-            fault = msgspec.convert({"path": path, **known, **what}, Fault)
+            fault = convert({"path": path, **known, **what}, Fault)
         except msgspec.ValidationError as error:
             raise InputError(
                 f"this is no fault: {error}", do=f"name one of: {', '.join(CATALOGUE)}"

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from treasury.decoding import decode_json
 from treasury.sandbox.shapes import User, encode
 from treasury.sandbox.world import World
 
@@ -52,7 +53,7 @@ class Call(msgspec.Struct, frozen=True):
     def read(self, shape: type[T]) -> T:
         """The body in a shape; what does not fit it is 400 and names the field."""
         try:
-            return msgspec.json.decode(self.raw or b"{}", type=shape)
+            return decode_json(self.raw or b"{}", shape)
         except msgspec.ValidationError as error:
             raise invalid(_misfit(str(error))) from None
 

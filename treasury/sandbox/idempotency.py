@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.decoding import decode_json
 from treasury.sandbox.http import Call, Handler, Refusal, Reply
 from treasury.sandbox.keys import Effect
 from treasury.sandbox.world import World
@@ -73,7 +74,7 @@ def once(handler: Handler, *, keyed: bool = True) -> Handler:
 
 
 def _noted(world: World, call: Call, key: str, digest: str, reply: Reply) -> Reply:
-    made = msgspec.json.decode(reply.body, type=_Answer).result.id if reply.body else ""
+    made = decode_json(reply.body, _Answer).result.id if reply.body else ""
     record = made or next(iter(call.path.values()), "")
     world.keys.note(Effect(call.user.id, call.address, key, digest, record))
     return reply

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from treasury.calendar import Month, is_target_day
+from treasury.decoding import convert
 from treasury.sandbox.mangle import UNBROKEN
 
 __all__ = ["Plan", "plans"]
@@ -38,7 +39,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def _on(day: str, clock: str, amount: int, outcome: str, **more: object) -> Plan:
     fields = {"clock": clock, "amount": Decimal(amount), "outcome": outcome, **more}
-    return msgspec.convert({"day": date.fromisoformat(f"2026-{day}"), **fields}, Plan)
+    return convert({"day": date.fromisoformat(f"2026-{day}"), **fields}, Plan)
 
 
 def _off(day: str, clock: str, amount: int, outcome: str, **more: object) -> Plan:

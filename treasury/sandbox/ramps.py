@@ -43,6 +43,8 @@ class Life:
     def __init__(self, cast: Cast, ids: Ids) -> None:
         self._cast = cast
         self._ids = ids
+        self.deposit_bank = cast.deposit_bank
+        """Where wires go of requests that are approved from now on."""
 
     def create(
         self,
@@ -91,7 +93,7 @@ class Life:
     def approve(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
         """Approved: the deposit details are given and the service waits for the funds."""
         if request.ramp_type == "ON_RAMP":
-            request = msgspec.structs.replace(request, deposit_bank_account=self._cast.deposit_bank)
+            request = msgspec.structs.replace(request, deposit_bank_account=self.deposit_bank)
         else:
             wallet = self._cast.deposit_wallets[request.crypto_currency.chain]
             request = msgspec.structs.replace(request, deposit_wallet=wallet)

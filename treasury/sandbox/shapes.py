@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from treasury.decoding import decode_json
+
 __all__ = [
     "Account",
     "AccountTransfer",
@@ -61,7 +63,7 @@ def encode(value: Any) -> str:
 
 def decode(text: str, shape: type[T]) -> T:
     """The record again, its numbers exact."""
-    return msgspec.json.decode(text, type=shape)
+    return decode_json(text, shape)
 
 
 def number(amount: Decimal) -> Decimal:

@@ -13,6 +13,8 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from treasury.decoding import decode_json
+
 __all__ = ["SPOILS", "Answer", "Spoil", "answer_of"]
 
 Spoil = Literal["truncated", "no_result", "repeated_page", "shifted_page", "skipping_page"]
@@ -102,7 +104,7 @@ SPOILS: Final[dict[str, Callable[[ASGIApp, Scope, Receive], Awaitable[Answer]]]]
 
 def _object(answer: Answer) -> _Body:
     try:
-        return msgspec.json.decode(answer.body, type=_Body)
+        return decode_json(answer.body, _Body)
     except msgspec.MsgspecError:
         return {}
 

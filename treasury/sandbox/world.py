@@ -29,13 +29,16 @@ from treasury.sandbox.ledger import Ledger
 from treasury.sandbox.lines import Book, StatementAccount
 from treasury.sandbox.plans import plans
 from treasury.sandbox.ramps import Life, record_of
-from treasury.sandbox.shapes import RampRequest, bare, decode
+from treasury.sandbox.shapes import DepositBankAccount, RampRequest, bare, decode
 from treasury.sandbox.state import fingerprint, is_new, open_store
 from treasury.sandbox.store import Record, company_record, make_record
 from treasury.sandbox.transfers import Wallets
 from treasury.sandbox.volume import NONE, Past, Volume
 
-__all__ = ["SCENARIOS", "World"]
+__all__ = ["DEPOSIT_BANK", "SCENARIOS", "World"]
+
+DEPOSIT_BANK: Final = "deposit_bank"
+"""The fact that keeps the provider's deposit details, once they were changed."""
 
 SCENARIOS: Final = ("full", "no-provider-report")
 
@@ -96,6 +99,8 @@ class World:
                 self.store.put(map(record_of, requests))
                 self.store.remember(now=START.isoformat(), acts="0", told=told, **identity)
         facts = self.store.facts()
+        if DEPOSIT_BANK in facts:
+            self.life.deposit_bank = decode(facts[DEPOSIT_BANK], DepositBankAccount)
         self.clock = CompanyClock(datetime.fromisoformat(facts["now"]))
         self._seed, self._acts = seed, int(facts["acts"])
         self.lock = threading.RLock()

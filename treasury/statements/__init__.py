@@ -7,7 +7,8 @@ far the stored ones reach and what is missing; `propose_profile` describes an un
 
 from treasury.statements.add import AddedStatement, AddReport, add_statements
 from treasury.statements.check import CHECKS, check_statements
-from treasury.statements.coverage import COVERAGE, coverage
+from treasury.statements.confirm import confirm_balance
+from treasury.statements.coverage import COVERAGE, coverage, stored_coverage
 from treasury.statements.files import StatementFile
 from treasury.statements.profiles import Profile, load_profiles, to_toml
 from treasury.statements.propose import Proposal, propose_profile
@@ -16,6 +17,12 @@ from treasury.statements.rows import Problem
 from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.tables import TABLES as STATEMENT_TABLES
 from treasury.statements.wallets import WALLET_TABLES
+from treasury.statements.withdraw import (
+    StoredStatement,
+    Withdrawal,
+    find_statement,
+    withdraw_statement,
+)
 
 TABLES = (*STATEMENT_TABLES, *WALLET_TABLES)
 """What people add to the lake: bank statements, and evidence of the company's own wallets."""
@@ -33,13 +40,19 @@ __all__ = [
     "Proposal",
     "Reading",
     "StatementFile",
+    "StoredStatement",
+    "Withdrawal",
     "add_statements",
     "check_statements",
+    "confirm_balance",
     "coverage",
+    "find_statement",
     "load_profiles",
     "propose_profile",
     "read_batches",
     "read_file",
     "read_statements",
+    "stored_coverage",
     "to_toml",
+    "withdraw_statement",
 ]

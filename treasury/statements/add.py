@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from treasury.decoding import convert
 from treasury.errors import StatementError
 from treasury.lake import BOOL, DATE, INTEGER, TEXT, Lake, mark_of
 from treasury.statements.csv_file import GUESSED
@@ -26,11 +27,12 @@ from treasury.statements.heads import (
 )
 from treasury.statements.parallel import read_in_processes
 from treasury.statements.profiles import FOLDER, load_profiles
+from treasury.statements.proof import is_provable
 from treasury.statements.rows import Problem
 from treasury.statements.sources import documents
 from treasury.statements.staging import Staging
 from treasury.statements.tables import STATEMENT_ENTRIES, TABLES
-from treasury.statements.values import account_number
+from treasury.statements.values import Currencies, account_number, only_currencies
 from treasury.statements.written import versions_of, write_rows
 from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
@@ -96,6 +98,11 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
         """The statements whose balances do not prove what is in them."""
         return tuple(statement for statement in self.statements if not statement.proved)
 
+    @property
+    def failed(self) -> tuple[AddedStatement, ...]:
+        """Those of them whose proof fails: nothing of such a statement is matched by itself."""
+        return tuple(one for one in self.not_proved if is_provable(one.proof))
+
     def __str__(self) -> str:
         """What was added in a line; then a line for each statement not proved and each problem."""
         proved = len(self.statements) - len(self.not_proved)
@@ -104,8 +111,18 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
             f" {self.entries_new:,} entries new, {self.entries_changed:,} changed,"
             f" {self.entries_known:,} known before"
         )
-        unproved = (f"NOT PROVED {one.file_name}: {one.proof}" for one in self.not_proved)
-        return "\n".join((first, *unproved, *map(str, self.problems)))
+        unproved = (
+            f"NOT {'PROVED' if one in self.failed else 'PROVABLE'} {one.file_name}: {one.proof}"
+            for one in self.not_proved
+        )
+        failed = len(self.failed)
+        step = (
+            (
+                f"nothing of {failed} not proved is matched without you: add the right file, or"
+                " take it out with `treasury statements withdraw ID --reason …`"
+            ),
+        )
+        return "\n".join((first, *unproved, *map(str, self.problems), *(step if failed else ())))
 
 
 def add_statements(
@@ -114,24 +131,31 @@ def add_statements(
     now: datetime,
     *,
     declared: Mapping[str, str],
-    currencies: Mapping[str, str] | None = None,
+    currencies: Currencies | None = None,
     account: str | None = None,
     workers: int | None = None,
 ) -> AddReport:
     """Read files of bank statements and add what is new in one commit.
 
     `declared` maps each account of ours to `own_bank` or `provider_report`, `currencies` to its
-    currency; `account` is that of files that name none. CSV profiles of the workspace's own lie in
-    its folder `profiles`. StatementError if a file is refused: then nothing of any file is stored.
+    currencies: a single one counts where a file states none. `account` is that of files that name
+    none. CSV profiles of the workspace's own lie in its folder `profiles`. StatementError if a file
+    is refused: then nothing of any file is stored.
     WorkspaceLocked while another writes.
     """
     profiles = load_profiles(lake.folder.parent / FOLDER)
     found = documents(paths)
-    declared_in = {account_number(number): code for number, code in (currencies or {}).items()}
+    declared_in = currencies or {}
     with Staging() as staging:
         files, skipped = _staged(
             staging,
-            read_in_processes(found, profiles=profiles, account=account, workers=workers),
+            read_in_processes(
+                found,
+                profiles=profiles,
+                account=account,
+                currencies=only_currencies(declared_in),
+                workers=workers,
+            ),
         )
         tables = [file.statements for file in files]
         with lake.writer("statements", now) as writer:
@@ -186,7 +210,7 @@ def _added(
 ) -> AddedStatement:
     fields = {name: row[name] for name in AddedStatement.__struct_fields__ if name in row}
     state = states[str(row["statement_id"])]
-    return msgspec.convert(
+    return convert(
         {**fields, "state": state, "source": sources.get(str(row["account"]))}, AddedStatement
     )
 

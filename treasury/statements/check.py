@@ -10,7 +10,7 @@ import pyarrow as pa
 from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT
 from treasury.statements.heads import HEAD, doubted, doubts
 from treasury.statements.read import Reading
-from treasury.statements.values import account_number
+from treasury.statements.values import Currencies, account_number
 
 __all__ = ["CHECKS", "check_statements"]
 
@@ -37,17 +37,16 @@ CHECKS: Final = pa.schema(
 def check_statements(
     reading: Reading,
     declared: Mapping[str, str] | None = None,
-    currencies: Mapping[str, str] | None = None,
+    currencies: Currencies | None = None,
 ) -> pa.Table:
     """What each statement proves, or what fails, also beside the others that were read with it.
 
     With `declared` (account -> source) an account that is not among them fails too, with
-    `currencies` (account -> currency) a statement in another one.
+    `currencies` (account -> currencies) a statement in another one.
     """
     known = {account_number(k): v for k, v in (declared or {}).items()}
-    wanted = {account_number(k): v for k, v in (currencies or {}).items()}
     rows = reading.statements.select(list(HEAD)).to_pylist()
-    found = doubts(rows, wanted)
+    found = doubts(rows, currencies or {})
     checked = []
     for alone in rows:
         row = doubted(alone, found.get(alone["statement_id"]))

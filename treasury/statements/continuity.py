@@ -19,6 +19,7 @@ from typing import Final
 
 import msgspec
 
+from treasury.decoding import convert
 from treasury.money import format_amount
 from treasury.statements.movements import Facts
 
@@ -84,9 +85,7 @@ def _known(facts: Facts) -> _Known | None:
     stated = (facts.account, facts.currency, facts.first, facts.last, facts.opening, facts.closing)
     if None in stated:
         return None
-    return msgspec.convert(
-        {name: getattr(facts, name) for name in _Known.__struct_fields__}, _Known
-    )
+    return convert({name: getattr(facts, name) for name in _Known.__struct_fields__}, _Known)
 
 
 def _ended(one: _Known) -> tuple[date, int]:

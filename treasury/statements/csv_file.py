@@ -6,7 +6,7 @@ above the table, else those of the balance column, which has to follow the amoun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Final, Literal
@@ -44,7 +44,8 @@ _MOST_OTHERS: Final = 10_000
 class CsvFile:
     """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold.
 
-    `account` is that of files that name none. StatementError where no profile fits and none can be
+    `account` is that of files that name none, `currencies` those of accounts for which the file
+    states none. StatementError where no profile fits and none can be
     proposed; a file read by a proposed one says so, and is not proved.
     """
 
@@ -54,6 +55,7 @@ class CsvFile:
         file_name: str,
         profiles: Sequence[Profile] = (),
         account: str | None = None,
+        currencies: Mapping[str, str] | None = None,
     ) -> None:
         self.file_name = file_name
         self.format = "CSV"
@@ -65,6 +67,7 @@ class CsvFile:
         self._source = source if isinstance(source, Stream) else Stream(source)
         self._profiles = (*profiles, *BUILT_IN)
         self._account = account
+        self._currencies = currencies or {}
         self._lost: list[tuple[Key, int, str]] = []
         self._lost_count = 0
         self._read_count = 0
@@ -85,7 +88,8 @@ class CsvFile:
             layout = self.layout = self._layout(text)
             self.format = f"CSV {layout.profile.name}"
             above = list(islice(text.rows(layout.delimiter), layout.header + 1))
-            rows = Rows(layout, stated_above(above[:-1]), self._account, self.file_name)
+            stated = stated_above(above[:-1])
+            rows = Rows(layout, stated, self._account, self.file_name, self._currencies)
             rows.learn(_below(text, layout))
             self.decimal = rows.decimal
             courses = self._courses(text, rows, layout)

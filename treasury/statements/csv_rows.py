@@ -68,12 +68,18 @@ class Movement(msgspec.Struct, gc=False):
 class Rows:
     """The rows of one file, by its layout. `stated` is what stands above the table.
 
-    `account` is that of files that name none. `notes` says, by line, what a person should know
-    about rows that are read, or left out as one of the `totals` counted so far.
+    `account` is that of files that name none, `currencies` those of accounts for which the file
+    states none. `notes` says, by line, what a person should know about rows that are read, or left
+    out as one of the `totals` counted so far.
     """
 
     def __init__(
-        self, layout: Layout, stated: Mapping[str, str], account: str | None, file_name: str
+        self,
+        layout: Layout,
+        stated: Mapping[str, str],
+        account: str | None,
+        file_name: str,
+        currencies: Mapping[str, str],
     ) -> None:
         self.notes: dict[int, str] = {}
         self.totals = 0
@@ -82,6 +88,7 @@ class Rows:
         self._stated = stated
         self._account = account
         self._file_name = file_name
+        self._currencies = currencies
         self._usual_debit = -1
         self._usual_currency = ""
         self._unknown: set[str] = set()
@@ -145,6 +152,7 @@ class Rows:
         account = self.cell(row, "account") or self._stated.get("account", "")
         currency = self._said_currency(row) or self._layout.profile.currency or self._usual_currency
         number = account_number(account.strip("'")) if account else self._account
+        currency = currency or self._currencies.get(account_number(number or ""), "")
         return number or None, SIGNS.get(currency, currency.upper()) or None
 
     def _said_currency(self, row: Row) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, Protocol
 
@@ -73,6 +73,7 @@ def read_document(
     *,
     profiles: Sequence[Profile] = (),
     account: str | None = None,
+    currencies: Mapping[str, str] | None = None,
     rows: str = "",
 ) -> StatementFile:
     """Read a file wherever it comes from, twins not marked.
@@ -80,7 +81,9 @@ def read_document(
     Many rows are left at the path `rows`, if it is given.
     """
     with document.open() as source:
-        file = open_file(source, document.name, profiles=profiles, account=account)
+        file = open_file(
+            source, document.name, profiles=profiles, account=account, currencies=currencies
+        )
         batches = file.batches()
         held = list(_while_few(batches) if rows else batches)
         following = next(batches, None)
@@ -131,12 +134,18 @@ _SPACE: Final = b"\xef\xbb\xbf \t\r\n\x0b\x0c"
 
 
 def open_file(
-    source: Source, name: str, *, profiles: Sequence[Profile] = (), account: str | None = None
+    source: Source,
+    name: str,
+    *,
+    profiles: Sequence[Profile] = (),
+    account: str | None = None,
+    currencies: Mapping[str, str] | None = None,
 ) -> BankFile:
     """The reader for a stream of bytes, chosen by how it begins.
 
     It holds no more of the file than a batch of entries at a time. A reader of the
-    whole refuses what is none of the formats.
+    whole refuses what is none of the formats. `account` and `currencies` (account -> currency) are
+    those that a CSV file does not state.
     """
     stream = Stream(source)
     head = stream.head
@@ -145,7 +154,7 @@ def open_file(
         return CamtFile(stream, name)
     if looks_like_mt(head):
         return MtFile(stream, name)
-    return CsvFile(stream, name, profiles, account)
+    return CsvFile(stream, name, profiles, account, currencies)
 
 
 def with_twins(file: StatementFile) -> StatementFile:

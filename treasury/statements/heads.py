@@ -7,20 +7,21 @@ looks again at the stored statements too, for what it adds may stand between two
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import BOOL, INSTANT, TEXT, Writer
+from treasury.lake import BOOL, INSTANT, TEXT, Writer, mark_of
 from treasury.statements.continuity import Continuity, continuity
 from treasury.statements.movements import Facts, facts_of
-from treasury.statements.tables import STATEMENTS
+from treasury.statements.tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.values import Currencies, account_number
 
 __all__ = [
-    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "heads_of", "write_heads",
+    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "heads_of", "restate", "write_heads",
 ]  # fmt: skip
 
 State = Literal["new", "changed", "known"]
@@ -35,6 +36,7 @@ HEAD: Final = (
 """The columns of a statement that decide; not its text."""
 _SAME: Final = ("entry_count", "credit_total", "debit_total", "proved", "proof")
 _PROOF: Final = ("proved", "proof", "doubt")
+_ROWS: Final = STATEMENT_ENTRIES.name
 
 
 class Versions(msgspec.Struct, frozen=True):
@@ -80,13 +82,13 @@ class Heads(msgspec.Struct, frozen=True):
 
 
 def heads_of(
-    writer: Writer, files: Sequence[pa.Table], declared: Mapping[str, str], versions: Versions
+    writer: Writer, files: Sequence[pa.Table], declared: Currencies, versions: Versions
 ) -> Heads:
     """What the statements that came, a table a file, are beside the stored ones.
 
-    `declared` has the currency of our accounts.
+    `declared` has the currencies of our accounts.
     """
-    before = {row["statement_id"]: row for row in writer.read(STATEMENTS, HEAD).to_pylist()}
+    before = _stored(writer)
     alone = {key: _alone(row) for key, row in before.items()}
     came = _Came(alone, versions)
     for number, statements in enumerate(files):
@@ -94,7 +96,8 @@ def heads_of(
             came.add(number, row)
     states = came.states
     counting = {**alone, **{key: row for key, row in came.rows.items() if states[key] != "known"}}
-    found = doubts(counting.values(), declared)
+    lacking = {key for key in alone if mark_of(_ROWS, key) in writer.refetch} - came.rows.keys()
+    found = doubts(counting.values(), declared, lacking)
     now = {key: doubted(row, found.get(key)) for key, row in counting.items()}
     stored = {key: now[key] if states.get(key) != "changed" else row for key, row in alone.items()}
     places = dict.fromkeys((number, row["statement_id"]) for number, row in came.listed)
@@ -179,16 +182,49 @@ def _is_complete(row: Row) -> bool:
     return facts.is_final and not facts.format.startswith("CSV")
 
 
-def doubts(rows: Iterable[Row], declared: Mapping[str, str]) -> dict[str, Continuity]:
-    """What makes statements doubtful though each by itself adds up, by statement id."""
+def doubts(
+    rows: Iterable[Row], declared: Currencies, lacking: Collection[str] = ()
+) -> dict[str, Continuity]:
+    """What makes statements doubtful though each by itself adds up, by statement id.
+
+    `lacking` are the ids of those of which movements are not stored any more.
+    """
     several = list(rows)
     found = continuity(map(facts_of, several))
+    wanted = {account_number(account): codes for account, codes in declared.items()}
     for row in several:
-        wanted = declared.get(row["account"] or "")
-        if row["proved"] and wanted and row["currency"] not in {wanted, None}:
-            said = f"account {row['account']} is declared in {wanted}, not in {row['currency']}"
+        codes = wanted.get(account_number(row["account"] or ""))
+        if not row["proved"]:
+            continue
+        if codes and row["currency"] not in {*codes, None}:
+            named = " and ".join(sorted(codes))
+            said = f"account {row['account']} is declared in {named}, not in {row['currency']}"
             found[row["statement_id"]] = Continuity(said, holds=False)
+        elif row["statement_id"] in lacking:
+            found[row["statement_id"]] = Continuity(LACKING, holds=False)
     return found
+
+
+LACKING: Final = "movements of it are not stored any more: add its file again"
+
+
+def _stored(writer: Writer) -> dict[str, Row]:
+    """The stored statements that count, by id."""
+    rows = writer.read(STATEMENTS, HEAD, COUNTING).to_pylist()
+    return {row["statement_id"]: row for row in rows}
+
+
+def restate(writer: Writer, declared: Currencies, without: str) -> None:
+    """Write what the stored statements prove where one of them counts no more."""
+    before = _stored(writer)
+    del before[without]
+    lacking = {key for key in before if mark_of(_ROWS, key) in writer.refetch}
+    alone = {key: _alone(row) for key, row in before.items()}
+    found = doubts(alone.values(), declared, lacking)
+    now = [doubted(row, found.get(key)) for key, row in alone.items()]
+    _write_proofs(
+        writer, [row for row in now if _proof(row) != _proof(before[row["statement_id"]])]
+    )
 
 
 def doubted(row: Row, said: Continuity | None) -> Row:
@@ -216,8 +252,13 @@ def write_heads(writer: Writer, files: Sequence[pa.Table], heads: Heads) -> None
         rows = pa.concat_tables(files).take(pa.array(heads.written, pa.int64()))
         heads_in_order = [heads.came[key] for key in rows["statement_id"].to_pylist()]
         writer.upsert(STATEMENTS, _with(rows, heads_in_order, writer.now))
-    for start in range(0, len(heads.doubted), _AT_ONCE):
-        several = {row["statement_id"]: row for row in heads.doubted[start : start + _AT_ONCE]}
+    _write_proofs(writer, heads.doubted)
+
+
+def _write_proofs(writer: Writer, doubted_rows: Sequence[Row]) -> None:
+    """Write stored statements with the proof that they have now."""
+    for start in range(0, len(doubted_rows), _AT_ONCE):
+        several = {row["statement_id"]: row for row in doubted_rows[start : start + _AT_ONCE]}
         quoted = ", ".join(f"'{key}'" for key in several)  # hashes of our own
         names = STATEMENTS.row_schema.names
         rows = writer.read(STATEMENTS, names, f"statement_id IN ({quoted})")

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from treasury.decoding import convert
 from treasury.statements.identity import content_of, id_of
 
 __all__ = ["SUPERSEDED", "Facts", "Movements", "Version", "facts_of"]
@@ -95,7 +96,7 @@ def facts_of(row: Mapping[str, object]) -> Facts:
     if first is None and isinstance(opened, date) and isinstance(last, date):
         # An opening balance is as of the day before, unless both are of one day.
         first = min(opened + timedelta(days=1), last)
-    return msgspec.convert(
+    return convert(
         {
             "statement_id": row["statement_id"],
             "account": row["account"],

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, Self
@@ -19,8 +19,10 @@ from typing import Final, Self
 import msgspec
 import pyarrow as pa
 
+from treasury.decoding import decode_json
 from treasury.errors import StatementError
 from treasury.interpreter import started
+from treasury.regular_files import open_regular
 from treasury.statements.files import StatementFile, mapped, open_file, read_document
 from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, statement_table
@@ -46,6 +48,7 @@ class Job(msgspec.Struct, frozen=True):
     out: str
     profiles: tuple[Profile, ...] = ()
     account: str | None = None
+    currencies: dict[str, str] = {}
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -67,6 +70,7 @@ def read_in_processes(
     profiles: Sequence[Profile],
     account: str | None,
     workers: int | None,
+    currencies: Mapping[str, str] | None = None,
     refused: list[StatementError] | None = None,
 ) -> Iterator[StatementFile | Problem]:
     """The files as read, in order, twins not marked; a Problem for what is no bank statement.
@@ -84,10 +88,16 @@ def read_in_processes(
         for number, document in enumerate(found):
             out = str(Path(folder) / f"{number}.arrow")
             if count > 1 and document.path is not None and document.size >= _LARGE:
-                job = Job(str(document.path.absolute()), out, tuple(profiles), account)
+                job = Job(
+                    str(document.path.absolute()),
+                    out,
+                    tuple(profiles),
+                    account,
+                    dict(currencies or {}),
+                )
                 waiting.append(pool.submit(processes.read, job, document))
             else:
-                waiting.append(_here(document, profiles, account, out))
+                waiting.append(_here(document, profiles, account, currencies, out))
             while waiting and (_is_done(waiting[0]) or len(waiting) > count * _AHEAD):
                 yield from _result(waiting.popleft(), refused)
         while waiting:
@@ -110,9 +120,17 @@ def _result(
         refused.append(done)
 
 
-def _here(document: Document, profiles: Sequence[Profile], account: str | None, rows: str) -> Read:
+def _here(
+    document: Document,
+    profiles: Sequence[Profile],
+    account: str | None,
+    currencies: Mapping[str, str] | None,
+    rows: str,
+) -> Read:
     try:
-        return read_document(document, profiles=profiles, account=account, rows=rows)
+        return read_document(
+            document, profiles=profiles, account=account, currencies=currencies, rows=rows
+        )
     except StatementError as error:
         return _refused(error, document)
 
@@ -156,7 +174,7 @@ class _Workers:
                 f"{Path(job.path).name}: the process that read it ended",
                 do="run this again; if it happens again, read the file with workers=1",
             )
-        outcome = msgspec.json.decode(answer, type=Outcome)
+        outcome = decode_json(answer, Outcome)
         if outcome.error:
             kind = UnknownFormat if outcome.is_unknown else StatementError
             return _refused(kind(outcome.error, do=outcome.do), document)
@@ -186,8 +204,14 @@ def work(job: Job) -> Outcome:
     """Read one file and leave its rows where the job says, batch by batch."""
     path = Path(job.path)
     try:
-        with path.open("rb") as source:
-            file = open_file(source, path.name, profiles=job.profiles, account=job.account)
+        with open_regular(path) as source:
+            file = open_file(
+                source,
+                path.name,
+                profiles=job.profiles,
+                account=job.account,
+                currencies=job.currencies,
+            )
             schema = STATEMENT_ENTRIES.row_schema
             with pa.OSFile(job.out, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
                 for batch in file.batches():

@@ -16,7 +16,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from treasury.decoding import convert
 from treasury.errors import StatementError
+from treasury.regular_files import open_regular
 
 __all__ = ["BUILT_IN", "FOLDER", "ROLES", "Profile", "load_profiles", "plain", "to_toml"]
 
@@ -84,8 +86,9 @@ def load_profile(path: Path) -> Profile:
     """The profile in a TOML file."""
     do = "see what `treasury statements profile FILE` proposes"
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-        return msgspec.convert({"name": path.stem, **data}, Profile)
+        with open_regular(path) as file:
+            data = tomllib.load(file)
+        return convert({"name": path.stem, **data}, Profile)
     except OSError as error:
         raise StatementError(f"{path}: {error.strerror or 'cannot be read'}", do=do) from None
     except (ValueError, msgspec.ValidationError) as error:

@@ -5,6 +5,7 @@ What does not hold is said with amounts and places, and stored with the statemen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date
 from decimal import Context, Decimal
@@ -14,7 +15,7 @@ import msgspec
 
 from treasury.money import format_amount
 
-__all__ = ["Balance", "Tally", "closing_balance", "opening_balance"]
+__all__ = ["Balance", "Tally", "closing_balance", "is_provable", "opening_balance"]
 
 _EXACT: Final = Context(prec=80)  # Python's own 28 digits are fewer than an amount may have
 _MOST_FAILURES: Final = 20
@@ -22,6 +23,18 @@ _MOST_FAILURES: Final = 20
 _INTERIM: Final = "ITBD"
 _OPENING: Final = ("OPBD", "PRCD", _INTERIM)
 _CLOSING: Final = ("CLBD", _INTERIM)
+
+
+WITHOUT_BALANCES: Final = (
+    "^(no balances|no opening balance|no closing balance|"
+    ".* = interim [^;]*: more may be booked that day)$"
+)
+"""The proofs of statements with which nothing is wrong but that balances are not stated."""
+
+
+def is_provable(proof: str) -> bool:
+    """Whether a statement states the balances that its proof takes."""
+    return re.match(WITHOUT_BALANCES, proof) is None
 
 
 class Balance(msgspec.Struct, frozen=True):

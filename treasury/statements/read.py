@@ -5,7 +5,7 @@ Nothing is stored here. A file is read whole or refused whole, with one error th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -55,12 +55,14 @@ def read_statements(
     *,
     profiles: Sequence[Profile] = (),
     account: str | None = None,
+    currencies: Mapping[str, str] | None = None,
     workers: int | None = None,
     go_on: bool = False,
 ) -> Reading:
     """Read bank files of any format from files, folders, globs, archives and `-`.
 
-    `profiles` are for CSV, before the built-in ones; `account` is that of files that name none.
+    `profiles` are for CSV, before the built-in ones; `account` is that of files that name none,
+    `currencies` (account -> currency) count where a file states none.
     `workers` processes share large files; as many as there are cores if not given. StatementError
     if a file is refused; with `go_on` the others are read all the same.
     """
@@ -72,6 +74,7 @@ def read_statements(
         found,
         profiles=profiles,
         account=account,
+        currencies=currencies,
         workers=workers,
         refused=refused if go_on else None,
     ):

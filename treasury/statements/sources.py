@@ -24,6 +24,7 @@ from typing import IO, Final, NoReturn
 import msgspec
 
 from treasury.errors import StatementError
+from treasury.regular_files import NotRegular, open_regular
 from treasury.statements.stream import Source
 
 __all__ = ["STDIN", "Document", "documents"]
@@ -120,11 +121,15 @@ def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
     @contextmanager
     def opened() -> Iterator[Source]:
         try:
-            with path.open("rb") as source:
+            with open_regular(path) as source:
                 yield source
         except OSError as error:
             why = error.strerror or "cannot be read"
-            raise StatementError(f"{path}: {why}", do="check the path of the file") from None
+            do = "name a file; - reads standard input"
+            raise StatementError(
+                f"{path}: {why}",
+                do=do if isinstance(error, NotRegular) else "check the path of the file",
+            ) from None
 
     return Document(path.name, opened, is_asked_for, path)
 
@@ -216,7 +221,7 @@ def _seekable(
 ) -> AbstractContextManager[IO[bytes]]:
     """The archive's bytes, to be read from anywhere: a zip lists its files at its end."""
     if document.path is not None:
-        return document.path.open("rb")
+        return open_regular(document.path)
     _copy(document.name, source, spooled)
     return nullcontext(spooled)
 

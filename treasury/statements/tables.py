@@ -10,7 +10,10 @@ from typing import Final
 
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
 
-__all__ = ["STATEMENTS", "STATEMENT_ENTRIES", "TABLES"]
+__all__ = ["BALANCE_CONFIRMATIONS", "COUNTING", "STATEMENTS", "STATEMENT_ENTRIES", "TABLES"]
+
+COUNTING: Final = "vanished_at IS NULL"
+"""Which stored statements and movements count, in SQL: those of withdrawn statements do not."""
 
 STATEMENTS: Final = Table(
     name="statements",
@@ -180,4 +183,20 @@ STATEMENT_ENTRIES: Final = Table(
     ),
 )
 
-TABLES: Final = (STATEMENTS, STATEMENT_ENTRIES)
+BALANCE_CONFIRMATIONS: Final = Table(
+    name="balance_confirmations",
+    key=("confirmation_id",),
+    title="Balances of bank accounts that a person read where no statement is written",
+    columns=(
+        Column("confirmation_id", TEXT, "our id, the same when the day is confirmed again"),
+        Column("account", TEXT, "the account, without spaces"),
+        Column("currency", TEXT, "currency of the balance"),
+        Column("balance", AMOUNT, "what it held, debit negative", unit="`currency`"),
+        Column("balance_date", DATE, "the day at whose end it held that"),
+        Column("source", TEXT, "where it was read, as whoever stated it says"),
+        Column("stated_by", TEXT, "who stated it"),
+        Column("stated_at", INSTANT, "when"),
+    ),
+)
+
+TABLES: Final = (STATEMENTS, STATEMENT_ENTRIES, BALANCE_CONFIRMATIONS)

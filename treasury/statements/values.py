@@ -6,6 +6,7 @@ A bank's day is the day as written, in the bank's own zone: it is never moved to
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -14,7 +15,13 @@ from typing import Final
 from treasury.errors import InputError
 from treasury.money import parse_amount
 
-__all__ = ["account_number", "amount_in_xml", "day", "instant", "is_true", "reference"]
+__all__ = [
+    "Currencies", "account_number", "amount_in_xml", "day", "instant", "is_true", "only_currencies",
+    "reference",
+]  # fmt: skip
+
+Currencies = Mapping[str, Collection[str]]
+"""Account -> the currencies that it is declared in."""
 
 # A date, or a date and a time, each with or without a zone: `Dt` may hold a `DtTm` and vice versa.
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ][\d:.,]+)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
@@ -70,6 +77,15 @@ def amount_in_xml(text: str, *, what: str = "amount") -> Decimal:
 def account_number(text: str) -> str:
     """An account number as banks agree on it: no spaces, upper case."""
     return "".join(text.split()).upper()
+
+
+def only_currencies(declared: Currencies) -> dict[str, str]:
+    """Account -> currency, of those accounts that are declared in one currency alone."""
+    return {
+        account_number(account): next(iter(codes))
+        for account, codes in declared.items()
+        if len(codes) == 1
+    }
 
 
 def reference(text: str | None) -> str | None:

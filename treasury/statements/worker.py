@@ -9,6 +9,7 @@ import sys
 
 import msgspec
 
+from treasury.decoding import decode_json
 from treasury.statements.parallel import Job, work
 
 __all__ = ["serve"]
@@ -17,7 +18,7 @@ __all__ = ["serve"]
 def serve() -> int:
     """Read what is asked for until nothing more is; the exit code."""
     for line in sys.stdin.buffer:
-        outcome = work(msgspec.json.decode(line, type=Job))
+        outcome = work(decode_json(line, Job))
         sys.stdout.buffer.write(msgspec.json.encode(outcome) + b"\n")
         sys.stdout.buffer.flush()
     return 0

@@ -23,7 +23,7 @@ from treasury.statements.arrow import column
 from treasury.statements.heads import HEAD, Heads, Versions
 from treasury.statements.movements import Facts, Movements, Version, facts_of
 from treasury.statements.staging import RAW_HASH, Staging
-from treasury.statements.tables import STATEMENT_ENTRIES
+from treasury.statements.tables import COUNTING, STATEMENT_ENTRIES
 
 __all__ = ["versions_of", "write_rows"]
 
@@ -135,7 +135,7 @@ def _load_stored(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Non
     first, last = _days(staging, files)
     snapshot = lake.snapshot()
     names = "entry_id, statement_id, entry_status, booking_date, is_twin"
-    where = f"booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
+    where = f"{COUNTING} AND booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
     try:
         staging.run(
             f"CREATE TABLE stored AS SELECT {names}, {RAW_HASH} AS raw"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sized
 from decimal import Context, Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 from uuid import UUID, uuid4
 
 import msgspec
@@ -17,10 +17,12 @@ import msgspec
 from treasury.errors import InputError
 from treasury.money import EXPONENTS, is_exact_in, parse_amount
 
-__all__ = ["Amount", "Body", "Keyed", "new_key"]
+__all__ = ["Amount", "Body", "Keyed", "Repeats", "new_key"]
 
 Amount = Decimal | int | str
 """An exact amount; a float is refused."""
+Repeats = Literal["keyed", "versioned", "write"]
+"""What a body says of sending it twice; the kinds of `transport.Call` that write."""
 
 
 _WIDE = Context(prec=80)
@@ -34,8 +36,8 @@ def new_key() -> str:
 class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A request body; what is None is not sent."""
 
-    REPEATS: ClassVar[bool] = False
-    """Whether the key in it makes sending it twice safe at every generation of the service."""
+    REPEATS: ClassVar[Repeats] = "write"
+    """What makes sending it twice safe at every generation of the service, if anything does."""
 
     @property
     def key(self) -> str | None:
@@ -119,7 +121,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 class Keyed(Body, frozen=True, kw_only=True):
     """A body with an idempotency key: made with it, or given one that a journal pinned."""
 
-    REPEATS: ClassVar[bool] = True
+    REPEATS: ClassVar[Repeats] = "keyed"
 
     idempotency_key: str = msgspec.field(default_factory=new_key)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from treasury.api.bodies.base import Amount, Body, Keyed, new_key
+from treasury.api.bodies.base import Amount, Body, Keyed, Repeats, new_key
 from treasury.settings import is_loopback
 
 __all__ = [
@@ -123,7 +123,7 @@ def _require_change(body: PartyChanges | AccountChanges) -> None:
 class NewAccount(Keyed, frozen=True, kw_only=True):
     """`POST /accounts`: for a party there is, or with one that is created along."""
 
-    REPEATS: ClassVar[bool] = False
+    REPEATS: ClassVar[Repeats] = "write"
 
     external_id: str | None = None
     name: str | None = None
@@ -157,13 +157,16 @@ class AccountChanges(Body, frozen=True, kw_only=True):
 
 
 class NewPartyRole(Body, frozen=True, kw_only=True):
-    """`POST /accounts/{accountId}/party-roles`."""
+    """`POST /accounts/{accountId}/party-roles`; a key, where given, makes no repeat safe."""
 
     party_id: str
     role_type: str
+    idempotency_key: str | None = None
 
     def __post_init__(self) -> None:
         self._require("party_id", "role_type")
+        if self.idempotency_key is not None:
+            self._check_key()
 
     def is_like(self, record: Any) -> bool:
         """The same party in the same role."""
@@ -171,12 +174,18 @@ class NewPartyRole(Body, frozen=True, kw_only=True):
 
 
 class NewWallet(Body, frozen=True, kw_only=True):
-    """`POST /accounts/{accountId}/wallets`: on the account's own chain."""
+    """`POST /accounts/{accountId}/wallets`: on the account's own chain.
+
+    A key, where given, makes no repeat safe.
+    """
 
     chain: str
+    idempotency_key: str | None = None
 
     def __post_init__(self) -> None:
         self._require("chain")
+        if self.idempotency_key is not None:
+            self._check_key()
 
     def is_like(self, record: Any) -> bool:
         """On the same chain."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from treasury.api.bodies.base import Amount, Body
+from treasury.api.bodies.base import Amount, Body, Repeats
 from treasury.identifiers import is_bic, is_iban
 
 __all__ = [
@@ -33,6 +33,8 @@ LEAST = Decimal("1e-8")
 class Version(Body, frozen=True, kw_only=True):
     """The version that was read: what approve, reject and cancel carry."""
 
+    REPEATS: ClassVar[Repeats] = "versioned"
+
     version: int
 
 
@@ -48,6 +50,8 @@ class RampAmount(Version, frozen=True, kw_only=True):
 
 class RampTransactionHash(Body, frozen=True, kw_only=True):
     """`PATCH /ramp-requests/{id}/tx-hash`."""
+
+    REPEATS: ClassVar[Repeats] = "versioned"
 
     blockchain_transaction_hash: str
     version: int
@@ -104,7 +108,8 @@ class FeeQuestion(Body, frozen=True, kw_only=True):
 class NewRampRequest(Body, frozen=True, kw_only=True):
     """`POST /ramp-requests`: `amount` is fiat gross on-ramp and crypto gross off-ramp.
 
-    The contract has no idempotency key, so it is never sent twice by itself.
+    The deployed service ignores the key that its specification accepts, so it is never sent twice
+    by itself: the key is evidence only.
     """
 
     ramp_type: str
@@ -113,8 +118,11 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
     crypto_currency_id: str
     company_wallet_id: str | None = None
     company_bank_account_id: str | None = None
+    idempotency_key: str | None = None
 
     def __post_init__(self) -> None:
+        if self.idempotency_key is not None:
+            self._check_key()
         _check_type(self, self.ramp_type)
         self._require("fiat_currency_id", "crypto_currency_id")
         own, other = "company_wallet_id", "company_bank_account_id"

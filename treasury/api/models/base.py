@@ -11,14 +11,23 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from typing import get_args
+from typing import Annotated, Final, get_args
 
 import msgspec
 
 from treasury.errors import InputError
 from treasury.money import PRECISION, SCALE, parse_amount
 
-__all__ = ["Model"]
+__all__ = ["LONGEST_ID", "Id", "Integer", "Model"]
+
+LONGEST_ID: Final = 255
+"""Characters: a UUID has 36, a transaction hash 66."""
+
+Id = Annotated[str, msgspec.Meta(max_length=LONGEST_ID)]
+"""What names a record: it becomes part of addresses, of keys and of the journal."""
+
+Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""A whole number of 64 bits, as the lake stores it."""
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

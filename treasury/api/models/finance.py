@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import msgspec
 
-from treasury.api.models.base import Model
+from treasury.api.models.base import Id, Integer, Model
 
 __all__ = [
     "Account",
@@ -47,8 +47,8 @@ class Address(Model, frozen=True):
 class Party(Model, frozen=True):
     """Finance service, "Party": a natural person or a company."""
 
-    id: str
-    external_id: str | None = None
+    id: Id
+    external_id: Id | None = None
     party_type: str | None = None
     status: str | None = None
     first_name: str | None = None
@@ -60,7 +60,7 @@ class Party(Model, frozen=True):
     address: Address | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    version: int | None = None
+    version: Integer | None = None
 
     @property
     def may_send(self) -> bool | None:
@@ -75,7 +75,7 @@ def _unlocked(kyc_status: str | None) -> bool | None:
 class PartyRole(Model, frozen=True):
     """Finance service, "Party role": what a party is to an account."""
 
-    party_id: str
+    party_id: Id
     role_type: str
     status: str | None = None
     party: Party | None = None
@@ -86,15 +86,15 @@ class PartyRole(Model, frozen=True):
 class Account(Model, frozen=True):
     """Finance service, "Account"."""
 
-    id: str
-    external_id: str | None = None
+    id: Id
+    external_id: Id | None = None
     name: str | None = None
     chain: str | None = None
     status: str | None = None
     kyc_status: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    version: int | None = None
+    version: Integer | None = None
 
     @property
     def may_send(self) -> bool | None:
@@ -164,8 +164,8 @@ def _first(*values: Decimal | None) -> Decimal | None:
 class Wallet(Model, frozen=True):
     """Finance service, "Wallet (custodial)"; `id` is None where only balances were listed."""
 
-    id: str | None = None
-    account_id: str | None = None
+    id: Id | None = None
+    account_id: Id | None = None
     chain: str | None = None
     address: str | None = None
     type: str | None = None
@@ -177,8 +177,8 @@ class Wallet(Model, frozen=True):
 class VirtualBankAccount(Model, frozen=True):
     """Finance service, "Virtual bank account": where a customer's euros arrive."""
 
-    id: str
-    account_id: str | None = None
+    id: Id
+    account_id: Id | None = None
     bank_account_type: str | None = None
     name: str | None = None
     status: str | None = None
@@ -218,16 +218,16 @@ class DepositRail(Model, frozen=True):
 class PaymentSession(Model, frozen=True):
     """Finance service, "Payment session": a hosted checkout. No endpoint reads it again."""
 
-    id: str | None = None
-    account_id: str | None = None
+    id: Id | None = None
+    account_id: Id | None = None
     status: str | None = None
     in_amount: Decimal | None = None
     in_currency: str | None = None
     out_cryptocurrency: str | None = None
     payment_url: str | None = None
     external_ref: str | None = None
-    wallet_id: str | None = None
-    blockchain_tx_id: str | None = None
+    wallet_id: Id | None = None
+    blockchain_tx_id: Id | None = None
     cancellable: bool | None = None
     expires_at: datetime | None = None
     idempotency_key: str | None = None
@@ -250,12 +250,12 @@ class FiatOrigin(Model, frozen=True):
 class Transfer(Model, frozen=True):
     """Finance service, "Transfer", of all three kinds: every documented field, none mandatory."""
 
-    id: str
+    id: Id
     status: str | None = None
-    sender_account_id: str | None = None
-    receiver_account_id: str | None = None
-    source_account_id: str | None = None
-    destination_account_id: str | None = None
+    sender_account_id: Id | None = None
+    receiver_account_id: Id | None = None
+    source_account_id: Id | None = None
+    destination_account_id: Id | None = None
     chain: str | None = None
     asset: str | None = None
     cryptocurrency: str | None = None
@@ -298,15 +298,15 @@ class PaymentRequest(Model, frozen=True):
     two a number or a string.
     """
 
-    id: str | None = None
-    account_id: str | None = None
+    id: Id | None = None
+    account_id: Id | None = None
     amount: Money | Decimal | None = None
     original_amount: Money | Decimal | None = None
     settlement_amount: Money | Decimal | None = None
     settled_amount: Money | Decimal | None = None
     shortfall_amount: Money | Decimal | None = None
     currency: str | None = None
-    external_id: str | None = None
+    external_id: Id | None = None
     description: str | None = None
     status: str | None = None
     idempotency_key: str | None = None
@@ -322,7 +322,7 @@ class PaymentRequest(Model, frozen=True):
 class Permit(Model, frozen=True):
     """An announced resource: a signature that allows tokens to be spent."""
 
-    supported_asset_id: str | None = None
+    supported_asset_id: Id | None = None
     asset: str | None = None
     contract_address: str | None = None
     status: str | None = None
@@ -333,7 +333,7 @@ class Token(Model, frozen=True):
 
     name: str | None = None
     contract_address: str | None = None
-    decimals: int | None = None
+    decimals: Integer | None = None
 
 
 class Allowance(Model, frozen=True):

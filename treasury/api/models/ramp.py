@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from treasury.api.models.base import Model
+from treasury.api.models.base import Id, Integer, Model
 
 __all__ = [
     "CalculatedFee",
@@ -37,7 +37,7 @@ CENT = Decimal("0.01")
 class Company(Model, frozen=True):
     """Ramp service, "Company and company users": the company of the credential."""
 
-    id: str
+    id: Id
     name: str | None = None
     kyb_status: str | None = None
     created_at: datetime | None = None
@@ -46,7 +46,7 @@ class Company(Model, frozen=True):
 class CompanyUser(Model, frozen=True):
     """A user of the company. The link of an invitation is a secret and is no field here."""
 
-    id: str
+    id: Id
     username: str | None = None
     email: str | None = None
     first_name: str | None = None
@@ -59,8 +59,8 @@ class CompanyUser(Model, frozen=True):
 class CompanyBankAccount(Model, frozen=True):
     """Ramp service, "Company bank account"; a list leaves out `iban` and `version`."""
 
-    id: str
-    company_id: str | None = None
+    id: Id
+    company_id: Id | None = None
     name: str | None = None
     bank_name: str | None = None
     company_name: str | None = None
@@ -85,14 +85,14 @@ class CompanyBankAccount(Model, frozen=True):
     routing_number: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    version: int | None = None
+    version: Integer | None = None
 
 
 class CompanyWallet(Model, frozen=True):
     """Ramp service, "Company wallet"; a list leaves out `company_id` and `version`."""
 
-    id: str
-    company_id: str | None = None
+    id: Id
+    company_id: Id | None = None
     description: str | None = None
     address: str | None = None
     chain: str | None = None
@@ -100,29 +100,29 @@ class CompanyWallet(Model, frozen=True):
     verified_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    version: int | None = None
+    version: Integer | None = None
 
 
 class FiatCurrency(Model, frozen=True):
     """Reference data: a fiat currency."""
 
-    id: str
+    id: Id
     currency: str | None = None
     label: str | None = None
     enabled: bool | None = None
-    version: int | None = None
+    version: Integer | None = None
 
 
 class CryptoCurrency(Model, frozen=True):
     """Reference data: a cryptocurrency on one chain."""
 
-    id: str
+    id: Id
     currency: str | None = None
     chain: str | None = None
     label: str | None = None
-    coingecko_id: str | None = None
+    coingecko_id: Id | None = None
     enabled: bool | None = None
-    version: int | None = None
+    version: Integer | None = None
 
 
 class CurrencyPair(Model, frozen=True):
@@ -149,14 +149,14 @@ class ConfigEntry(Model, frozen=True):
 class Fee(Model, frozen=True):
     """A fee tier; the period that its volumes count is not stated."""
 
-    id: str
-    company_id: str | None = None
+    id: Id
+    company_id: Id | None = None
     name: str | None = None
     type: str | None = None
     min_volume: Decimal | None = None
     max_volume: Decimal | None = None
     percentage: Decimal | None = None
-    version: int | None = None
+    version: Integer | None = None
 
 
 class CalculatedFee(Model, frozen=True):
@@ -173,7 +173,7 @@ class CalculatedFee(Model, frozen=True):
 class DepositBankAccount(Model, frozen=True):
     """Where the company sends fiat for an on-ramp."""
 
-    id: str | None = None
+    id: Id | None = None
     bank_name: str | None = None
     beneficiary: str | None = None
     label: str | None = None
@@ -184,31 +184,31 @@ class DepositBankAccount(Model, frozen=True):
     sort_code: str | None = None
     routing_number: str | None = None
     is_active: bool | None = None
-    version: int | None = None
+    version: Integer | None = None
 
 
 class DepositWallet(Model, frozen=True):
     """Where the company sends crypto for an off-ramp."""
 
-    id: str | None = None
+    id: Id | None = None
     address: str | None = None
     chain: str | None = None
     label: str | None = None
     is_active: bool | None = None
-    version: int | None = None
+    version: Integer | None = None
 
 
 class RampEvent(Model, frozen=True):
     """One line of a ramp request's history."""
 
-    id: str | None = None
+    id: Id | None = None
     event_type: str | None = None
-    user_id: str | None = None
+    user_id: Id | None = None
     username: str | None = None
     email: str | None = None
     role: str | None = None
     created_at: datetime | None = None
-    version: int | None = None
+    version: Integer | None = None
     details: msgspec.Raw = msgspec.field(name="metadata", default=msgspec.Raw(b"null"))
 
     @property
@@ -225,10 +225,10 @@ class RampRequest(Model, frozen=True):
     objects.
     """
 
-    id: str
+    id: Id
     ramp_type: str | None = None
     status: str | None = None
-    version: int | None = None
+    version: Integer | None = None
     payment_reference: str | None = None
     amount: Decimal | None = None
     fiat_amount: Decimal | None = None
@@ -238,17 +238,17 @@ class RampRequest(Model, frozen=True):
     exchange_rate: Decimal | None = None
     fee_percentage: Decimal | None = None
     fiat_currency: FiatCurrency | str | None = None
-    fiat_currency_id: str | None = None
+    fiat_currency_id: Id | None = None
     crypto_currency: CryptoCurrency | str | None = None
-    crypto_currency_id: str | None = None
+    crypto_currency_id: Id | None = None
     payment_received: bool | None = None
     amount_received: Decimal | None = None
     blockchain_transaction_hash: str | None = None
-    company_id: str | None = None
+    company_id: Id | None = None
     company_wallet: CompanyWallet | None = None
-    company_wallet_id: str | None = None
+    company_wallet_id: Id | None = None
     company_bank_account: CompanyBankAccount | None = None
-    company_bank_account_id: str | None = None
+    company_bank_account_id: Id | None = None
     deposit_bank_account: DepositBankAccount | None = None
     deposit_wallet: DepositWallet | None = None
     events: tuple[RampEvent, ...] | None = None

@@ -127,10 +127,11 @@ const button = ({ name, label, look, enabled, pressed }, props) =>
     text: label,
   });
 
-const field = ({ name, label, hint, error }, view) =>
+// A field of another `form` is another field: it is empty.
+const field = ({ name, label, hint, error }, view, form = 0) =>
   h(
     "label",
-    { key: `field-${name}`, class: "tp-field" },
+    { key: `field-${name}-${form}`, class: "tp-field" },
     h("span", { class: "tp-label", text: label }),
     h("input", {
       type: "text",
@@ -329,14 +330,16 @@ const page = (frame, view, unheard) => [
     "div",
     { key: "foot", class: "tp-foot" },
     when(frame.fields.length >= FORM, () =>
-      h("div", { key: "form", class: "tp-form" }, frame.fields.map((each) => field(each, view))),
+      h("div", { key: "form", class: "tp-form" }, frame.fields.map((each) => field(each, view, frame.form))),
     ),
     when(frame.bar.length, () =>
       h(
         "div",
         { key: "bar", class: "tp-bar" },
         frame.bar.map((each) => button(each)),
-        when(frame.fields.length < FORM, () => frame.fields.map((each) => field(each, view))),
+        when(frame.fields.length < FORM, () =>
+          frame.fields.map((each) => field(each, view, frame.form)),
+        ),
       ),
     ),
     when(frame.pager, () => pager(frame.pager)),
@@ -365,6 +368,7 @@ function render({ model, el }) {
   let fixed = false; // what is chosen, while a step about it is to be confirmed
   let parts = [];
   let unanswered = 0;
+  let about = []; // the choice that what is typed is about
 
   function press(name, more) {
     clearTimeout(unanswered);
@@ -428,6 +432,7 @@ function render({ model, el }) {
     root.setAttribute("aria-labelledby", `${view}-title`);
     root.setAttribute("aria-busy", String(Boolean(frame.progress)));
     show(false);
+    about = chosen();
     const lost = within && !root.contains(document.activeElement);
     if (within && (frame.focus || lost)) focusOn(frame.focus);
   }
@@ -445,6 +450,15 @@ function render({ model, el }) {
     );
   const chosen = () =>
     [...root.querySelectorAll(".tp-choice input:checked")].map((one) => one.value);
+
+  // What was typed about one choice is not said of another that has nothing in common with it.
+  function chose() {
+    const now = chosen();
+    if (about.length && !now.some((one) => about.includes(one))) {
+      for (const one of root.querySelectorAll(".tp-foot [data-field]")) one.value = "";
+    }
+    about = now;
+  }
 
   // Off this machine and without https a page has no clipboard; the old way still works there.
   async function copyText(from) {
@@ -485,9 +499,12 @@ function render({ model, el }) {
     }
     if (event.target.matches(".tp-choice input")) {
       if (fixed) event.preventDefault();
+      else chose();
     } else if (getSelection().isCollapsed && !fixed) {
       const choice = event.target.closest("tr")?.querySelector(".tp-choice input");
-      if (choice) choice.checked = choice.type === "radio" || !choice.checked;
+      if (!choice) return;
+      choice.checked = choice.type === "radio" || !choice.checked;
+      chose();
     }
   }
 

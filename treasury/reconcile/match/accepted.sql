@@ -9,7 +9,8 @@ SELECT
     e.amount AS expected,
     l.currency = e.currency AND l.direction = e.direction AS counts,
     l.currency = e.currency AND l.direction <> e.direction AS brings_back,
-    count(*) OVER (PARTITION BY d.entry_id) AS several
+    count(*) OVER (PARTITION BY d.entry_id) AS several,
+    d.share
 FROM decisions AS d
 JOIN lines AS l ON l.entry_id = d.entry_id
 JOIN expectations AS e ON e.expectation_id = d.expectation_id

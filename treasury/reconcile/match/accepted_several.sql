@@ -1,11 +1,11 @@
--- A line that a person accepted for several expectations: each takes, in turn, what it still expects, and one
--- without an amount the rest.
+-- A line that a person accepted for several expectations: each takes what the person divided off for it, else, in
+-- turn, what it still expects, and one without an amount the rest.
 SELECT
     entry_id, expectation_id, booking_date, expected, reason AS accepted_reason,
     CAST(CASE
         WHEN expected IS NULL THEN share
         ELSE greatest(
-            least(share, room - coalesce(sum(share) OVER (
+            least(share, still_expected - coalesce(sum(share) OVER (
                 PARTITION BY expectation_id ORDER BY booking_date, entry_id
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ), CAST(0 AS DECIMAL(38, 18)))),
@@ -27,7 +27,9 @@ FROM (
         SELECT
             a.entry_id, a.expectation_id, a.booking_date, a.expected, a.reason,
             CAST(a.amount - coalesce(b.amount, 0) AS DECIMAL(38, 18)) AS amount,
+            greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18))) AS still_expected,
             CASE
+                WHEN a.share IS NOT NULL THEN a.share
                 WHEN a.expected IS NULL THEN a.amount
                 ELSE greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18)))
             END AS room

@@ -1,5 +1,6 @@
 -- The strongest of those clues that the facts allow: the other direction on the same account (the mark of a
--- return never turns it around once more), not later, and no less money.
+-- return never turns it around once more), not later, and no less money. A line of a statement whose proof fails
+-- neither comes back nor brings anything back unless a person says so.
 SELECT
     r.entry_id AS return_id,
     o.entry_id AS original_id,
@@ -22,4 +23,8 @@ WHERE o.account = r.account AND o.currency = r.currency AND o.direction <> r.dir
     AND NOT coalesce(o.is_reversal, FALSE) AND o.return_reason IS NULL
     AND o.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict = 'ignore')
     AND o.entry_id NOT IN (SELECT entry_id FROM marked)
+    AND r.entry_id NOT IN (
+        SELECT entry_id FROM lines WHERE proof = 'fails' AND entry_id NOT IN (SELECT entry_id FROM accepted)
+    )
+    AND (coalesce(o.proof, 'none') <> 'fails' OR o.entry_id IN (SELECT entry_id FROM accepted))
 QUALIFY g.strength = min(g.strength) OVER (PARTITION BY r.entry_id)

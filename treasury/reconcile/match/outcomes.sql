@@ -42,12 +42,14 @@ SELECT
             || CASE WHEN v.entry_id IS NULL THEN '' ELSE '; a part of it came back on ' || CAST(v.booking_date AS VARCHAR) END
         WHEN f.tier = 6 THEN 'whole reference of several, and exactly what all of them still expect'
         WHEN f.entry_id IS NOT NULL THEN c.reason
-        WHEN c.entry_id IS NULL AND (l.is_reversal OR l.return_reason IS NOT NULL) THEN 'a return of no line that is known'
+        WHEN c.entry_id IS NULL AND (l.is_reversal OR l.return_reason IS NOT NULL)
+            THEN CASE WHEN l.proof = 'fails' THEN 'a return on a statement that is not proved' ELSE 'a return of no line that is known' END
         WHEN c.entry_id IS NULL AND g.entry_id IS NOT NULL
             THEN 'accepted for ' || g.expectation_id || ', which is not expected any more'
         WHEN c.entry_id IS NULL THEN 'no reference'
         ELSE c.reason
             || CASE WHEN coalesce(l.entry_status, 'BOOK') <> 'BOOK' THEN '; pending at bank' ELSE '' END
+            || CASE WHEN l.proof = 'fails' THEN '; its statement is not proved' ELSE '' END
             || CASE WHEN l.is_twin THEN '; another line is alike in everything' ELSE '' END
             || CASE WHEN l.is_reversal OR l.return_reason IS NOT NULL THEN '; marked as a return' ELSE '' END
             || CASE WHEN c.equals > 1 THEN ', as of ' || CAST(c.equals AS VARCHAR) || ' expectations' ELSE '' END

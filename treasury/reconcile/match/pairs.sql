@@ -1,6 +1,6 @@
 -- Every line beside every expectation that its text points to, by tier, and what contradicts them, in words;
--- null where nothing does. `proves`: the line is booked, no return, and unlike every other, so that its text
--- may settle it.
+-- null where nothing does. `proves`: the line is booked, no return, unlike every other and of no statement whose
+-- proof fails, so that its text may settle it.
 SELECT
     f.entry_id,
     f.expectation_id,
@@ -12,7 +12,8 @@ SELECT
     l.booking_date,
     e.amount AS expected,
     l.line_class IS NULL AND coalesce(l.entry_status, 'BOOK') = 'BOOK' AND NOT coalesce(l.is_twin, FALSE)
-        AND NOT coalesce(l.is_reversal, FALSE) AND l.return_reason IS NULL AS proves,
+        AND NOT coalesce(l.is_reversal, FALSE) AND l.return_reason IS NULL
+        AND coalesce(l.proof, 'none') <> 'fails' AS proves,
     CASE
         WHEN l.direction <> e.direction
             THEN 'direction: ' || l.direction || ', expected ' || e.direction

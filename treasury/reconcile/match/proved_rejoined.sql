@@ -12,7 +12,7 @@ WHERE p.tier = 2 AND p.contradiction IS NULL AND p.proves
     AND p.entry_id IN (SELECT entry_id FROM pairs WHERE tier = 2 GROUP BY entry_id HAVING count(*) = 1)
     AND p.entry_id NOT IN (SELECT entry_id FROM doubted)
     AND p.entry_id NOT IN (SELECT entry_id FROM came_back)
-    AND p.expectation_id NOT IN (SELECT expectation_id FROM accepted_several)
+    AND (p.expected IS NULL OR p.expectation_id NOT IN (SELECT expectation_id FROM accepted_several))
     AND p.expectation_id NOT IN (SELECT expectation_id FROM joint)
     AND (s.remaining = p.amount OR (p.expected IS NULL AND k.since < p.booking_date))
 QUALIFY p.expected IS NULL

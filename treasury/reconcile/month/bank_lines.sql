@@ -1,6 +1,7 @@
 -- Every entry of a declared account, as matching reads it. A credit on the provider's account belongs to
 -- the virtual IBAN that it reached; a debit there, to the one it left. A detail for which the bank states
--- no amount is no line: its statement is not proved, and says so. Nor is one that a later statement superseded.
+-- no amount is no line: its statement is not proved, and says so. Nor is one that a later statement superseded,
+-- or whose statement was withdrawn. Where the bank states no currency it is the account's declared one.
 SELECT
     e.entry_id,
     e.statement_id,
@@ -8,7 +9,7 @@ SELECT
     d.source,
     coalesce(v.iban, upper(replace(e.account, ' ', ''))) AS account,
     e.amount,
-    e.currency,
+    coalesce(e.currency, s.currency, d.only_currency) AS currency,
     e.direction,
     e.entry_status,
     coalesce(e.is_twin, FALSE) AS is_twin,
@@ -25,14 +26,17 @@ SELECT
         THEN coalesce(e.original_end_to_end_id, e.end_to_end_id)
     END AS original_reference,
     e.bank_transaction_code,
-    s.proved,
+    s.proof_state AS proof,
     e.file_name,
     e.position
 FROM statement_entries AS e
-JOIN statements AS s ON s.statement_id = e.statement_id
-JOIN declared_accounts AS d ON d.account = upper(replace(e.account, ' ', ''))
+JOIN counted_statements AS s ON s.statement_id = e.statement_id
+JOIN (
+    SELECT account, source, CASE WHEN count(*) = 1 THEN min(currency) END AS only_currency
+    FROM declared_accounts GROUP BY account, source
+) AS d ON d.account = upper(replace(e.account, ' ', ''))
 LEFT JOIN (
     SELECT DISTINCT upper(replace(iban, ' ', '')) AS iban FROM virtual_bank_accounts WHERE iban IS NOT NULL
 ) AS v
     ON v.iban = upper(replace(CASE e.direction WHEN 'CRDT' THEN e.creditor_account ELSE e.debtor_account END, ' ', ''))
-WHERE e.amount > 0 AND coalesce(e.entry_status, 'BOOK') <> 'SUPERSEDED'
+WHERE e.amount > 0 AND coalesce(e.entry_status, 'BOOK') <> 'SUPERSEDED' AND e.vanished_at IS NULL

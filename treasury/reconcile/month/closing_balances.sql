@@ -2,15 +2,16 @@
 -- back by the account's lines until then, whichever statement has them. Those of a statement that opened with
 -- this closing balance on the day it closed came after it.
 SELECT
-    s.account,
+    s.account, s.currency,
     CAST(
         min(s.closing_balance) - coalesce(sum(CASE l.direction WHEN 'CRDT' THEN l.amount ELSE -l.amount END), 0)
     AS DECIMAL(38, 18)) AS balance
 FROM (
-    SELECT m.account, m.statement_id, m.closing_balance, m.last_day, a.month_last
+    SELECT m.account, m.currency, m.statement_id, m.closing_balance, m.last_day, a.month_last
     FROM month_statements AS m CROSS JOIN asked AS a
+    WHERE m.is_declared AND m.closing_balance IS NOT NULL
     QUALIFY row_number() OVER (
-        PARTITION BY m.account
+        PARTITION BY m.account, m.currency
         ORDER BY CASE WHEN m.last_day >= a.month_last THEN 0 ELSE 1 END,
             abs(date_diff('day', m.last_day, a.month_last)), m.first_day DESC, m.sequence_number DESC,
             m.statement_id DESC
@@ -19,15 +20,15 @@ FROM (
 LEFT JOIN (
     SELECT
         upper(replace(e.statement_account, ' ', '')) AS account,
-        e.statement_id, e.booking_date, e.direction, e.amount, t.opening_balance,
+        e.statement_id, e.currency, e.booking_date, e.direction, e.amount, t.opening_balance,
         coalesce(t.from_date, t.opening_date) AS opened_on
     FROM bank_lines AS e JOIN statements AS t ON t.statement_id = e.statement_id
     WHERE coalesce(e.entry_status, 'BOOK') = 'BOOK'
 ) AS l
-    ON l.account = s.account AND l.booking_date > s.month_last
+    ON l.account = s.account AND l.currency = s.currency AND l.booking_date > s.month_last
     AND (
         l.statement_id = s.statement_id OR l.booking_date < s.last_day
         OR (l.booking_date = s.last_day
             AND NOT coalesce(l.opened_on = s.last_day AND l.opening_balance = s.closing_balance, FALSE))
     )
-GROUP BY s.account
+GROUP BY s.account, s.currency

@@ -1,17 +1,33 @@
 -- The credits that become coins: those matched to a virtual account, and those that only reached its IBAN and
--- wait for a person on either side. Money that went back is none of them.
+-- wait for a person on either side. One that a person gave to another account, or closed, may have become coins
+-- where it arrived all the same. Money that went back is none of them.
 SELECT
-    v.account_id, v.target_cryptocurrency AS asset, v.currency, v.reference_code AS reference,
-    l.entry_id, l.booking_date, l.amount, l.outcome, l.is_instant
+    v.account_id, v.target_cryptocurrency AS asset, v.currency, min(v.reference_code) AS reference,
+    l.entry_id, l.booking_date, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount, l.outcome, l.is_instant,
+    l.decided_by IS NOT NULL AS is_decided
 FROM every_line AS l
-JOIN virtual_bank_accounts AS v ON v.id = split_part(l.expectation_id, '/', 1)
+JOIN allocations AS s ON s.entry_id = l.entry_id
+JOIN virtual_bank_accounts AS v ON v.id = split_part(s.expectation_id, '/', 1)
 WHERE l.direction = 'CRDT' AND l.source = 'provider_report' AND l.outcome = 'matched'
+GROUP BY v.account_id, v.target_cryptocurrency, v.currency, l.entry_id, l.booking_date, l.outcome, l.is_instant, l.decided_by
 UNION ALL
 SELECT
     v.account_id, v.target_cryptocurrency AS asset, v.currency, v.reference_code AS reference,
-    l.entry_id, l.booking_date, l.amount, l.outcome, l.is_instant
+    l.entry_id, l.booking_date, l.amount, l.outcome, l.is_instant, FALSE AS is_decided
 FROM every_line AS l
 JOIN virtual_bank_accounts AS v ON upper(replace(v.iban, ' ', '')) = l.account
 WHERE l.direction = 'CRDT' AND l.source = 'provider_report' AND l.line_class IS NULL
     AND l.outcome IN ('suggested', 'unreferenced', 'conflict', 'duplicate')
+UNION ALL
+SELECT
+    v.account_id, v.target_cryptocurrency AS asset, v.currency, v.reference_code AS reference,
+    l.entry_id, l.booking_date, l.amount, 'decided otherwise' AS outcome, l.is_instant, FALSE AS is_decided
+FROM every_line AS l
+JOIN virtual_bank_accounts AS v ON upper(replace(v.iban, ' ', '')) = l.account
+LEFT JOIN (
+    SELECT DISTINCT s.entry_id, w.account_id, w.target_cryptocurrency
+    FROM allocations AS s JOIN virtual_bank_accounts AS w ON w.id = split_part(s.expectation_id, '/', 1)
+) AS g ON g.entry_id = l.entry_id AND g.account_id = v.account_id AND g.target_cryptocurrency = v.target_cryptocurrency
+WHERE l.direction = 'CRDT' AND l.source = 'provider_report' AND l.line_class IS NULL AND l.decided_by IS NOT NULL
+    AND l.outcome IN ('ignored', 'matched') AND g.entry_id IS NULL
 ORDER BY booking_date, entry_id

@@ -9,10 +9,10 @@ SELECT
         min(d.account) FILTER (WHERE c.covered_to = m.least)
     ) AS account
 FROM declared_accounts AS d
-LEFT JOIN covered AS c ON c.account = d.account
+LEFT JOIN covered AS c ON c.account = d.account AND c.currency = d.currency
 LEFT JOIN (
     SELECT o.currency, min(k.covered_to) AS least
-    FROM declared_accounts AS o JOIN covered AS k ON k.account = o.account
+    FROM declared_accounts AS o JOIN covered AS k ON k.account = o.account AND k.currency = o.currency
     WHERE o.source = 'own_bank' GROUP BY o.currency
 ) AS m ON m.currency = d.currency
 WHERE d.source = 'own_bank'

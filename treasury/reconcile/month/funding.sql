@@ -3,8 +3,10 @@
 -- the approval to the last finished TARGET day; otherwise the bank has to be looked at first.
 SELECT
     CASE
+        WHEN r.vanished_at IS NOT NULL THEN 'NOT LISTED'
         WHEN r.status = 'AWAITING_APPROVAL' THEN 'PAID BEFORE APPROVAL'
         WHEN r.ramp_type = 'OFF_RAMP' AND coalesce(r.blockchain_transaction_hash, '') = '' THEN 'SEND CRYPTO'
+        WHEN r.ramp_type = 'OFF_RAMP' AND h.hash_of IS NOT NULL THEN 'HASH USED TWICE'
         WHEN r.ramp_type = 'OFF_RAMP' THEN 'HASH GIVEN'
         WHEN s.state = 'received' THEN 'SENT'
         WHEN s.state IN ('partly_received', 'over_received') OR f.contradiction IS NOT NULL THEN 'SENT WRONG'
@@ -18,14 +20,16 @@ SELECT
     s.received,
     s.remaining,
     s.state AS received_state,
-    q.last_received_on AS sent_on, q.is_instant = 1 AS is_instant,
+    coalesce(r.hash_given_on, q.last_received_on) AS sent_on, q.is_instant = 1 AS is_instant,
     f.contradiction, f.wrong_on, f.pending, f.maybe_on, f.unnamed_on, f.returned_on, f.return_reason,
-    c.changed_on
+    c.changed_on,
+    h.hash_of
 FROM (
     SELECT
         r.id AS request_id,
         r.ramp_type,
         r.status,
+        r.vanished_at,
         r.payment_reference,
         r.fiat_amount AS fiat_gross,
         r.fiat_net_amount AS fiat_net,
@@ -38,6 +42,9 @@ FROM (
         r.deposit_wallet_address,
         r.deposit_wallet_chain,
         r.blockchain_transaction_hash,
+        CASE WHEN r.ramp_type = 'OFF_RAMP' AND coalesce(r.blockchain_transaction_hash, '') <> ''
+            THEN CAST(coalesce(r.updated_at, r.created_at) AT TIME ZONE a.zone AS DATE)
+        END AS hash_given_on,
         r.approved_at,
         CAST(coalesce(r.approved_at, r.created_at) AT TIME ZONE a.zone AS DATE) AS approved_on,
         e.covered_to AS evidence_to,
@@ -55,5 +62,11 @@ LEFT JOIN expectation_states AS s ON s.expectation_id = r.request_id
 LEFT JOIN funding_lines AS f ON f.request_id = r.request_id
 LEFT JOIN request_lines AS q ON q.request_id = r.request_id
 LEFT JOIN changed_requests AS c ON c.request_id = r.request_id
+LEFT JOIN (
+    SELECT p.request_id, min(p.other) AS hash_of
+    FROM hash_problems AS p
+    WHERE p.state = 'HASH USED TWICE'
+    GROUP BY p.request_id
+) AS h ON h.request_id = r.request_id
 WHERE r.status = 'AWAITING_FUNDS'
     OR (r.ramp_type = 'ON_RAMP' AND s.state IN ('received', 'partly_received', 'over_received'))

@@ -12,16 +12,11 @@ SELECT
     r.id AS request_id
 FROM ramp_requests AS r
 CROSS JOIN asked AS a
-JOIN (
-    SELECT s.expectation_id, min(b.booking_date) AS left_on, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount
-    FROM allocations AS s JOIN bank_lines AS b ON b.entry_id = s.entry_id
-    CROSS JOIN asked AS a
-    WHERE b.booking_date <= a.month_last
-    GROUP BY s.expectation_id
-) AS l ON l.expectation_id = r.id
+JOIN paid_at_cut_off AS l ON l.request_id = r.id
+LEFT JOIN requests_at_cut_off AS c ON c.request_id = r.id
 WHERE r.ramp_type = 'ON_RAMP'
     AND (r.completed_at IS NULL OR r.completed_at >= a.month_end)
-    AND r.status NOT IN ('CANCELLED', 'REJECTED', 'DENIED', 'FAILED')
+    AND coalesce(c.status, r.status) NOT IN ('CANCELLED', 'REJECTED', 'DENIED', 'FAILED')
 UNION ALL
 SELECT
     'off-ramp, crypto sent and money not received' AS what,
@@ -39,10 +34,11 @@ JOIN (
     SELECT ramp_request_id, min(created_at) AS sent_at
     FROM ramp_request_events WHERE event_type = 'TX_HASH_ADDED' GROUP BY ramp_request_id
 ) AS h ON h.ramp_request_id = r.id
+LEFT JOIN requests_at_cut_off AS c ON c.request_id = r.id
 LEFT JOIN (
     SELECT request_id, received_on AS arrived_on, maybe_on AS may_have_arrived_on FROM request_lines
 ) AS p ON p.request_id = r.id
 WHERE r.ramp_type = 'OFF_RAMP' AND h.sent_at < a.month_end
     AND (p.arrived_on IS NULL OR p.arrived_on > a.month_last)
-    AND r.status NOT IN ('CANCELLED', 'REJECTED', 'DENIED', 'FAILED')
+    AND coalesce(c.status, r.status) NOT IN ('CANCELLED', 'REJECTED', 'DENIED', 'FAILED')
 ORDER BY currency, left_on, reference

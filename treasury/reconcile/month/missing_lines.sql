@@ -21,9 +21,11 @@ FROM (
 CROSS JOIN asked AS a
 LEFT JOIN request_lines AS l ON l.request_id = r.id
 LEFT JOIN evidence AS v ON v.currency = r.fiat_currency
-LEFT JOIN covered AS c ON c.account = upper(replace(r.company_bank_account_iban, ' ', ''))
+LEFT JOIN covered AS c
+    ON c.account = upper(replace(r.company_bank_account_iban, ' ', '')) AND c.currency = r.fiat_currency
 LEFT JOIN declared_accounts AS d
     ON d.account = upper(replace(r.company_bank_account_iban, ' ', '')) AND d.source = 'own_bank'
+    AND d.currency = r.fiat_currency
 WHERE l.received IS NULL
     AND (r.completed_on >= a.month_first
         OR r.completed_on >= CASE WHEN r.ramp_type = 'ON_RAMP' THEN v.covered_from ELSE c.covered_from END)

@@ -4,5 +4,5 @@ SELECT
     CASE l.direction WHEN 'DBIT' THEN l.account ELSE l.counterparty_account END AS from_account,
     CASE l.direction WHEN 'DBIT' THEN l.counterparty_account ELSE l.account END AS to_account
 FROM every_line AS l
-JOIN declared_accounts AS d ON d.account = l.counterparty_account AND d.source = 'own_bank'
+JOIN (SELECT DISTINCT account FROM declared_accounts WHERE source = 'own_bank') AS d ON d.account = l.counterparty_account
 WHERE l.source = 'own_bank' AND l.outcome IN ('ignored', 'suggested', 'unreferenced')

@@ -18,4 +18,6 @@ FROM (
 ) AS t
 LEFT JOIN own_legs AS o ON o.entry_id = t.leg_id
 LEFT JOIN own_legs AS i ON i.entry_id = t.other_id
-LEFT JOIN covered AS c ON c.account = CASE WHEN i.entry_id IS NULL THEN o.to_account ELSE i.from_account END
+LEFT JOIN covered AS c
+    ON c.account = CASE WHEN i.entry_id IS NULL THEN o.to_account ELSE i.from_account END
+    AND c.currency = coalesce(o.currency, i.currency)

@@ -1,24 +1,26 @@
 -- Each declared account's month: its statements and how many are proved, its balances, and how far an
--- unbroken run of proved statements reaches. `complete`: all of them proved, and the whole month covered.
+-- unbroken run of proved statements reaches. `complete`: all of them proved, and the month covered by business;
+-- `missing_from` is the first day that is not.
 SELECT
     d.account,
     d.name,
     d.currency,
     d.source,
     count(s.statement_id) AS statements,
-    count(*) FILTER (WHERE s.proved) AS proved,
-    min(s.proof) FILTER (WHERE NOT s.proved) AS problem,
-    min(o.balance) AS opening_balance,
-    min(e.balance) AS closing_balance,
+    count(*) FILTER (WHERE s.proof_state = 'holds') AS proved,
+    min(s.file_name || ': ' || s.proof) FILTER (WHERE s.speaks_against AND (s.fails OR NOT c.is_covered)) AS problem,
+    min(s.statement_id) FILTER (WHERE s.speaks_against AND (s.fails OR NOT c.is_covered)) AS problem_statement,
+    coalesce(bool_or(s.speaks_against AND NOT s.fails AND NOT c.is_covered), FALSE) AS not_provable,
+    coalesce(min(o.balance), min(c.balance)) AS opening_balance,
+    coalesce(min(e.balance), min(c.balance)) AS closing_balance,
     min(c.covered_from) AS covered_from,
     min(c.covered_to) AS covered_to,
-    coalesce(count(s.statement_id) > 0 AND count(*) FILTER (WHERE NOT s.proved) = 0
-        AND min(c.covered_from) <= min(a.month_first) AND min(c.covered_to) >= min(a.month_last), FALSE) AS complete
+    min(c.missing_from) AS missing_from,
+    coalesce(bool_and(c.is_covered) AND count(*) FILTER (WHERE s.fails) = 0, FALSE) AS complete
 FROM declared_accounts AS d
-CROSS JOIN asked AS a
-LEFT JOIN month_statements AS s ON s.account = d.account
-LEFT JOIN covered AS c ON c.account = d.account
-LEFT JOIN opening_balances AS o ON o.account = d.account
-LEFT JOIN closing_balances AS e ON e.account = d.account
+LEFT JOIN month_statements AS s ON s.account = d.account AND s.currency = d.currency
+LEFT JOIN covered AS c ON c.account = d.account AND c.currency = d.currency
+LEFT JOIN opening_balances AS o ON o.account = d.account AND o.currency = d.currency
+LEFT JOIN closing_balances AS e ON e.account = d.account AND e.currency = d.currency
 GROUP BY d.account, d.name, d.currency, d.source
 ORDER BY d.source, d.account

@@ -1,4 +1,5 @@
--- What the bank shows for each virtual account in the month. Without a report of the provider's account
+-- What the bank shows for each virtual account in the month; a line that a person divided counts for each with its
+-- share. Without a report of the provider's account
 -- there is nothing to prove the credits with, and they read NOT PROVABLE.
 SELECT
     v.id AS virtual_bank_account_id,
@@ -13,12 +14,16 @@ SELECT
         ELSE 'NOT PROVABLE: no provider report'
     END AS proof,
     count(l.entry_id) AS credits,
-    coalesce(CAST(sum(l.matched_amount) AS DECIMAL(38, 18)), CAST(0 AS DECIMAL(38, 18))) AS amount
+    coalesce(CAST(sum(l.amount) AS DECIMAL(38, 18)), CAST(0 AS DECIMAL(38, 18))) AS amount
 FROM virtual_bank_accounts AS v
 CROSS JOIN (
     SELECT count(*) AS reports, coalesce(bool_and(complete), FALSE) AS complete
     FROM statement_proofs WHERE source = 'provider_report'
 ) AS p
-LEFT JOIN month_lines AS l ON split_part(l.expectation_id, '/', 1) = v.id AND l.outcome = 'matched'
+LEFT JOIN (
+    SELECT split_part(s.expectation_id, '/', 1) AS virtual_account, s.entry_id, CAST(sum(s.amount) AS DECIMAL(38, 18)) AS amount
+    FROM allocations AS s JOIN month_lines AS m ON m.entry_id = s.entry_id AND m.outcome = 'matched'
+    GROUP BY split_part(s.expectation_id, '/', 1), s.entry_id
+) AS l ON l.virtual_account = v.id
 GROUP BY v.id, v.name, v.iban, v.reference_code, v.currency, v.target_cryptocurrency, v.status, p.complete, p.reports
 ORDER BY v.iban

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import ssl
 import sys
 from collections.abc import Iterator
 from datetime import datetime
@@ -17,13 +18,14 @@ from typing import Any, NoReturn
 
 import httpx
 
+from benchmarks.torture.addresses import LIMITS, settings_for
 from treasury.actions import Actions
-from treasury.api import Client, Limits
+from treasury.api import Client
 from treasury.errors import TreasuryError
-from treasury.journal import Actor, Draft, Entry, Head, Journal
-from treasury.settings import Company, Credential, Service, Services, Settings
+from treasury.journal import Actor, Draft, Entry, Journal
 
-LIMITS = Limits(deadline=20.0, attempts=3, first_pause=0.005, longest_pause=0.01)
+_ENCRYPTION = ssl.create_default_context()
+"""Made once, for it takes longer than a whole execution; nothing on loopback is encrypted."""
 _SENDING = "action.sending"
 
 
@@ -37,21 +39,20 @@ class CutJournal(Journal):
     """Dies before, inside or after the transaction of an entry."""
 
     point = ""
+    _entry = ""
 
-    def extend(self, drafts: Any, *, after: Head | None = None) -> list[Entry] | None:
-        name = _entry_name(drafts)
-        if self.point == f"before the {name} entry":
+    def extend(self, drafts: Any, **condition: Any) -> list[Entry] | None:
+        self._entry = _entry_name(drafts)
+        if self.point == f"before the {self._entry} entry":
             die()
-        added = super().extend(drafts, after=after)
-        if self.point == f"after the {name} entry":
+        added = super().extend(drafts, **condition)
+        if self.point == f"after the {self._entry} entry":
             die()
         return added
 
-    def _add(
-        self, connection: Any, head: Head, before: Any, drafts: Any, bodies: list[str]
-    ) -> list[Entry]:
-        added = super()._add(connection, head, before, drafts, bodies)
-        if self.point == f"inside the {_entry_name(drafts)} entry":
+    def _add(self, *what: Any) -> list[Entry]:
+        added = super()._add(*what)
+        if self.point == f"inside the {self._entry} entry":
             die()
         return added
 
@@ -64,7 +65,7 @@ class CutTransport(httpx.BaseTransport):
     """Dies on the way of the write that has its number; reads and tokens pass."""
 
     def __init__(self, point: str, occurrence: int) -> None:
-        self._inner = httpx.HTTPTransport(trust_env=False)
+        self._inner = httpx.HTTPTransport(verify=_ENCRYPTION, trust_env=False)
         self._point = point
         self._left = occurrence
 
@@ -98,25 +99,10 @@ class _Half(httpx.SyncByteStream):
         die()
 
 
-def settings_of(spec: dict[str, Any]) -> Settings:
-    """The settings of the practice company; its secrets are in the environment."""
-    services = Services(
-        token_url=spec["token_url"],
-        finance=Service(spec["finance_url"]),
-        ramp=Service(spec["ramp_url"]),
-    )
-    credentials = {
-        name: Credential(client_id, f"env:TORTURE_{name.upper()}")
-        for name, client_id in spec["clients"].items()
-    }
-    return Settings(
-        workspace=Company(company="Torture"), services=services, credentials=credentials
-    )
-
-
 def execute(spec: dict[str, Any]) -> str:
     """Execute the action of a line; how it ended, where nothing cut it off."""
-    settings, now = settings_of(spec), datetime.fromisoformat(spec["now"])
+    settings = settings_for(spec["base_url"], spec["clients"])
+    now = datetime.fromisoformat(spec["now"])
     assert settings.services is not None
     services = settings.services
     inner = CutTransport(spec["point"], spec["occurrence"])
@@ -152,13 +138,15 @@ def main() -> None:
                 os._exit(0)
             os.close(writer)
             running[child] = reader
-        said = []
+        endings = []
         for child, reader in running.items():
             with os.fdopen(reader) as pipe:
-                told = pipe.read()
+                ending = pipe.read()
             _, status = os.waitpid(child, 0)
-            said.append(told if os.WIFEXITED(status) and not status else "killed")
-        print(json.dumps(said), flush=True)
+            if os.WIFEXITED(status) and status:  # an error that nothing expects, and no cut
+                raise SystemExit("a process failed by itself, and nothing cut it off")
+            endings.append("killed" if status else ending)
+        print(json.dumps(endings), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,208 @@
+"""Older copies of a workspace put back, and several copies of one executing the same action.
+
+An older copy does not know what was sent since, and a second copy does not know what the first one
+sends. While days pass at the company, the service forgets its idempotency keys, and records that
+are much like the action's own are made, from here and elsewhere.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Final, NamedTuple
+
+from benchmarks.torture.company import Company, clients_at
+from benchmarks.torture.desk import Desk, ready_action
+from benchmarks.torture.runs import Result, Run, Step, Subject, judge_copies, kind_at
+from treasury.actions import KINDS, Action
+from treasury.api import Client
+
+JOURNAL: Final = "journal.sqlite"
+END: Final = "journal.end"
+RESTORES: Final = {
+    "the folder anew": None,
+    "its files in place": None,
+    "the journal anew": (JOURNAL,),
+    "the journal in place": (JOURNAL,),
+    "the journal and its end in place": (JOURNAL, END),
+    "the journal, and no end": (JOURNAL,),
+}
+"""How a copy is put back, and of which files; all of them where none is named."""
+DAYS: Final = (0.0, 0.1, 1.0, 2.0, 3.5, 5.0, 10.0, 40.0)
+
+
+class RestorePlan(NamedTuple):
+    """What is put back after how many days, what was made meanwhile, and what follows."""
+
+    what: str
+    days: float
+    same_kind: int
+    other_kinds: tuple[str, ...]
+    adopts: bool
+
+
+class CopyPlan(NamedTuple):
+    """Whether the copies execute at once, else how many days apart, and what follows."""
+
+    at_once: bool
+    days: float
+    copy_first: bool
+    adopts: bool
+
+
+class Premises(NamedTuple):
+    """What a block of runs shares: the company, and clients that reach it."""
+
+    company: Company
+    clients: Mapping[str, Client]
+
+    def open(self, folder: Path) -> Desk:
+        """A desk in a workspace, by the company's present time."""
+        return Desk(folder, self.company, self.company.base_url, self.clients)
+
+
+@contextmanager
+def enter(company: Company) -> Iterator[Premises]:
+    """Clients that reach the company."""
+    with clients_at(company, company.base_url) as clients:
+        yield Premises(company, clients)
+
+
+def draw_restore(random: Random, seed: int, number: int) -> tuple[str, RestorePlan]:
+    """A plan for the kind whose turn it is."""
+    others = tuple(random.choice([*KINDS]) for _ in range(random.choice((0, 0, 1, 2))))
+    return kind_at(seed, number), RestorePlan(
+        random.choice([*RESTORES]),
+        random.choice(DAYS),
+        same_kind=random.choice((0, 1, 1, 2)),
+        other_kinds=others,
+        adopts=random.random() < 0.3,
+    )
+
+
+def draw_copy(random: Random, seed: int, number: int) -> tuple[str, CopyPlan]:
+    """A plan for the kind whose turn it is."""
+    at_once = random.random() < 0.5
+    return kind_at(seed, number), CopyPlan(
+        at_once,
+        0.0 if at_once else random.choice(DAYS),
+        copy_first=random.random() < 0.4,
+        adopts=random.random() < 0.3,
+    )
+
+
+def _copied(premises: Premises, kind: str) -> tuple[Path, Path, Action]:
+    """A workspace, a copy of it, and the action that may be executed in both."""
+    company = premises.company
+    folder, copy = company.new_folder(), company.new_folder()
+    desk = premises.open(folder)
+    action = ready_action(desk, company, kind)
+    desk.close()
+    shutil.copytree(folder, copy)
+    return folder, copy, action
+
+
+def play_restore(premises: Premises, run: Run) -> Result:
+    """Copy, execute, go on for days, put the copy back, and execute once more."""
+    company, plan = premises.company, run.plan
+    folder, copy, action = _copied(premises, run.kind)
+    before = company.effects(action)
+
+    desk = premises.open(folder)
+    ended = desk.execute(action.id)
+    steps = [Step(desk.state(action.id), company.effects(action) - before)]
+    _go_on(desk, company, run)
+    desk.close()
+
+    _put_back(copy, folder, plan.what)
+    desk = premises.open(folder)
+    _insist(desk, action, adopts=plan.adopts)
+    steps.append(Step(desk.state(action.id), company.effects(action) - before))
+    desk.close()
+    return judge_copies(run, ended, steps)
+
+
+def _go_on(desk: Desk, company: Company, run: Run) -> None:
+    """Days pass; the same kind and others are done, from this desk and elsewhere."""
+    plan = run.plan
+    kinds = [*[run.kind] * plan.same_kind, *plan.other_kinds]
+    part = timedelta(days=plan.days) / (len(kinds) + 1)
+    for kind in kinds:
+        company.wait(part)
+        with company.beside():
+            other = ready_action(desk, company, kind)
+            desk.execute(other.id)
+    company.wait(part)
+
+
+def _put_back(copy: Path, folder: Path, what: str) -> None:
+    """Put files of a copy back, as new files or written over the old ones."""
+    if what == "the folder anew":
+        shutil.rmtree(folder)
+        shutil.copytree(copy, folder)
+        return
+    names = RESTORES[what] or tuple(path.name for path in copy.iterdir() if path.is_file())
+    for name in names:
+        if what.endswith("anew"):
+            (folder / name).unlink()
+        shutil.copyfile(copy / name, folder / name)
+    if what.endswith("no end"):
+        (folder / END).unlink()
+
+
+def _insist(desk: Desk, action: Action, *, adopts: bool) -> None:
+    """Execute and recover, as somebody does who takes the copy for the workspace."""
+    desk.execute(action.id)
+    desk.recover(action.id)
+    if adopts and desk.adopt():
+        desk.execute(action.id)
+
+
+def play_copy(premises: Premises, run: Run) -> Result:
+    """Copy a workspace that holds a ready action, and execute it in both."""
+    company, plan = premises.company, run.plan
+    folder, copy, action = _copied(premises, run.kind)
+    before = company.effects(action)
+
+    order = [copy, folder] if plan.copy_first else [folder, copy]
+    desks = [premises.open(place) for place in order]
+    ended: list[str] = []
+    if plan.at_once:
+        _at_once(desks, action, ended)
+    else:
+        ended.append(desks[0].execute(action.id))
+        company.wait(timedelta(days=plan.days))
+        ended.append(desks[1].execute(action.id))
+    for desk in desks:
+        _insist(desk, action, adopts=plan.adopts)
+    effects = company.effects(action) - before
+    steps = [Step(desk.state(action.id), effects) for desk in desks]
+    for desk in desks:
+        desk.close()
+    return judge_copies(run, " and ".join(ended), steps)
+
+
+def _at_once(desks: list[Desk], action: Action, ended: list[str]) -> None:
+    """Execute an action at several desks at the same moment."""
+    for desk in desks:
+        desk.state(action.id)  # everything is open and read before the race begins
+    barrier = threading.Barrier(len(desks))
+
+    def race(desk: Desk) -> None:
+        barrier.wait()
+        ended.append(desk.execute(action.id))
+
+    threads = [threading.Thread(target=race, args=(desk,)) for desk in desks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+RESTORED: Final = Subject("restores", 26 * 40, draw_restore, play_restore, enter)
+COPIED: Final = Subject("copies", 26 * 20, draw_copy, play_copy, enter)

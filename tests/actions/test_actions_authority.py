@@ -1,0 +1,268 @@
+"""What was agreed to is held against the policy as it is when it leaves, whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from action_practice import Practice, refused, request_fields, transfer_fields
+
+from treasury.actions import POLICY_FILE, Actions
+from treasury.errors import ActionRefused, OutcomeUnknown
+from treasury.journal import Actor
+
+FINANCE, RAMP = "/finance/v1", "/ramp/v1"
+
+
+def write(practice: Practice, text: str) -> None:
+    (practice.folder / POLICY_FILE).write_text(text, "utf-8")
+
+
+def rule(text: str) -> str:
+    return f'[[rules]]\nkinds = ["crypto_transfer.*"]\n{text}\n'
+
+
+class Change(NamedTuple):
+    """A policy under which a transfer is agreed to, the one of later, and what is then said."""
+
+    before: str
+    after: str
+    said: str
+
+
+CHANGES = {
+    "a lower amount": Change(
+        rule("at_most = {USDC = 10}"),
+        rule('at_most = {USDC = "9.99"}'),
+        "USDC 10.000000 is more than one may propose crypto_transfer.create: USDC 9.990000",
+    ),
+    "a proposer who is taken off": Change(
+        rule('propose = ["ines"]'),
+        rule('propose = ["nora"]'),
+        "ines may not propose crypto_transfer.create",
+    ),
+    "an approver who is taken off": Change(
+        rule('approve = ["jonas"]'),
+        rule('approve = ["nora"]'),
+        "jonas may not approve crypto_transfer.create",
+    ),
+    "less in a day": Change(
+        rule("per_day = {USDC = 50}"),
+        rule('per_day = {USDC = "9.99"}'),
+        "USDC 10.000000 is more than one may",
+    ),
+    "more people": Change(
+        "", rule("people = 3"), "it is approved by 2 people, and the policy now wants 3"
+    ),
+    "two people from a lower amount": Change(
+        rule("two_people_from = {USDC = 50}"),
+        rule("two_people_from = {USDC = 10}"),
+        "it is approved by 1 person, and the policy now wants 2",
+    ),
+    "another way to be known": Change(
+        'identified_by = ["environment"]\n',
+        'identified_by = ["hub"]\n',
+        "ines is known from the environment only, and policy.toml wants the hub",
+    ),
+    "one person no longer": Change(
+        "one_person = true\n",
+        "one_person = false\n",
+        "it is approved by 1 person, and the policy now wants 2",
+    ),
+}
+
+Run = Callable[[Actions, str], None]
+
+
+def _single(desk: Actions, action_id: str) -> None:
+    desk.execute(action_id)
+
+
+def _batch(desk: Actions, action_id: str) -> None:
+    """With another that is not allowed either: the two make a chunk."""
+    other = next(one.id for one in desk.list() if one.id != action_id)
+    ran = desk.execute_all([action_id, other])
+    assert len(ran) == 2
+    assert [one.action.state for one in ran] == ["ready", "ready"]
+    assert ran[0].error is not None
+    raise ran[0].error
+
+
+def by_hub(practice: Practice) -> Actions:
+    """Somebody whom every policy trusts is at the desk when it leaves."""
+    return practice.desk("nora", source="hub")
+
+
+@pytest.mark.parametrize("run", [_single, _batch])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_was_agreed_to_does_not_leave_under_a_stricter_policy(
+    practice: Practice, change: Change, run: Run
+) -> None:
+    write(practice, change.before)
+    ids = [practice.transfer("10.00").id, practice.transfer("10.00").id]
+    write(practice, change.after)
+    said = refused(lambda: run(by_hub(practice), ids[0]))
+    lead = f"{ids[0]} was agreed to, and policy.toml does not allow it now: {change.said}"
+    assert said.startswith(lead)
+    assert said.endswith(
+        "nothing was sent - withdraw it and propose it again, or change policy.toml"
+    )
+    assert practice.posts() == []
+    assert practice.ines.get(ids[0]).state == "ready"
+    write(practice, change.before)  # it was a mistake: what was agreed to holds again
+    knows_everybody = "identified_by" not in change.before
+    desk = by_hub(practice) if knows_everybody else practice.ines
+    assert desk.execute(ids[0]).state == "done"
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_was_cut_off_is_looked_up_and_not_sent_again_under_a_stricter_policy(
+    practice: Practice, change: Change
+) -> None:
+    write(practice, change.before)
+    arrived, lost = practice.transfer("10.00"), practice.transfer("9.00")
+    for action, when in ((arrived, "after"), (lost, "before")):
+        practice.sandbox.faults.add(FINANCE, method="POST", drop=when, times=2)
+        with pytest.raises(OutcomeUnknown):
+            practice.ines.execute(action.id)
+        practice.sandbox.faults.clear()
+    write(practice, change.after.replace("9.99", "8.99").replace("USDC = 10}", "USDC = 9}"))
+    before = len(practice.posts())
+    desk = by_hub(practice)
+    [shown] = desk.recover(arrived.id)
+    assert shown.outcome is not None
+    assert (shown.state, shown.outcome.how) == ("done", "adopted")
+    [open_one] = desk.recover(lost.id)
+    assert open_one.state == "unknown"
+    assert "policy.toml does not allow it now" in open_one.why
+    assert "it is not sent again; no record shows it" in open_one.why
+    assert len(practice.posts()) == before
+    assert len(practice.effects()) == 1
+
+
+def test_what_carries_a_version_is_read_back_and_not_sent_again_under_a_stricter_policy(
+    practice: Practice,
+) -> None:
+    [request] = practice.awaiting()
+    action = practice.jonas.propose("ramp_request.approve", request_id=request)
+    practice.sandbox.faults.add(RAMP, method="POST", drop="before", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.jonas.execute(action.id)
+    practice.sandbox.faults.clear()
+    write(practice, '[[rules]]\nkinds = ["ramp_request.*"]\npropose = ["ines"]\n')
+    before = len(practice.posts())
+    [left] = practice.ines.recover()
+    assert left.state == "unknown"
+    assert "jonas may not propose ramp_request.approve: it is not sent again" in left.why
+    assert len(practice.posts()) == before
+    write(practice, "")
+    assert practice.ines.recover()[0].state == "done"
+    assert len(practice.effects()) == 1
+
+
+def test_the_maker_of_a_request_approves_it_only_while_there_is_one_person(
+    practice: Practice,
+) -> None:
+    write(practice, "one_person = true\n")
+    made = practice.ines.execute(
+        practice.ines.propose("ramp_request.create", **request_fields()).id
+    )
+    assert made.outcome is not None
+    action = practice.ines.propose("ramp_request.approve", request_id=made.outcome.record)
+    write(practice, "")
+    said = refused(lambda: practice.ines.execute(action.id))
+    assert "ines made this request, and the maker is never the checker: nothing was sent" in said
+    assert len(practice.effects()) == 1
+
+
+def test_of_a_day_that_is_full_what_was_approved_first_leaves(practice: Practice) -> None:
+    write(practice, rule("per_day = {USDC = 50}"))
+    ids = [practice.transfer("20.00").id for _ in range(2)]
+    write(practice, rule("per_day = {USDC = 30}"))
+    ran = practice.ines.execute_all(reversed(ids))
+    assert [one.action.id for one in ran if one.error is None] == [ids[0]]
+    [error] = [one.error for one in ran if one.error is not None]
+    assert "USDC 40.000000 is more than one may approve in a day: USDC 30.000000" in str(error)
+
+
+def test_the_day_is_the_one_on_which_it_was_approved(practice: Practice) -> None:
+    write(practice, rule("per_day = {USDC = 50}"))
+    first = practice.transfer("30.00")
+    practice.pass_(days=1)
+    second = practice.transfer("30.00")
+    ran = practice.ines.execute_all([first.id, second.id])
+    assert [one.error for one in ran] == [None, None]
+
+
+def test_what_one_person_decides_is_held_against_the_policy_as_it_leaves(
+    practice: Practice,
+) -> None:
+    write(practice, rule("people = 1"))
+    confirmed = practice.ines.draft("crypto_transfer.create", **transfer_fields())
+    write(practice, rule('people = 1\npropose = ["jonas"]'))
+    with pytest.raises(ActionRefused, match="ines may not propose"):
+        practice.ines.carry_out(confirmed)
+    assert practice.posts() == []
+
+
+def by(practice: Practice, actor: Actor) -> Actions:
+    return practice.desk(actor.name, who=lambda: actor)
+
+
+HUB = '[hub]\napi = "https://hub.example.test/hub/api"\n'
+UNTRUSTED = {
+    "a name that nobody vouched for": (Actor("nora", "hub", "claimed"), ""),
+    "an entry that does not say who vouched": (Actor("nora", "hub", "unstated"), ""),
+    "the system's user, where a hub is named since": (Actor("nora", "system", "verified"), HUB),
+}
+
+
+@pytest.mark.parametrize(("nora", "hub"), UNTRUSTED.values(), ids=UNTRUSTED)
+def test_how_each_person_was_known_is_held_against_the_policy_as_it_leaves(
+    practice: Practice, nora: Actor, hub: str
+) -> None:
+    proposed, approved = (
+        by(practice, one).propose("crypto_transfer.create", **transfer_fields()).id
+        for one in (nora, Actor("ines", "hub", "verified"))
+    )
+    by(practice, Actor("ines", "hub", "verified")).approve(proposed)
+    by(practice, nora).approve(approved)
+    write(practice, f'identified_by = ["hub", "system"]\n{hub}')
+    for action_id in (proposed, approved):
+        said = refused(lambda one=action_id: by_hub(practice).execute(one))  # type: ignore[misc]
+        assert "nora is known from the environment only, and policy.toml wants the hub" in said
+    assert practice.posts() == []
+
+
+def test_a_list_names_people_and_not_their_look_alikes_as_it_leaves(practice: Practice) -> None:
+    action = practice.transfer()
+    write(practice, rule('approve = ["j\u043enas"]'))
+    assert "jonas may not approve" in refused(lambda: practice.ines.execute(action.id))
+    write(practice, rule('approve = ["JONAS "]'))
+    assert practice.ines.execute(action.id).state == "done"
+
+
+def test_two_names_that_look_alike_are_one_person_as_it_leaves(practice: Practice) -> None:
+    action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
+    body = {
+        "kind": action.kind,
+        "content_hash": action.content_hash,
+        "facts": action.facts,
+        "text": action.text,
+        "needed": 2,
+    }
+    look_alike = Actor("in\u0435s", "environment")
+    practice.journal.append("action.approved", action.id, body, actor=look_alike)
+    said = refused(lambda: practice.ines.execute(action.id))
+    assert "it is approved by 1 person, and the policy now wants 2" in said
+    assert practice.posts() == []
+
+
+def test_who_executes_has_to_be_known_as_the_policy_says(practice: Practice) -> None:
+    known = practice.desk("ines", source="hub")
+    action = known.propose("ramp_request.create", **request_fields())
+    write(practice, 'identified_by = ["hub"]\n')
+    said = refused(lambda: practice.jonas.execute(action.id))
+    assert "jonas is known from the environment only" in said
+    assert known.execute(action.id).state == "done"

@@ -1,0 +1,123 @@
+"""Two copies of one workspace at the same moment: one of them sends, the other sends nothing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from action_practice import Practice, refused, transfer_fields
+from test_actions_kinds import CREATES
+from test_actions_restored import ready
+
+from treasury.actions import KINDS
+from treasury.errors import ActionRefused, OutcomeUnknown
+from treasury.journal import ADOPTED, Journal
+from treasury.workspace import Workspace
+
+KEYLESS = [name for name, kind in KINDS.items() if kind.safety == "neither"]
+
+
+@pytest.fixture
+def copy(practice: Practice, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the copy is made; not inside the workspace."""
+    return tmp_path_factory.mktemp("beside") / "copy"
+
+
+def copied(practice: Practice, copy: Path) -> None:
+    practice.journal.close()
+    shutil.copytree(practice.folder, copy)
+
+
+@pytest.mark.parametrize("kind", KEYLESS)
+@pytest.mark.parametrize("first", ["original", "copy"])
+def test_of_two_copies_that_execute_at_the_same_moment_one_does(
+    practice: Practice, copy: Path, kind: str, first: str
+) -> None:
+    action = ready(practice, kind)
+    before = len(practice.effects())
+    copied(practice, copy)
+    other = practice.beside(copy)[0]
+    if first == "original":
+        practice.ines.execute(action.id)
+    said = refused(lambda: other.execute(action.id))
+    assert f"is a copy of the workspace {practice.folder}, and neither knows" in said
+    assert "treasury journal adopt" in said
+    if first == "copy":
+        practice.ines.execute(action.id)
+    assert len(practice.effects()) == before + 1
+    assert other.get(action.id).state == "ready"
+
+
+def test_a_copy_sends_nothing_by_any_way(practice: Practice, copy: Path) -> None:
+    action, sent = practice.transfer("1.00"), practice.transfer("2.00")
+    practice.sandbox.faults.add("/finance/v1", method="POST", drop="before", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(sent.id)
+    practice.sandbox.faults.clear()
+    copied(practice, copy)
+    other = practice.beside(copy)[0]
+    writes = len(practice.posts())
+    confirmed = other.draft("wallet.create", **CREATES["wallet.create"])
+    [ran] = other.execute_all([action.id])
+    assert isinstance(ran.error, ActionRefused)
+    for attempt in (
+        lambda: other.carry_out(confirmed),
+        lambda: other.recover(sent.id),
+    ):
+        assert "is a copy of the workspace" in refused(attempt)
+    assert len(practice.posts()) == writes
+    assert [one.state for one in other.list()] == ["ready", "unknown"]
+    assert practice.ines.recover(sent.id)[0].state == "done"
+
+
+def test_an_adopted_copy_starts_anew_and_the_original_goes_on(
+    practice: Practice, copy: Path
+) -> None:
+    action = practice.transfer()
+    copied(practice, copy)
+    other, checker = practice.beside(copy)
+    lapsed = other.adopt_journal("to try the new release")
+    assert [one.id for one in lapsed] == [action.id]
+    assert "is a copy that was adopted" in other.get(action.id).why
+    [entry] = Journal(copy).entries(ADOPTED)
+    assert entry.body["copy_of"] == str(practice.folder)
+    with pytest.raises(ActionRefused, match="this workspace is no copy"):
+        other.adopt_journal("once more")
+    assert practice.ines.execute(action.id).state == "done"
+    again = other.propose("crypto_transfer.create", **transfer_fields())
+    assert "LOOK: just like it at the service" in again.text
+    checker.approve(again.id)
+    assert other.execute(again.id).state == "done"
+
+
+def test_a_copy_of_before_the_first_proposal_is_a_workspace_of_its_own(
+    practice: Practice, copy: Path
+) -> None:
+    copied(practice, copy)
+    other, checker = practice.beside(copy)
+    action = other.propose("crypto_transfer.create", **transfer_fields())
+    checker.approve(action.id)
+    assert other.execute(action.id).state == "done"
+    assert practice.ines.execute(practice.transfer("1.00").id).state == "done"
+
+
+def test_the_doctor_says_that_a_workspace_is_a_copy_and_what_to_do(
+    practice: Practice, copy: Path
+) -> None:
+    (practice.folder / "treasury.toml").write_text('[workspace]\ncompany = "Harbour"\n', "utf-8")
+    practice.transfer()
+    copied(practice, copy)
+    [what, _] = _findings(copy)
+    assert what == (
+        f"it is a copy of {practice.folder}: nothing is sent from here",
+        f"go on in {practice.folder}, or run `treasury journal adopt --reason …` here",
+    )
+    assert len(_findings(practice.folder)) == 1
+    Workspace(copy).actions.adopt_journal("the other disk is gone")
+    assert len(_findings(copy)) == 1
+
+
+def _findings(folder: Path) -> list[tuple[str, str]]:
+    found = Workspace(folder).doctor().findings
+    return sorted((one.what, one.do) for one in found if one.topic == "workspace")[::-1]

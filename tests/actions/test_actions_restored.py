@@ -1,0 +1,258 @@
+"""A workspace that was put back from an older copy does not do a second time what was done since.
+
+Each kind is approved, backed up, carried out, and five days of other records later tried again from
+the copy, when the provider has long forgotten every key.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from action_practice import OPERATIONS, PAYOUT, TREASURY, Practice, refused, transfer_fields
+from test_actions_kinds import CREATES
+from test_actions_onboarding import EACH, fields_of
+
+from treasury.actions import KINDS, Action, Actions, records
+from treasury.api.bodies import NewAccountToAccountTransfer, NewCryptoTransfer, NewFiatTransfer
+from treasury.errors import ActionRefused, TreasuryError
+
+LISTED_NOWHERE = ("payment_session.create", "payment_request.create")
+LISTED = (
+    "crypto_transfer.create", "fiat_transfer.create", "account_transfer.create",
+    "virtual_account.create", "wallet.create", "ramp_request.create", "party.create",
+)  # fmt: skip
+"""What is found again by a record that is just like it."""
+
+
+def wanted(practice: Practice, kind: str) -> dict[str, Any]:
+    """Something to do of a kind, on records of its own."""
+    if kind in CREATES:
+        return CREATES[kind]
+    if kind in EACH:
+        return fields_of(practice, kind)
+    if kind == "account.reactivate":
+        practice.sandbox.finance.suspend_account(OPERATIONS)
+        return {"account_id": OPERATIONS}
+    [request] = practice.awaiting()
+    more = {"amount": "77.50"} if kind == "ramp_request.change_amount" else {}
+    if kind == "ramp_request.submit_hash":
+        made = practice.ines.execute(
+            practice.ines.propose(
+                "ramp_request.create", ramp_type="OFF_RAMP", amount="250", fiat_currency="EUR",
+                crypto_currency="USDC", company_bank_account_id=PAYOUT,
+            ).id
+        )  # fmt: skip
+        assert made.outcome is not None
+        request = made.outcome.record
+        practice.jonas.execute(
+            practice.jonas.propose("ramp_request.approve", request_id=request).id
+        )
+        more = {"transaction_hash": "0x" + "1f" * 32}
+    return {"request_id": request} | more
+
+
+class Restored:
+    """A workspace with a copy of an earlier day, which can be put back in its place."""
+
+    def __init__(self, practice: Practice, copy: Path) -> None:
+        self.practice = practice
+        self._copy = copy
+
+    def back_up(self) -> None:
+        self.practice.journal.close()
+        shutil.copytree(self.practice.folder, self._copy)
+
+    def put_back(self) -> Actions:
+        """The folder is deleted and the copy moved to its place, as a restore does."""
+        self.practice.journal.close()
+        shutil.rmtree(self.practice.folder)
+        shutil.copytree(self._copy, self.practice.folder)
+        return self.practice.beside(self.practice.folder)[0]
+
+    def done_since(
+        self, action: Action, then: Callable[[str], object] = lambda _: None
+    ) -> tuple[str, Actions]:
+        """Carry an action out after the copy; its record, and the desk once that was put back."""
+        self.back_up()
+        done = self.practice.ines.execute(action.id)
+        assert done.outcome is not None
+        then(done.outcome.record)
+        self.days_later()
+        return done.outcome.record, self.put_back()
+
+    def days_later(self, records_made: int = 3) -> None:
+        """Five days with records of every list that is asked, none of them the same."""
+        maker = self.practice.client("maker").finance
+        for number in range(records_made):
+            self.practice.pass_(days=5 / records_made)
+            body = {"receiver_account_id": OPERATIONS, "description": f"other {number}"}
+            maker.transfers.crypto(
+                TREASURY, NewCryptoTransfer(amount="1.00", chain="BASE", asset="USDC", **body)
+            )
+            maker.transfers.fiat(TREASURY, NewFiatTransfer(amount="1.00", currency="EUR", **body))
+            maker.account_to_account_transfers.create(
+                NewAccountToAccountTransfer(
+                    source_account_id=TREASURY, destination_account_id=OPERATIONS,
+                    amount="1.00", cryptocurrency="USDC",
+                )
+            )  # fmt: skip
+        self.practice.forget_keys()
+
+
+@pytest.fixture
+def restored(practice: Practice, tmp_path_factory: pytest.TempPathFactory) -> Restored:
+    return Restored(practice, tmp_path_factory.mktemp("older") / "copy")
+
+
+def ready(practice: Practice, kind: str) -> Action:
+    """An action of the kind that is ready, decided by those who may."""
+    fields = wanted(practice, kind)
+    if kind == "ramp_request.approve":
+        return practice.jonas.propose(kind, **fields)
+    return practice.approved(kind, **fields)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_carried_out_after_the_copy_is_not_carried_out_from_it(
+    restored: Restored, kind: str
+) -> None:
+    practice = restored.practice
+    action = ready(practice, kind)
+    _, desk = restored.done_since(action)
+    done = len(practice.effects())
+    assert desk.get(action.id).state == "ready"
+    with pytest.raises(TreasuryError):
+        desk.execute(action.id)
+    assert len(practice.effects()) == done
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_the_record_is_named_and_whoever_proposes_it_again_reads_of_it(
+    restored: Restored, kind: str
+) -> None:
+    action = ready(restored.practice, kind)
+    record, desk = restored.done_since(action)
+    assert record in refused(lambda: desk.execute(action.id))
+    assert desk.get(action.id).state == "lapsed"
+    again = desk.again(action.id)
+    assert record in again.text.partition("LOOK: just like it at the service")[2]
+
+
+def test_what_is_withdrawn_and_proposed_again_is_looked_for_as_far_back(
+    restored: Restored,
+) -> None:
+    action = restored.practice.transfer()
+    record, desk = restored.done_since(action)
+    desk.withdraw(action.id)
+    again = desk.propose("crypto_transfer.create", **transfer_fields())
+    assert record in again.text
+
+
+def test_a_request_that_was_turned_down_since_is_not_made_once_more(restored: Restored) -> None:
+    practice = restored.practice
+    action = ready(practice, "ramp_request.create")
+
+    def reject(request: str) -> None:
+        refusal = practice.jonas.propose("ramp_request.reject", request_id=request)
+        practice.jonas.execute(refusal.id)
+
+    record, desk = restored.done_since(action, reject)
+    assert record in refused(lambda: desk.execute(action.id))
+
+
+@pytest.mark.parametrize("kind", ["crypto_transfer.create", "account_transfer.create"])
+def test_a_transfer_that_failed_since_is_seen_before_it_is_sent_once_more(
+    restored: Restored, kind: str
+) -> None:
+    action = ready(restored.practice, kind)
+    fail = restored.practice.sandbox.finance.fail_transfer
+    record, desk = restored.done_since(action, fail)
+    said = refused(lambda: desk.execute(action.id))
+    assert f"is {record} of 2026-11-02 08:00 UTC (FAILED)" in said
+
+
+@pytest.mark.parametrize("kind", LISTED_NOWHERE)
+def test_what_no_list_tells_of_goes_to_a_person_once_its_key_may_be_forgotten(
+    practice: Practice, kind: str
+) -> None:
+    action = practice.approved(kind, **CREATES[kind])
+    practice.pass_(hours=23, minutes=58)  # what leaves now arrives when the key is a day old
+    said = refused(lambda: practice.ines.execute(action.id))
+    assert "older than the 24 hours that it is remembered, and the service lists none" in said
+    assert "look for it in the provider's portal; where it is not there, `treasury acti" in said
+    assert practice.ines.get(action.id).state == "lapsed"
+    assert practice.posts() == []
+    again = practice.ines.again(action.id)
+    if again.state == "proposed":
+        practice.jonas.approve(again.id)
+    assert practice.ines.execute(again.id).state == "done"
+    assert len(practice.effects()) == 1
+
+
+def test_how_long_a_key_is_remembered_is_a_setting(practice: Practice) -> None:
+    (practice.folder / "policy.toml").write_text("[recovery]\nkey_retention_hours = 72\n", "utf-8")
+    kind = "payment_request.create"
+    action = practice.approved(kind, **CREATES[kind])
+    practice.pass_(hours=71)
+    assert practice.ines.execute(action.id).state == "done"
+    older = practice.approved(kind, **CREATES[kind] | {"amount": "1.00"})
+    practice.pass_(hours=72)
+    assert "older than the 72 hours" in refused(lambda: practice.ines.execute(older.id))
+
+
+def test_a_key_of_tomorrow_is_of_no_known_age(practice: Practice) -> None:
+    kind = "payment_request.create"
+    action = practice.approved(kind, **CREATES[kind])
+    practice.now = practice.now.replace(year=2025)  # the machine's clock is set back
+    said = refused(lambda: practice.ines.execute(action.id))
+    assert "which is later than now, so how old it is nobody can tell" in said
+
+
+def test_an_old_key_is_no_obstacle_where_the_list_shows_that_nothing_was_done(
+    practice: Practice,
+) -> None:
+    action = practice.transfer()
+    practice.pass_(days=30)
+    assert practice.ines.execute(action.id).state == "done"
+    assert len(practice.effects()) == 1
+
+
+def test_a_list_that_is_closed_leaves_it_to_the_key_and_then_to_a_person(
+    practice: Practice,
+) -> None:
+    young, old = practice.transfer("1.00"), practice.transfer("2.00")
+    path = f"/finance/v1/accounts/{TREASURY}/transfers"
+    practice.sandbox.faults.add(path, method="GET", status=403, times=9)
+    assert practice.ines.execute(young.id).state == "done"
+    practice.pass_(days=2)
+    said = refused(lambda: practice.ines.execute(old.id))
+    assert "older than the 24 hours that it is remembered, and no list tells" in said
+    assert practice.ines.get(old.id).state == "lapsed"
+    assert len(practice.effects()) == 1
+
+
+def test_a_list_without_end_is_not_read_for_ever(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = practice.ines.propose("ramp_request.create", **CREATES["ramp_request.create"])
+    monkeypatch.setattr(records, "MOST", 2)
+    with pytest.raises(ActionRefused, match="more than 2 ramp requests were made since"):
+        practice.ines.execute(old.id)
+    assert practice.ines.get(old.id).state == "ready"
+    assert practice.posts() == []
+
+
+def test_an_older_wish_of_another_week_is_not_looked_for(practice: Practice) -> None:
+    first = practice.transfer()
+    practice.ines.withdraw(first.id)
+    practice.pass_(days=7)
+    maker = practice.client("maker").finance.transfers
+    practice.sandbox.clock.advance(hours=1)
+    body = {k: v for k, v in transfer_fields().items() if k != "sender_account_id"}
+    made = maker.crypto(TREASURY, NewCryptoTransfer(**body)).value.id
+    practice.pass_(days=7)
+    assert made not in practice.ines.propose("crypto_transfer.create", **transfer_fields()).text

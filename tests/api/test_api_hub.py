@@ -1,0 +1,128 @@
+"""The notebook hub, asked whose server this is: over a real socket, with answers of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from treasury.api import hub
+from treasury.api.hub import hub_user
+from treasury.errors import JournalError
+from treasury.settings import Secret
+
+TOKEN = Secret("the-servers-own-token")
+Serve = Callable[[Callable[[BaseHTTPRequestHandler], None]], str]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """A hub that answers as it is told to; the address of its API."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                answer(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/hub/api"
+
+    yield answering
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def saying(body: bytes, status: int = 200, **headers: str) -> Callable[..., None]:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def test_the_hub_says_who_the_tokens_owner_is(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        asked.append((handler.path, handler.headers["Authorization"]))
+        saying(b'{"kind": "user", "name": "ines", "admin": false, "groups": []}')(handler)
+
+    # Neither a proxy nor the hub's address is taken from the environment.
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("JUPYTERHUB_API_URL", "http://127.0.0.1:9/hub/api")
+    api = serve(answer)
+    assert hub_user(api, TOKEN) == "ines"
+    assert hub_user(f"{api}/", TOKEN) == "ines"
+    assert asked == [("/hub/api/user", "token the-servers-own-token")] * 2
+
+
+def test_it_is_asked_from_within_a_running_loop_too(serve: Serve) -> None:
+    api = serve(saying(b'{"kind": "user", "name": "ines"}'))
+
+    async def in_a_notebook() -> str:
+        return hub_user(api, TOKEN)
+
+    assert asyncio.run(in_a_notebook()) == "ines"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (saying(b"{}", 403), "it answers 403"),
+        (saying(b"", 302, Location="http://127.0.0.1:9/"), "it answers 302"),
+        (saying(b"<html>"), "no user of a hub"),
+        (saying(b'{"name": 7}'), "no user of a hub"),
+        (saying(b'{"kind": "user", "name": " "}'), "belongs to no person"),
+        (saying(b'{"kind": "service", "name": "ines"}'), "belongs to no person"),
+        (saying(b'{"kind": "user", "name": "in\\u001bes"}'), "belongs to no person"),
+        (saying(b'{"kind": "user", "name": "\xff"}'), "no user of a hub"),
+        (saying(b'{"x": ' + b"[" * 200_000), "no user of a hub"),
+        (saying(b" " * 300_000 + b'{"name": "ines"}'), "does not end"),
+    ],
+)
+def test_any_other_answer_is_an_error_that_shows_no_token(
+    serve: Serve, answer: Callable[..., None], said: str
+) -> None:
+    with pytest.raises(JournalError, match=said) as caught:
+        hub_user(serve(answer), TOKEN)
+    assert TOKEN.reveal() not in str(caught.value)
+
+
+def test_a_hub_that_is_away_or_dribbles_ends_in_an_error(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(JournalError, match="does not say who is deciding: ConnectError"):
+        hub_user("http://127.0.0.1:9/hub/api", TOKEN)
+    monkeypatch.setattr(hub, "SECONDS", 1)
+    ended = threading.Event()
+
+    def dribble(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        while not ended.is_set():
+            try:
+                handler.wfile.write(b"X-More: 1\r\n")
+                handler.wfile.flush()
+            except OSError:
+                break
+            time.sleep(0.05)
+
+    with pytest.raises(JournalError, match="no answer within 1 s"):
+        hub_user(serve(dribble), TOKEN)
+    ended.set()

@@ -1,0 +1,176 @@
+"""Through TLS and the environment's proxy an exchange ends at its deadline as well."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import hostile_service as ways
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from fake_service import services_at
+from hostile_service import Hostile, Way
+
+from treasury.api import Client, Clock, Limits
+from treasury.errors import OutcomeUnknown, ServiceUnreachable, SettingsError, TreasuryError
+from treasury.settings import Credential
+
+HOST = "pay.example.test"
+HURRIED = Limits(deadline=3, attempts=1)
+QUICK = Clock(sleep=lambda _seconds: None)
+
+
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key and a certificate of its own for the service's name and for localhost, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName(HOST), x509.DNSName("localhost")]), False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    place = tmp_path_factory.mktemp("tls") / "identity.pem"
+    place.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + certificate.public_bytes(serialization.Encoding.PEM)
+    )
+    return place
+
+
+@pytest.fixture
+def tls(identity: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    monkeypatch.setenv("SSL_CERT_FILE", str(identity))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(identity)
+    return context
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while part := source.recv(65536):
+            target.sendall(part)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+def relay_to(port: int) -> Way:
+    """What a proxy does with CONNECT: a way to the service, whatever its name."""
+
+    def relay(connection: socket.socket, head: str) -> None:
+        assert head.startswith(f"CONNECT {HOST}:443 ")
+        connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        with socket.create_connection(("127.0.0.1", port)) as onward:
+            back = threading.Thread(target=pump, args=(onward, connection), daemon=True)
+            back.start()
+            pump(connection, onward)
+            back.join()
+
+    return relay
+
+
+@contextlib.contextmanager
+def behind_proxy(
+    service: Way,
+    tls: ssl.SSLContext,
+    credential: Credential,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    encrypted: bool,
+) -> Iterator[tuple[Client, Hostile, Hostile]]:
+    for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with (
+        Hostile(service, tls=tls) as served,
+        Hostile(relay_to(served.port), tls=tls if encrypted else None) as proxy,
+    ):
+        scheme = "https" if encrypted else "http"
+        monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://localhost:{proxy.port}")
+        services = services_at(f"https://{HOST}")
+        with Client(services, credential, limits=HURRIED, clock=QUICK) as client:
+            yield client, served, proxy
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
+def test_a_service_is_reached_through_the_proxy(
+    tls: ssl.SSLContext, credential: Credential, monkeypatch, encrypted: bool
+) -> None:
+    with behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=encrypted) as (
+        client,
+        served,
+        proxy,
+    ):
+        assert client.ramp.company.get().value.id == "r1"
+    assert len(served.heads) == 2
+    assert all(head.startswith("CONNECT") for head in proxy.heads)
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize("way", [ways.slow_headers, ways.slow_continues, ways.slow_body])
+def test_what_trickles_through_the_proxy_ends_at_the_deadline(
+    tls: ssl.SSLContext, credential: Credential, monkeypatch, way: Way, encrypted: bool
+) -> None:
+    with behind_proxy(way, tls, credential, monkeypatch, encrypted=encrypted) as (client, *_):
+        with pytest.raises(ServiceUnreachable, match="not complete in time"):
+            client.ramp.company.get()
+        with pytest.raises(OutcomeUnknown):
+            client.ramp.requests.approve("r1", version=1)
+
+
+def test_an_inner_record_that_trickles_through_an_encrypted_proxy_ends_at_the_deadline(
+    tls: ssl.SSLContext, credential: Credential, monkeypatch
+) -> None:
+    def stutter(connection: socket.socket, _head: str) -> None:
+        """The header of a TLS record, then its bytes one by one; no record is ever complete."""
+        connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        ways.drip(connection, b"\x16\x03\x03\x40\x00", *[b"\x02"] * ways.DRIPS)
+
+    with behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=True) as (
+        client,
+        _,
+        proxy,
+    ):
+        proxy._service = proxy._token = stutter
+        with pytest.raises(TreasuryError, match="no answer"):
+            client.ramp.company.get()
+        assert len(proxy.heads) == 1
+
+
+def test_a_proxy_that_never_opens_the_way_ends_at_the_deadline(
+    tls: ssl.SSLContext, credential: Credential, monkeypatch
+) -> None:
+    with behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=False) as (
+        client,
+        served,
+        proxy,
+    ):
+        proxy._service = ways.slow_continues
+        with pytest.raises(ServiceUnreachable):
+            client.ramp.company.get()
+    assert served.heads == []
+
+
+def test_a_proxy_of_another_kind_is_a_settings_error(credential: Credential, monkeypatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "socks4://127.0.0.1:1080")
+    with pytest.raises(SettingsError, match="proxy of the kind socks4"):
+        Client(services_at(f"https://{HOST}"), credential)

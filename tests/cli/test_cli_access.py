@@ -1,0 +1,97 @@
+"""Who may read what is written: nobody else, unless the setting says the group."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from treasury.access import excess_access
+from treasury.cli import treasury
+from treasury.errors import WorkspaceLocked
+from treasury.lake.lock import workspace_lock
+
+HERE = Path(__file__).parent
+
+
+def modes(folder: Path) -> dict[str, int]:
+    paths = (folder, *folder.rglob("*"))
+    return {
+        path.relative_to(folder).as_posix(): stat.S_IMODE(path.lstat().st_mode) for path in paths
+    }
+
+
+@pytest.mark.parametrize(
+    ("shared", "file", "inside"), [("", 0o600, 0o700), ("group", 0o660, 0o2770)]
+)
+def test_everything_a_desk_writes_is_its_users_or_its_groups(
+    tmp_path: Path, shared: str, file: int, inside: int
+) -> None:
+    folder = tmp_path / "desk"
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    subprocess.run(
+        [sys.executable, str(HERE / "written_workspace.py"), str(folder), shared],
+        check=True,
+        umask=0,
+        env=os.environ | {"TMPDIR": str(temporary)},
+    )
+    found = modes(folder)
+    kinds = {name.rpartition(".")[2] for name in found}
+    assert {"parquet", "json", "xlsx", "csv", "html", "png", "toml", "duckdb"} <= kinds
+    wrong = {
+        name: oct(mode)
+        for name, mode in found.items()
+        if mode != (inside if (folder / name).is_dir() else file)
+    }
+    assert wrong == {}
+    assert [name for name, mode in modes(temporary).items() if mode & 0o077 and name != "."] == []
+    assert list(excess_access(folder, "group" if shared else None)) == []
+
+
+def test_a_new_workspace_is_its_users_alone(tmp_path: Path) -> None:
+    script = "import sys; from treasury.cli import main; main()"
+    folder = tmp_path / "new"
+    command = [sys.executable, "-c", script, "-w", str(folder), "init", "--company", "X"]
+    subprocess.run(command, check=True, umask=0, capture_output=True)
+    assert modes(folder) == {".": 0o700, "treasury.toml": 0o600}
+
+
+def test_the_doctor_names_what_others_may_read(tmp_path: Path) -> None:
+    folder = tmp_path / "desk"
+    run = CliRunner()
+    run.invoke(treasury, ["-w", str(folder), "init", "--company", "X"])
+    settings = folder / "treasury.toml"
+    settings.write_text('[workspace]\ncompany = "X"\nenvironment = "staging"\n', "utf-8")
+    assert "access" not in run.invoke(treasury, ["-w", str(folder), "doctor"]).stdout
+    folder.chmod(0o755)
+    settings.chmod(0o644)
+    said = run.invoke(treasury, ["-w", str(folder), "doctor"]).stdout
+    assert "access: others than you may read 2 files and folders" in said
+    assert f"chmod -R go= {folder}" in said
+
+
+def test_a_lock_note_is_never_written_through_a_link(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    for link in (os.symlink, os.link):
+        precious.write_text("years of work")
+        note = tmp_path / "treasury.lock.json"
+        link(precious, note)
+        with workspace_lock(tmp_path, "sync"):
+            assert not note.is_symlink()
+            assert b'"pid"' in note.read_bytes()
+        assert precious.read_text() == "years of work"
+
+
+def test_a_note_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    with workspace_lock(tmp_path, "sync"):
+        note = tmp_path / "treasury.lock.json"
+        note.unlink()
+        os.mkfifo(note)
+        with pytest.raises(WorkspaceLocked, match="only just begun"), workspace_lock(tmp_path, "x"):
+            pass

@@ -1,0 +1,161 @@
+"""`treasury init`: what it asks, what it tries, and that nothing half-written stays behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treasury import Workspace
+from treasury.cli import treasury
+from treasury.errors import BadCredentials, InputError, SettingsError, StatementError, TreasuryError
+from treasury.sandbox import Sandbox, Served
+from treasury.settings import load_settings
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
+CAMT = next(SAMPLE.glob("*.xml"))
+CSV = """\
+Datum;Omschrijving;Bedrag;Saldo
+01-10-2026;Invoice 1;"1.234,56";"1.234,56"
+02-10-2026;Charge;-12,00;"1.222,56"
+"""
+
+
+@pytest.fixture
+def served(company: Sandbox) -> Iterator[Served]:
+    with company.serve() as serving:
+        yield serving
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    """Where the maker's secret is."""
+    path = tmp_path / "maker.secret"
+    path.write_text("sandbox-maker-secret\n", "utf-8")
+    return f"file:{path}"
+
+
+def init(folder: Path, *given: str, answers: str | None = None) -> Result:
+    arguments = ["-w", str(folder), "init", *given, "--ask" if answers else "--no-ask"]
+    return CliRunner().invoke(treasury, arguments, input=answers, catch_exceptions=False)
+
+
+def addresses(served: Served) -> tuple[str, ...]:
+    return (
+        "--environment", "sandbox", "--token-url", served.token_url,
+        "--finance-url", served.finance_url, "--ramp-url", served.ramp_url,
+    )  # fmt: skip
+
+
+def test_what_was_not_given_is_left_out_and_loads(tmp_path: Path) -> None:
+    assert init(tmp_path, "--company", 'A "quoted" \\ name').exit_code == 0
+    settings = load_settings(tmp_path)
+    assert settings.workspace.company == 'A "quoted" \\ name'
+    assert (settings.services, settings.credentials, settings.accounts) == (None, {}, ())
+
+
+def test_options_say_all_and_each_is_tried(tmp_path: Path, served: Served, place: str) -> None:
+    given = ("--credential", "maker", "harbour-maker", place, "--bank-file", str(CAMT))
+    done = init(tmp_path / "desk", "--company", "Harbour", *addresses(served), *given)
+    assert done.exit_code == 0, done.output
+    assert "maker: its secret is there, and both services answer it" in done.stdout
+    settings = load_settings(tmp_path / "desk")
+    assert settings.services is not None
+    assert settings.services.token_url == served.token_url
+    assert settings.credential("maker").client_id == "harbour-maker"
+    (account,) = settings.accounts
+    assert (account.currency, account.source) == ("EUR", "own_bank")
+    assert f"{account.account} EUR: " in done.stdout
+    assert "movements, proved: opening EUR" in done.stdout
+    assert done.stdout.endswith("next: run `treasury sync`\n")
+
+
+@pytest.mark.parametrize("wrong", ["secret", "no place", "address", "environment", "file", "csv"])
+def test_where_a_step_fails_nothing_is_written(
+    tmp_path: Path, served: Served, place: str, wrong: str
+) -> None:
+    desk, secret = tmp_path / "desk", tmp_path / "other.secret"
+    secret.write_text("guessed", "utf-8")
+    unknown = tmp_path / "unknown.csv"
+    unknown.write_text(CSV, "utf-8")
+    at = addresses(served)
+    credential = ("--credential", "maker", "harbour-maker")
+    cases: dict[str, tuple[type[TreasuryError], tuple[str, ...]]] = {
+        "secret": (BadCredentials, (*at, *credential, f"file:{secret}")),
+        "no place": (SettingsError, (*at, *credential, "env:NOBODY_SET_IT")),
+        "address": (InputError, (*at[:-2], *credential, place)),
+        "environment": (SettingsError, (*at[2:], "--environment", "production")),
+        "file": (StatementError, ("--bank-file", str(tmp_path / "missing.xml"))),
+        "csv": (StatementError, ("--bank-file", str(unknown))),
+    }
+    error, given = cases[wrong]
+    with pytest.raises(error):
+        init(desk, "--company", "Harbour", *given)
+    assert not desk.exists()
+
+
+def test_it_asks_on_a_terminal_and_asks_again_what_was_wrong(
+    tmp_path: Path, served: Served, place: str
+) -> None:
+    right = (served.token_url, served.finance_url, served.ramp_url)
+    answers = [
+        "Harbour Lane", "y",
+        "sandbox", "ftp://nowhere",
+        "sandbox", *right, "harbour-maker", "env:NOBODY_SET_IT", "",
+        "sandbox", *right, "harbour-maker", place, "",
+        str(tmp_path / "missing.xml"), "own_bank",
+        str(CAMT), "own_bank", "",
+    ]  # fmt: skip
+    done = init(tmp_path / "desk", answers="\n".join(answers) + "\n")
+    assert done.exit_code == 0, done.output
+    assert "ftp://nowhere is not https" in done.stderr
+    assert "environment variable NOBODY_SET_IT is not set" in done.stderr
+    assert "missing.xml" in done.stderr
+    settings = load_settings(tmp_path / "desk")
+    assert settings.workspace.company == "Harbour Lane"
+    assert list(settings.credentials) == ["maker"]
+    assert len(settings.accounts) == 1
+
+
+def test_stopping_halfway_leaves_no_file(tmp_path: Path) -> None:
+    done = init(tmp_path / "desk", answers="Harbour Lane\ny\nsandbox\n")
+    assert done.exit_code == 1
+    assert not (tmp_path / "desk").exists()
+
+
+def test_a_csv_is_declared_by_the_account_and_currency_that_are_given(tmp_path: Path) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text(CSV, "utf-8")
+    given = ("--account", "BE71096123456769", "--currency", "EUR", "--bank-file", str(path))
+    assert init(tmp_path / "desk", "--company", "Harbour", *given).exit_code == 0
+    (account,) = load_settings(tmp_path / "desk").accounts
+    assert (account.account, account.currency) == ("BE71096123456769", "EUR")
+
+
+def test_bank_files_alone_are_read_proved_and_exported_and_the_status_says_what_lacks(
+    tmp_path: Path,
+) -> None:
+    desk = tmp_path / "desk"
+    init(desk, "--company", "Harbour", "--bank-file", str(CAMT))
+    run = CliRunner()
+
+    def ask(*arguments: str) -> Result:
+        return run.invoke(treasury, ["-w", str(desk), *arguments], catch_exceptions=False)
+
+    assert Workspace(desk).doctor().next_step == "run `treasury statements add FILE…`"
+    assert re.search("^NEXT +treasury statements add FILE$", ask("status").stdout, re.MULTILINE)
+    assert ask("statements", "add", str(CAMT)).exit_code == 0
+    stored = Workspace(desk).statements.list().arrow.to_pylist()
+    month = f"{stored[0]['closing_date']:%Y-%m}"
+    lines = ask("reconcile", "--month", month, "--format", "csv")
+    assert lines.exit_code == 0
+    assert len(lines.stdout.splitlines()) == 1 + stored[0]["entry_count"]
+    status = ask("status", "--month", month)
+    assert "STATEMENTS  1 of 1 proved" in status.stdout
+    assert "\nNOT SET UP  the services would add what is to be paid" in status.stdout
+    exported = ask("export", "--month", month, "--out", str(tmp_path / "books"))
+    assert exported.exit_code == 0
+    assert (tmp_path / "books" / "journal.csv").is_file()

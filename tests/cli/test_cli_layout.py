@@ -1,0 +1,148 @@
+"""Tables in a terminal of any width: amounts, dates, references whole; what is left out is said."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from contextlib import redirect_stdout
+from datetime import UTC, date, datetime
+from unittest.mock import patch
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treasury.cli import treasury
+from treasury.cli.layout import print_table
+from treasury.tabular import cell, html_table, in_zone
+from treasury.wording import in_words
+from treasury.workspace import Workspace
+
+WIDTHS = (60, 80, 100, 120, 240)
+COMMANDS = (
+    ("match", "open"),
+    ("awaiting-funds",),
+    ("reconcile", "2026-10", "--open"),
+    ("fees", "2026-10", "--per-request"),
+    ("exceptions", "2026-10"),
+    ("statements", "list"),
+    ("status", "2026-10"),
+)
+BROKEN = re.compile(
+    r"[A-Z]{3,4} [0-9,]+,$|[A-Z]{3,4} [0-9,]+\.$|^\s*[,.][0-9]|[0-9]{4}-$|PAY-[0-9]*-?$",
+    re.MULTILINE,
+)
+"""What a line ends or begins with where an amount, a date or a reference was broken."""
+
+
+def run(folder: object, *arguments: str, width: int) -> Result:
+    env = {"COLUMNS": str(width)}
+    done = CliRunner().invoke(treasury, ["--workspace", str(folder), *arguments], env=env)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_amount_date_or_reference_is_broken_in_80_and_120_columns(
+    month_end: Workspace, command: tuple[str, ...]
+) -> None:
+    for width in (80, 120):
+        out = run(month_end.folder, *command, width=width).output
+        lines = out.splitlines()
+        assert max(map(len, lines)) <= max(width, len("-- row 100 of 100")), lines
+        assert [line for line in lines if BROKEN.search(line)] == []
+        others = [line for line in lines if not line.startswith("name ")]
+        units = [line for line in others if re.search(r"[^ ,] (EUR|USDC|EURC|USDT)$", line)]
+        assert units == []
+        for word in ("suggested", "CRDT", "DBIT", "proved_as_group", "off_ramp", "unreferenced"):
+            assert word not in out
+
+
+def test_what_a_narrow_terminal_goes_without_is_said(month_end: Workspace) -> None:
+    out = run(month_end.folder, "awaiting-funds", width=80).output
+    said = " ".join(out.split())
+    assert re.search(r"not shown in 80 columns: .*request.*; --format csv or json has them", said)
+    assert "PAY-2026-005358" in out
+    assert "EUR 15,000.00" in out
+
+
+def test_a_line_is_named_by_as_much_of_its_id_as_the_verbs_take(month_end: Workspace) -> None:
+    out = run(month_end.folder, "match", "open", width=240).output
+    (first, *_) = month_end.matches.open().to_pylist()
+    name = first["entry_id"][:8]
+    assert f"{name}  " in out
+    assert first["entry_id"] not in out
+    known, _ = month_end.matches.look()
+    assert known.find_line(name) == first["entry_id"]
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "amount": st.decimals(-(10**9), 10**9, places=2),
+            "day": st.dates(date(2020, 1, 1), date(2030, 1, 1)),
+            "text": st.text("abc EUR1.", max_size=80),
+            "more": st.text("xyz ", max_size=60),
+        }
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(rows=ROWS, width=st.integers(10, 140), spare=st.sampled_from([(), ("more",), ("text",)]))
+@settings(max_examples=150, deadline=None)
+def test_every_value_stands_whole_on_a_line_in_any_width(
+    rows: list[dict[str, object]], width: int, spare: tuple[str, ...]
+) -> None:
+    schema = pa.schema(
+        [("amount", pa.decimal128(38, 18)), ("currency", pa.string()), ("day", pa.date32()),
+         ("text", pa.string()), ("more", pa.string())]
+    )  # fmt: skip
+    table = pa.Table.from_pylist([{**row, "currency": "EUR"} for row in rows], schema=schema)
+    columns = ["amount", "day", "text", "more"]
+    with patch.dict(os.environ, {"COLUMNS": str(width)}), redirect_stdout(io.StringIO()) as out:
+        print_table(table, columns, "", "none", spare)
+    text = out.getvalue()
+    for row in table.to_pylist():
+        assert cell(row, "amount") in text
+        assert str(row["day"]) in text
+    if "not shown" not in text:
+        words = re.sub(r"\s+", "", text)
+        assert all(word in words for row in rows for word in str(row["more"]).split())
+
+
+def test_values_read_as_people_say_them_and_data_stays_data() -> None:
+    assert in_words("outcome", "suggested") == "Needs decision"
+    assert in_words("direction", "CRDT") == "in"
+    assert in_words("kind", "off_ramp") == "off-ramp"
+    assert in_words("state", "proved_as_group") == "proved as a group"
+    assert in_words("reference", "suggested") == "suggested"
+    assert cell({"proved": True}, "proved") == "yes"
+    assert cell({"outcome": "suggested"}, "outcome", as_stored=True) == "suggested"
+
+
+def test_an_instant_names_the_zone_of_the_desk() -> None:
+    at = datetime(2026, 7, 1, 8, tzinfo=UTC)
+    table = pa.table({"at": pa.array([at], pa.timestamp("us", tz="UTC"))})
+    local = in_zone(table, ZoneInfo("Europe/Brussels"))
+    assert local["at"][0].as_py() == at
+    assert cell(local.to_pylist()[0], "at") == "2026-07-01 10:00 CEST"
+    assert cell(table.to_pylist()[0], "at") == "2026-07-01 08:00 UTC"
+    assert "2026-07-01 10:00 CEST" in html_table(table, ZoneInfo("Europe/Brussels"))
+
+
+def test_every_surface_of_one_answer_has_the_desks_clock(month_end: Workspace) -> None:
+    synced = "09:00 CET"
+    assert synced in run(month_end.folder, "status", "2026-10", width=240).output
+    assert synced in run(month_end.folder, "doctor", width=240).output
+    trace = run(month_end.folder, "trace", "PAY-2026-005175", width=240).output
+    assert "CEST" in trace
+    assert "UTC" not in trace
+    shown = month_end.sql("SELECT created_at FROM ramp_requests LIMIT 1")._repr_html_()
+    assert "CES" in shown or "CET" in shown
+    assert "UTC" not in shown

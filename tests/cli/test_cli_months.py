@@ -1,0 +1,55 @@
+"""The month of a command: after it, as --month, or the last one that ended."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from treasury.cli import treasury
+from treasury.cli.months import month_argument
+from treasury.workspace import Workspace
+
+VERBS = (
+    ("status",), ("reconcile",), ("exceptions",), ("fees",), ("close",), ("export",), ("compare",),
+    ("periods", "roll-forward"), ("items", "list"),
+)  # fmt: skip
+
+
+def command_of(names: tuple[str, ...]) -> click.Command:
+    found: click.Command = treasury
+    for name in names:
+        assert isinstance(found, click.Group)
+        found = found.commands[name]
+    return found
+
+
+@pytest.mark.parametrize("names", VERBS, ids=" ".join)
+def test_every_verb_of_a_month_takes_it_in_both_ways_and_needs_none(names: tuple[str, ...]) -> None:
+    taken = {one.name: one for one in command_of(names).params}
+    assert not taken["written_month"].required
+    assert not taken["month"].required
+    assert "the last one that ended if not given" in (taken["month"].help or "")  # type: ignore[attr-defined]
+
+
+def test_two_different_months_are_refused_and_the_same_twice_is_one() -> None:
+    @click.command()
+    @month_argument
+    def verb(month: str | None) -> None:
+        click.echo(month)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(verb, arguments)
+        return done.exit_code, done.output
+
+    assert run("2026-10") == run("--month", "2026-10") == (0, "2026-10\n")
+    assert run("2026-10", "--month", "2026-10") == (0, "2026-10\n")
+    code, said = run("2026-09", "--month", "2026-10")
+    assert code == 2
+    assert "two months are given, 2026-09 and 2026-10" in said
+
+
+def test_the_month_that_is_meant_without_one_is_the_last_that_ended(month_end: Workspace) -> None:
+    assert str(month_end.month()) == "2026-10"
+    assert month_end.month("2026-09") == month_end.month(month_end.month("2026-09"))
+    assert str(month_end.fees().months.last) == "2026-10"

@@ -1,0 +1,169 @@
+"""Drawn companies, each played for two months: what is open in truth is listed, and listed once.
+
+The truth is the sandbox's own: its requests, its transfers and what each bank line really is. Two
+of ten companies are played by `make test`, the other eight by `make acceptance`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from drawn_company import OPEN_REQUEST, OPEN_TRANSFER, DrawnCompany, drawn_company
+from openpyxl import load_workbook
+
+from treasury.calendar import Month, parse_instant
+from treasury.cli import treasury
+from treasury.items import OpenItems
+from treasury.money import total
+from treasury.report import first_screen
+from treasury.report.checklist import checklist
+from treasury.report.closing import Closing
+from treasury.report.excel import workbook_beside
+from treasury.report.sections import sections
+
+SEEDS = [pytest.param(seed, marks=[pytest.mark.acceptance] * (seed > 12)) for seed in range(11, 21)]
+
+
+def began_by_the_end(instant: str, month: Month, drawn: DrawnCompany) -> bool:
+    return parse_instant(instant) < month.end(drawn.desk.settings.zone)
+
+
+def require_complete(drawn: DrawnCompany, closing: Closing) -> None:
+    """Everything that is open in truth has one item, and nothing has two."""
+    items, month = closing.items, closing.r.month
+    listed = Counter(item.subject_id for item in items.select(subject="request"))
+    open_requests = {
+        request.id
+        for request in drawn.requests
+        if request.status in OPEN_REQUEST and began_by_the_end(request.created_at, month, drawn)
+    }
+    assert open_requests <= set(listed)
+    moving = {
+        transfer.id
+        for transfer in drawn.transfers
+        if transfer.status in OPEN_TRANSFER and began_by_the_end(transfer.created_at, month, drawn)
+    }
+    transfers = Counter(item.transfer_id for item in items if item.transfer_id)
+    assert moving <= set(transfers)
+    lines = Counter(item.subject_id for item in items.select(subject="line"))
+    for counter in (listed, transfers, lines):
+        assert max(counter.values(), default=1) == 1
+    require_lines(drawn, closing, set(lines))
+
+
+def require_lines(drawn: DrawnCompany, closing: Closing, listed: set[str]) -> None:
+    """A line is matched to what it truly is, classed, decided or listed."""
+    outcomes = {row["entry_id"]: row for row in closing.r.matches.lines.to_pylist()}
+    last = closing.r.month.last.isoformat()
+    lines = drawn.truth_by_entry()
+    came_back = {_paid(truth) for truth in lines.values() if truth["returned"]}
+    for entry, truth in lines.items():
+        row = outcomes[entry]
+        if truth["booking_date"] > last:
+            assert entry not in listed
+        elif row["outcome"] == "matched":
+            assert truth["expectation"] is not None
+            assert truth["expectation"]["id"] == row["expectation_id"]
+        elif row["outcome"] == "returned":
+            assert truth["returned"] or (_paid(truth) in came_back), truth
+        elif row["outcome"] == "ignored" or row["line_class"] is not None:
+            decided = (truth["account"], truth["account_servicer_reference"])
+            assert truth["line_class"] or decided in drawn.closed_lines, truth
+        else:
+            assert entry in listed, (row, truth)
+
+
+def _paid(truth: Mapping[str, Any]) -> tuple[str | None, str]:
+    """What a line paid, and how much: a wire and its return have both in common."""
+    return (truth["expectation"] or {}).get("id"), truth["amount"]
+
+
+def require_payouts(drawn: DrawnCompany, items: OpenItems, month: Month) -> None:
+    """A payout that the service calls completed is on a statement, or is open."""
+    arrived = {
+        truth["expectation"]["id"]
+        for truth in drawn.truth_by_entry().values()
+        if truth["expectation"] is not None and truth["direction"] == "CRDT"
+    }
+    listed = {item.subject_id for item in items.select(subject="request")}
+    for request in drawn.requests:
+        finished = request.status == "SUCCEEDED" and request.ramp_type == "OFF_RAMP"
+        if finished and began_by_the_end(request.events[-1].created_at, month, drawn):
+            assert request.id in arrived | listed, request.payment_reference
+
+
+def require_counted_once(items: OpenItems) -> None:
+    """Each item is there once, and money that several concern counts in one that counts itself."""
+    assert len(items.by_id) == len(items)
+    for item in items:
+        if item.counted_in is not None:
+            assert items.by_id[item.counted_in].counted_in is None
+    for currency in {item.currency for item in items}:
+        mine = [item for item in items if item.currency == currency]
+        counted = total(one.counted_amount for one in mine if one.counted_amount is not None)
+        groups = [group for group in items.groups if group.currency == currency]
+        assert counted == total(one.amount for one in groups if one.amount is not None)
+
+
+def require_one_count(drawn: DrawnCompany, closing: Closing, folder: Path) -> None:
+    """Every surface has the items of the list and no other."""
+    items, month = closing.items, str(closing.r.month)
+    ids = [item.item_id for item in items]
+    assert [item.item_id for item in drawn.desk.open_items(month)] == ids
+    assert sum(items.turns.values()) == sum(group.items for group in items.groups) == len(ids)
+    assert f"OPEN                {len(ids)} items = " in first_screen(closing)
+    assert sum(one.items for one in checklist(closing).blockers) == len(items.blocking)
+    (section,) = [one for one in sections(closing) if one.anchor == "blocking"]
+    assert sum(len(grid.rows) for grid in section.grids) == len(ids)
+    panel = drawn.desk.panels.exceptions(month)
+    assert panel.rows.to_arrow()["item_id"].to_pylist() == ids
+    done = CliRunner().invoke(
+        treasury, ["-w", str(drawn.folder), "exceptions", "--month", month, "--format", "json"]
+    )
+    assert [row["item_id"] for row in json.loads(done.stdout)] == ids
+    with workbook_beside(closing, folder / "close.xlsx"):
+        pass
+    book = load_workbook(folder / "close.xlsx", read_only=True)
+    cells = [row for row in book["Open items"].iter_rows(values_only=True) if row[0]]
+    heads = next(row for row in cells if "item_id" in row or "Item id" in row)
+    at = next(place for place, head in enumerate(heads) if head in ("item_id", "Item id"))
+    assert [row[at] for row in cells[cells.index(heads) + 1 :]] == ids
+
+
+def require_invariants(drawn: DrawnCompany) -> Closing:
+    """What always holds of the list of the month that is over."""
+    closing = drawn.desk.periods.month(drawn.month)
+    require_complete(drawn, closing)
+    require_payouts(drawn, closing.items, closing.r.month)
+    require_counted_once(closing.items)
+    return closing
+
+
+@pytest.fixture
+def drawn(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DrawnCompany]:
+    with drawn_company(request.param, tmp_path / "desk") as company:
+        yield company
+
+
+@pytest.mark.parametrize("drawn", SEEDS, indirect=True)
+def test_two_drawn_months_have_what_is_open_in_truth_once(
+    drawn: DrawnCompany, tmp_path: Path
+) -> None:
+    drawn.begin()
+    october = require_invariants(drawn)
+    require_one_count(drawn, october, tmp_path)
+    drawn.decide()
+    decided = require_invariants(drawn)
+    assert set(decided.items.by_id) <= set(october.items.by_id)
+    drawn.pass_november()
+    november = require_invariants(drawn)
+    drawn.decide()
+    decided = require_invariants(drawn)
+    assert set(decided.items.by_id) <= set(november.items.by_id)
+    require_one_count(drawn, decided, tmp_path)

@@ -1,0 +1,265 @@
+"""The practice company's October: everything that is open once, and the same list everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+from click.testing import CliRunner
+from filled import fill
+from openpyxl import load_workbook
+from signed import close_month
+
+from treasury.cli import treasury
+from treasury.cli.practice import prepare
+from treasury.errors import InputError
+from treasury.items import KINDS, TURNS, OpenItems
+from treasury.money import format_amount, total
+from treasury.reconcile.decided import NEEDS_A_PERSON
+from treasury.report import first_screen
+from treasury.report.checklist import checklist
+from treasury.report.closing import Closing
+from treasury.report.excel import workbook_beside
+from treasury.report.exceptions import open_lines
+from treasury.report.html import render_html
+from treasury.report.sections import sections
+from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
+
+MONTH = "2026-10"
+
+
+@pytest.fixture(scope="module")
+def october(month_end: Workspace) -> Closing:
+    return month_end.periods.month(MONTH)
+
+
+def ids(items: OpenItems) -> list[str]:
+    return [item.item_id for item in items]
+
+
+# Complete
+
+
+def test_every_line_that_nobody_has_explained_has_one_item(october: Closing) -> None:
+    lines = [
+        row["entry_id"]
+        for table in (october.r.lines, october.r.earlier_lines)
+        for row in table.select(["entry_id", "outcome", "line_class"]).to_pylist()
+        if row["outcome"] in NEEDS_A_PERSON and row["line_class"] is None
+    ]
+    assert sorted(lines) == sorted(i.subject_id for i in october.items.select(subject="line"))
+    assert len(lines) == len(open_lines(october.r))
+
+
+def test_every_request_that_is_open_at_the_service_has_one_item(
+    month_end: Workspace, october: Closing
+) -> None:
+    stored = month_end.sql(
+        "SELECT id FROM ramp_requests WHERE is_open AND created_at < '2026-10-31T23:00:00Z'"
+    ).to_pylist()
+    listed = Counter(item.subject_id for item in october.items.select(subject="request"))
+    assert {row["id"] for row in stored} <= set(listed)
+    assert max(listed.values()) == 1
+    missing = october.r.differences.filter(
+        pc.equal(october.r.differences["state"], "NOT AT BANK")
+    ).to_pylist()
+    assert missing
+    assert {row["request_id"] for row in missing} <= set(listed)
+
+
+def test_every_transfer_that_is_open_has_one_item(month_end: Workspace, october: Closing) -> None:
+    stored = month_end.sql(
+        "SELECT id FROM transfers WHERE is_open AND created_at < '2026-10-31T23:00:00Z'"
+    ).to_pylist()
+    listed = Counter(item.transfer_id for item in october.items if item.transfer_id)
+    assert {row["id"] for row in stored} <= set(listed)
+    assert max(listed.values()) == 1
+    legless = {
+        row["transfer_id"] or row["out_id"] or row["in_id"]
+        for row in october.r.internal_transfers.to_pylist()
+        if row["state"] in ("under_way", "leg_in_missing", "leg_out_missing", "check_bank")
+    }
+    assert legless <= {i.subject_id for i in october.items.select(subject="transfer")}
+
+
+def test_every_balance_and_statement_that_is_not_proved_has_one_item(
+    october: Closing, month_end_unreported: Workspace
+) -> None:
+    unproved = [row for row in october.balances.to_pylist() if not row["proved"]]
+    listed = october.items.select(subject="balance")
+    assert len(unproved) == len(listed)
+    other = month_end_unreported.periods.month(MONTH)
+    lacking = [row for row in other.r.statements.to_pylist() if not row["complete"]]
+    assert len(lacking) == len(other.items.select(subject="statement"))
+    proofs = other.r.virtual_accounts["proof"].to_pylist()
+    assert len(other.items.select(kind="credits_not_provable")) == sum(
+        proof.startswith("NOT PROVABLE") for proof in proofs
+    )
+
+
+# Counted once
+
+
+def test_no_item_is_there_twice_and_money_is_counted_in_one_of_them(october: Closing) -> None:
+    items = october.items
+    assert len(items.by_id) == len(items)
+    for item in items:
+        if item.counted_in is not None:
+            assert items.by_id[item.counted_in].counted_in is None
+            assert item.counted_amount is None
+
+
+def test_the_sums_of_the_groups_are_those_of_the_items_that_count_themselves(
+    october: Closing,
+) -> None:
+    by_currency: dict[str, Decimal] = {}
+    for group in october.items.groups:
+        if group.amount is not None:
+            before = by_currency.get(group.currency, Decimal(0))
+            by_currency[group.currency] = before + group.amount
+    for currency, amount in by_currency.items():
+        assert amount == total(
+            item.amount
+            for item in october.items
+            if item.currency == currency and item.amount is not None and item.counted_in is None
+        )
+
+
+def test_an_item_began_by_the_end_of_the_month_in_the_month_that_it_names(
+    october: Closing,
+) -> None:
+    for item in october.items:
+        assert item.since is None or item.since <= october.r.month.last
+        assert item.since is None or item.month == f"{item.since:%Y-%m}"
+        assert item.kind in KINDS
+        assert item.turn in TURNS
+
+
+# One count
+
+
+def test_the_lines_of_the_first_screen_add_up_to_its_head(october: Closing) -> None:
+    items, screen = october.items, first_screen(october)
+    assert f"OPEN                {len(items)} items = " in screen
+    assert sum(items.turns.values()) == len(items)
+    assert sum(group.items for group in items.groups) == len(items)
+    assert sum(group.blocking for group in items.groups) == len(items.blocking)
+    for group in items.groups:
+        (shown,) = [
+            text
+            for text in screen.splitlines()
+            if f" {group.words.label}  " in text
+            and f"  {group.currency} " in text
+            and text.endswith(group.words.command)
+        ]
+        assert f" {group.items}  {group.currency}" in shown
+        if group.amount is not None:
+            assert format_amount(group.amount, group.currency).split()[1] in shown
+    assert f"CLOSE               BLOCKED by {len(items.blocking)} of them" in screen
+
+
+def test_every_surface_has_the_same_items(
+    month_end: Workspace, october: Closing, tmp_path: Path
+) -> None:
+    listed = ids(october.items)
+    assert ids(month_end.open_items(MONTH)) == listed
+    panel = month_end.panels.exceptions(MONTH)
+    assert panel.rows.to_arrow()["item_id"].to_pylist() == listed
+    done = CliRunner().invoke(
+        treasury, ["-w", str(month_end.folder), "exceptions", "--month", MONTH, "--format", "json"]
+    )
+    assert [row["item_id"] for row in json.loads(done.stdout)] == listed
+    with workbook_beside(october, tmp_path / "close.xlsx"):
+        pass
+    sheet = load_workbook(tmp_path / "close.xlsx", read_only=True)["Open items"]
+    rows = [row for row in sheet.iter_rows(values_only=True) if row[0]]
+    heads = next(row for row in rows if "item_id" in row or "Item id" in row)
+    at = next(n for n, head in enumerate(heads) if head in ("item_id", "Item id"))
+    assert [row[at] for row in rows[rows.index(heads) + 1 :]] == listed
+
+
+def test_the_checklist_and_the_report_show_what_blocks_and_what_does_not(
+    october: Closing,
+) -> None:
+    items = october.items
+    steps = checklist(october)
+    assert sum(one.items for one in steps.blockers) == len(items.blocking)
+    for step in {kind.step for kind in KINDS.values()}:
+        under = items.blocking.where(lambda item, step=step: item.words.step == step)  # type: ignore[misc]
+        assert sum(group.items for group in under.groups) == len(under)
+    (section,) = [one for one in sections(october) if one.anchor == "blocking"]
+    blocking, rest = section.grids
+    shown = [[(row[0].text, row[1].text) for row in grid.rows] for grid in (blocking, rest)]
+    assert shown[0] == [(item.words.label, item.name) for item in items.blocking]
+    assert shown[1] == [(item.words.label, item.name) for item in items if not item.is_blocking]
+    page = render_html(october)
+    assert f"{len(items)} items = " in page
+    assert f"Blocked by {len(items.blocking)} items" in page
+
+
+def test_the_shell_shows_a_subset_by_turn_kind_and_whether_it_blocks(
+    month_end: Workspace, october: Closing
+) -> None:
+    def shown(*options: str) -> list[str]:
+        wanted = ["exceptions", "--month", MONTH, "--format", "json", *options]
+        done = CliRunner().invoke(treasury, ["-w", str(month_end.folder), *wanted])
+        assert done.exit_code == 0, done.output
+        return [row["item_id"] for row in json.loads(done.stdout)]
+
+    items = october.items
+    assert shown("--turn", "provider") == ids(items.select(turn="provider"))
+    assert shown("--kind", "overdue") == ids(items.select(kind="overdue"))
+    assert shown("--blocking") == ids(items.blocking)
+    assert shown("--kind", "journal_broken") == []
+    done = CliRunner().invoke(
+        treasury, ["-w", str(month_end.folder), "exceptions", "--kind", "nope"]
+    )
+    assert isinstance(done.exception, InputError)
+    assert "give one of journal_broken" in str(done.exception)
+
+
+# The same thing stays the same item
+
+
+def test_a_second_sync_and_the_same_files_again_change_no_item(
+    month_end: Workspace, october: Closing, tmp_path: Path
+) -> None:
+    folder = tmp_path / "desk"
+    shutil.copytree(month_end.folder, folder)
+    before, company = dict(os.environ), Sandbox(7)
+    try:
+        with company.serve() as served:
+            desk = prepare(folder, company, served)
+            desk.sync(full=True)
+            desk.statements.add(sorted((folder / "bank").glob("*.xml")))
+            assert ids(desk.open_items(MONTH)) == ids(october.items)
+            desk.close_clients()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def test_another_import_of_the_same_records_gives_the_same_items(
+    october: Closing, tmp_path: Path
+) -> None:
+    again = fill(tmp_path / "again", Sandbox(7))
+    assert ids(again.open_items(MONTH)) == ids(october.items)
+
+
+def test_a_close_keeps_its_items_and_its_pack_has_them(
+    month_end: Workspace, october: Closing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    desk = Workspace(tmp_path / "desk")
+    close_month(desk, MONTH)
+    pack = desk.close(MONTH)
+    assert ids(desk.open_items(MONTH)) == ids(october.items)
+    assert desk.verify_pack(pack.folder).findings == ()

@@ -1,0 +1,93 @@
+"""Two months of the practice company that were once locked with money open and unmentioned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+from click.testing import CliRunner
+from drawn_company import DrawnCompany, drawn_company
+
+from treasury.calendar import Month
+from treasury.cli import treasury
+from treasury.errors import ActionRefused
+from treasury.items import OpenItems
+from treasury.report import first_screen
+
+OPEN_IN_BOTH = {
+    "PAY-2026-005349": ("payout_missing", Decimal("7829.08"), "EUR"),
+    "PAY-2026-005001": ("blocked", Decimal(32_000), "EUR"),
+    "PAY-2026-005326": ("blocked", Decimal(11_500), "EUR"),
+}
+STUCK = {"PAY-2026-005375": (Decimal(13_200), "EUR"), "PAY-2026-005379": (Decimal(6_100), "USDC")}
+NEVER_FUNDED = ("PAY-2026-005358", "PAY-2026-005386", "PAY-2026-005402", "PAY-2026-005390")
+LEGS = [Decimal("43078.68"), Decimal("59448.57")]
+"""USDC 102,527.25 between own accounts."""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DrawnCompany]:
+    """October and November with every line decided and nothing more to be done by hand."""
+    with drawn_company(7, tmp_path_factory.mktemp("played") / "desk") as company:
+        requests = {request.payment_reference: request.id for request in company.requests}
+        company.desk.sync()
+        company.desk.statements.add(sorted((company.folder / "bank").glob("*.xml")))
+        company.decide(1)
+        for name in NEVER_FUNDED:
+            company.desk.funding.will_not_fund(name, "not wanted any more")
+        for name in ("PAY-2026-005364", "PAY-2026-005351"):
+            company.company.ramp.receive(requests[name])
+            company.company.ramp.complete(requests[name])
+        company.end_november()
+        company.decide(1)
+        yield company
+
+
+def of_request(items: OpenItems, name: str) -> tuple[str, Decimal | None, str]:
+    (item,) = [item for item in items.select(subject="request") if item.name == name]
+    return item.kind, item.amount, item.currency
+
+
+@pytest.mark.parametrize("month", ["2026-10", "2026-11"])
+def test_what_is_open_stands_in_both_months(played: DrawnCompany, month: str) -> None:
+    items = played.desk.open_items(month)
+    for name, row in OPEN_IN_BOTH.items():
+        assert of_request(items, name) == row
+    for name, (amount, currency) in STUCK.items():
+        assert of_request(items, name) == ("stuck", amount, currency)
+    for name in NEVER_FUNDED:
+        assert of_request(items, name)[0] == "will_not_fund"
+    legs = items.select(kind="transfer_late")
+    assert sorted(item.amount for item in legs if item.amount in LEGS) == LEGS
+    assert not items.select(subject="line")
+    assert len(items.blocking) >= 3
+
+
+def test_the_close_is_blocked_and_the_first_screen_says_by_what(played: DrawnCompany) -> None:
+    closing = played.desk.periods.month(Month(2026, 11))
+    screen = first_screen(closing)
+    assert f"BLOCKED by {len(closing.items.blocking)} of them" in screen
+    for label in ("Payout or delivery missing", "Stuck", "Blocked", "Own transfer past its time"):
+        assert label in screen
+    assert "nothing" not in screen
+
+
+@pytest.mark.parametrize("month", ["2026-10", "2026-11"])
+def test_neither_month_is_prepared_while_nobody_has_agreed_to_carry_them(
+    played: DrawnCompany, month: str
+) -> None:
+    with pytest.raises(ActionRefused, match=f"{month} is not prepared: ") as refused:
+        played.desk.periods.prepare(month)
+    assert "Payout or delivery missing: 1, EUR 7,829.08" in str(refused.value)
+    assert "Own transfer past its time" in str(refused.value)
+    assert played.desk.periods.list().to_pylist() == []
+
+
+def test_the_shell_lists_each_of_them(played: DrawnCompany) -> None:
+    done = CliRunner().invoke(
+        treasury, ["-w", str(played.folder), "exceptions", "--month", "2026-11", "--format", "csv"]
+    )
+    assert done.exit_code == 0
+    for name in (*OPEN_IN_BOTH, *STUCK, *NEVER_FUNDED):
+        assert done.stdout.count(name) >= 1

@@ -1,0 +1,162 @@
+"""Nothing is said to be open only where everything that could show it was asked."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treasury.cli import treasury
+from treasury.errors import JournalError, NothingStored
+from treasury.journal import Actor
+from treasury.report.checklist import checklist
+from treasury.report.html import render_html
+from treasury.settings import FILE_NAME
+from treasury.workspace import Workspace
+
+MONTH = "2026-10"
+
+
+@pytest.fixture
+def empty(month_end: Workspace, tmp_path: Path) -> Workspace:
+    """The practice company's settings, with nothing stored."""
+    (tmp_path / "empty").mkdir()
+    shutil.copy(month_end.folder / FILE_NAME, tmp_path / "empty")
+    return Workspace(tmp_path / "empty")
+
+
+@pytest.fixture(scope="module")
+def unread(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The practice company with its bank files alone."""
+    folder = tmp_path_factory.mktemp("unread")
+    shutil.copy(month_end.folder / FILE_NAME, folder)
+    workspace = Workspace(folder)
+    workspace.statements.add(sorted((month_end.folder / "bank").glob("*.xml")))
+    return workspace
+
+
+def run(workspace: Workspace, *arguments: str) -> Result:
+    return CliRunner().invoke(treasury, ["-w", str(workspace.folder), *arguments])
+
+
+def test_an_empty_workspace_says_what_is_not_known_and_the_step_to_take(empty: Workspace) -> None:
+    screen = run(empty, "status").stdout
+    assert "STATEMENTS  not known: no statement is stored" in screen
+    assert "SERVICES    not known: never read" in screen
+    assert "OPEN                not known: nothing is stored for 2026-10" in screen
+    assert "CLOSE               not known" in screen
+    assert "NEXT                treasury sync, then treasury statements add FILE" in screen
+    assert not re.search(r"nothing:|none|ready", screen)
+
+
+def test_an_instant_before_the_first_commit_is_not_known(month_end: Workspace) -> None:
+    before = month_end.at("2026-11-01T09:00Z")
+    assert "OPEN                not known" in before.status()
+    assert "asked at 1 Nov 10:00 CET" in before.status()
+    with pytest.raises(NothingStored, match="the services had never been read - run"):
+        before.awaiting_funds()
+    with pytest.raises(NothingStored, match="nothing is stored for 2026-10"):
+        before.open_items(MONTH)
+    done = run(month_end, "awaiting-funds", "--as-of", "2026-11-01T09:00Z")
+    assert isinstance(done.exception, NothingStored)
+    assert done.stdout == ""
+
+
+def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspace) -> None:
+    screen = unread.status()
+    assert "STATEMENTS  3 of 3 proved, to 31 Oct" in screen
+    assert "Services not read after the month's end  " in screen
+    assert "IN TRANSIT 31 Oct   not known: the services were never read" in screen
+    assert "FEES                not known: the services were never read" in screen
+    with pytest.raises(NothingStored, match="never been read"):
+        unread.awaiting_funds()
+    assert unread.panels.funding().frame().empty.startswith("what waits is not known")
+    closing = unread.periods.month(MONTH)
+    states = {step.title: step.state for step in checklist(closing).steps}
+    assert states["Sync"] == "open"
+    assert states["In transit"] == states["Roll-forward"] == "not asked"
+    page = render_html(closing)
+    assert page.count("not known: the services were never read") >= 3
+    assert "No request waits for its funds" not in page
+    item = closing.items.by_id["source:services"]
+    assert (item.kind, item.state, item.is_blocking) == ("not_synced", "MISSING", True)
+
+
+def test_a_month_without_a_statement_says_so_beside_when_the_services_were_read(
+    month_end: Workspace,
+) -> None:
+    screen = month_end.status("2026-11")
+    assert "STATEMENTS  18 statements stored, none for this month" in screen
+    assert "SERVICES    last read 2 Nov 09:00 CET" in screen
+    assert "OPEN                not known: nothing is stored for 2026-11" in screen
+
+
+def test_the_exceptions_panel_says_what_is_not_known(
+    empty: Workspace, month_end: Workspace
+) -> None:
+    assert empty.panels.exceptions().frame().empty == "Nothing is known yet. Sync first."
+    panel = month_end.panels.exceptions("2026-11")
+    assert panel.frame().table is None
+    assert panel.frame().empty.startswith("What is open is not known: nothing is stored for 2026-")
+
+
+# A journal that does not verify
+
+
+@pytest.fixture
+def changed(month_end: Workspace, tmp_path: Path) -> Workspace:
+    """A desk whose journal was changed after it was written."""
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    workspace = Workspace(tmp_path / "desk")
+    anna = Actor("anna", "environment")
+    for number in range(3):
+        workspace.journal.append("note", f"n{number}", {"text": "as written"}, actor=anna)
+    workspace.journal.close()
+    with sqlite3.connect(tmp_path / "desk" / "journal.sqlite") as connection:
+        for trigger in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall():
+            connection.execute(f"DROP TRIGGER {trigger[0]}")
+        connection.execute('UPDATE entries SET body = \'{"text":"other"}\' WHERE seq = 2')
+    return Workspace(tmp_path / "desk")
+
+
+def test_a_journal_that_does_not_verify_is_an_item_that_nobody_may_accept(
+    changed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = changed.open_items(MONTH).by_id["source:journal"]
+    assert (item.kind, item.blocks, item.is_blocking) == (
+        "journal_broken",
+        "never acceptable",
+        True,
+    )
+    assert "entry 2 was changed after it was written" in item.next_step
+    assert changed.open_items(MONTH).items[0] == item
+    assert "Journal does not verify" in changed.status()
+    done = run(changed, "exceptions", "--blocking")
+    assert done.exit_code == 0
+    assert "Journal" in done.stdout
+    assert changed.panels.exceptions().frame().table is not None
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    pack = changed.close(MONTH, tmp_path / "pack")
+    assert "Journal does not verify" in (pack.folder / "report.html").read_text("utf-8")
+    with pytest.raises(JournalError, match="entry 2 was changed"):
+        changed.close(MONTH, sign=True)
+
+
+def test_a_journal_that_lost_its_end_is_an_item_too(month_end: Workspace, tmp_path: Path) -> None:
+    shutil.copytree(month_end.folder, tmp_path / "desk")
+    desk = Workspace(tmp_path / "desk")
+    anna = Actor("anna", "environment")
+    desk.journal.append("note", "n1", {}, actor=anna)
+    shutil.copy(desk.folder / "journal.sqlite", tmp_path / "older.sqlite")
+    desk.journal.append("note", "n2", {}, actor=anna)
+    assert desk.journal.problem() == ""
+    desk.journal.close()
+    shutil.copy(tmp_path / "older.sqlite", desk.folder / "journal.sqlite")
+    again = Workspace(desk.folder)
+    assert "source:journal" in again.open_items(MONTH).by_id

@@ -1,0 +1,65 @@
+"""Which names are of one person, and which are one name."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treasury.journal.names import same_name, same_person
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Paul.Olson1",
+        " paul.olson1 ",
+        "ｐａｕｌ.ｏｌｓｏｎ１",
+        "p\u0430ul.olson1",  # Cyrillic а
+        "paul.\u03bflson1",  # Greek ο
+        "\u0420aul.olson1",  # Cyrillic capital Р
+        "paul.0lson1",
+        "pau1.olson1",
+        "pauI.Olson1",
+        "paul.olsonl",
+        "pa\u200bul.olson1",
+        "paul\u2060.olson1\ufe0f",
+        "paul.ols\u00adon1",
+        "\u202epaul.olson1",
+        "paul.ol\u034fson1",
+        "ⓟaul.olson1",
+    ],
+)
+def test_a_name_that_looks_like_another_is_of_the_same_person(other: str) -> None:
+    assert same_person("paul.olson1", other)
+    assert same_person(other, "paul.olson1")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ines", "inès"),
+        ("karl", "kari"),
+        ("jonas", "jones"),
+        ("anna", "ana"),
+        ("иван", "игорь"),
+        ("νίκος", "νίκη"),
+        ("ines b", "ines c"),
+    ],
+)
+def test_colleagues_with_other_names_are_two_people(one: str, other: str) -> None:
+    assert not same_person(one, other)
+
+
+def test_a_permission_is_for_the_name_and_not_for_its_looks() -> None:
+    assert same_name("Ines", " ｉｎｅｓ ")
+    assert not same_name("ines", "in\u0435s")
+    assert not same_name("paul", "pau1")
+    assert not same_name("ines", "in\u200bes")
+
+
+@settings(deadline=None)
+@given(st.text(min_size=1, max_size=12))
+def test_everybody_is_the_same_person_as_themselves_in_any_case(name: str) -> None:
+    assert same_person(name, name)
+    assert same_person(name, f" {name.casefold()} ")

@@ -1,0 +1,300 @@
+"""Nothing is decided on a journal that was changed, and two who decide at once take turns."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from postgres_server import Server
+from sqlalchemy.pool import NullPool
+
+from treasury.errors import ActionRefused, JournalError
+from treasury.journal import Actor, Draft, Entry, Head, Journal, guard, store
+from treasury.journal.chain import unbroken
+from treasury.journal.turns import Decided, decide, read_decided
+
+ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")
+NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
+CHANGE = 'UPDATE entries SET body = \'{"amount":"99.00"}\' WHERE seq = 2'
+CHANGED = "entry 2 was changed after it was written"
+
+
+def draft(subject: str, kind: str = "match.ignore") -> Draft:
+    return Draft(kind, subject, {"amount": "10.00"}, ANNA)
+
+
+def one_more(journal: Journal, **more: Any) -> list[Entry]:
+    return journal.decide(lambda _: [draft("next")], **more)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    """A journal of three entries, which this process has verified."""
+    journal = Journal(tmp_path, now=lambda: NOON)
+    for number in range(3):
+        journal.decide(lambda _, n=number: [draft(f"line-{n}")])  # type: ignore[misc]
+    yield journal
+    journal.close()
+
+
+@pytest.fixture
+def shared(postgresql: Server) -> Iterator[Journal]:
+    """The same in PostgreSQL."""
+    journal = Journal(postgresql.new_url(), now=lambda: NOON)
+    for number in range(3):
+        journal.append("match.ignore", f"line-{number}", {"amount": "10.00"}, actor=ANNA)
+    yield journal
+    journal.close()
+
+
+def by_a_shell(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TRIGGER entries_no_update")
+        connection.execute(CHANGE)
+        connection.commit()
+
+
+def by_another_process(path: Path) -> None:
+    script = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]);"
+        "c.execute('DROP TRIGGER entries_no_update'); c.execute(sys.argv[2]); c.commit()"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path), CHANGE], check=True)
+
+
+def by_its_bytes(path: Path) -> None:
+    """In place, as an editor of bytes would: SQLite itself does not see it."""
+    content = path.read_bytes()
+    place = content.index(b"10.00", content.index(b"line-1"))
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(b"99.00")
+
+
+def by_a_copy_put_back_with_its_times(path: Path) -> None:
+    status, copy = path.stat(), path.with_name("copy")
+    shutil.copy(path, copy)
+    by_its_bytes(copy)
+    shutil.copyfile(copy, path)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.mark.parametrize(
+    "change", [by_a_shell, by_another_process, by_its_bytes, by_a_copy_put_back_with_its_times]
+)
+def test_a_change_under_an_open_journal_stops_every_decision(
+    journal: Journal, tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    whole = (tmp_path / "journal.sqlite").read_bytes()
+    assert len(journal.entries()) == 3  # whose pages are in memory from here on
+    change(tmp_path / "journal.sqlite")
+    for _ in range(2):
+        with pytest.raises(JournalError, match=CHANGED) as caught:
+            one_more(journal)
+    assert "restore the journal from a copy" in str(caught.value)
+    with pytest.raises(JournalError, match=CHANGED):
+        journal.append("match.ignore", "next", {}, actor=ANNA)
+    assert [entry.subject for entry in journal.entries()] == ["line-0", "line-1", "line-2"]
+    assert journal.entries()[1].body == {"amount": "99.00"}
+    [noted] = journal.note([draft("A-1", "action.done")])
+    assert noted.seq == 4
+    with pytest.raises(JournalError, match=CHANGED):
+        one_more(journal)
+    (tmp_path / "journal.sqlite").write_bytes(whole)  # put back whole: without what was noted
+    with pytest.raises(JournalError, match="its entry 4 was noted here"):
+        one_more(journal)
+
+
+def test_a_change_while_it_is_being_decided_is_seen(journal: Journal, tmp_path: Path) -> None:
+    def build(_: Head) -> list[Draft]:
+        by_its_bytes(tmp_path / "journal.sqlite")
+        return [draft("next")]
+
+    with pytest.raises(JournalError, match=CHANGED):
+        journal.decide(build)
+    assert len(journal.entries()) == 3
+
+
+def test_an_entry_that_does_not_read_is_named(journal: Journal, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as connection:
+        connection.execute("DROP TRIGGER entries_no_update")
+        connection.execute("UPDATE entries SET body = '{', at = 'noon' WHERE seq = 3")
+        connection.commit()
+    with pytest.raises(JournalError, match="entry 3 of the journal does not read"):
+        journal.entries()
+    with pytest.raises(JournalError, match="entry 3 was changed"):
+        one_more(journal)
+    added, wrong = journal.follow(Head(0, "0" * 64))
+    assert ([entry.seq for entry in added], wrong is not None) == ([1, 2], True)
+    assert journal.note([draft("A-1", "action.done")])[0].seq == 4
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the entries that were held against the chain."""
+    seen: list[int] = []
+
+    def look(row: dict[str, Any], before: Head) -> Head:
+        seen.append(row["seq"])
+        return unbroken(row, before)
+
+    monkeypatch.setattr(guard, "unbroken", look)
+    return seen
+
+
+def test_what_was_verified_is_verified_again_only_if_somebody_else_wrote(
+    journal: Journal, tmp_path: Path, looks: list[int]
+) -> None:
+    one_more(journal)
+    one_more(journal, thorough=True)
+    journal.note([draft("A-1", "action.done")])
+    one_more(journal)
+    assert looks == []
+    Journal(tmp_path).append("x", "y", {}, actor=BERT)
+    assert looks == [1, 2, 3, 4, 5, 6, 7]
+    looks.clear()
+    one_more(journal)
+    assert looks == [1, 2, 3, 4, 5, 6, 7, 8]
+    looks.clear()
+    one_more(Journal(tmp_path))
+    assert looks == [*range(1, 10)]
+
+
+def test_a_thread_that_reads_meanwhile_makes_nobody_verify_again(
+    journal: Journal, looks: list[int]
+) -> None:
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            journal.entries()
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for _ in range(20):
+            one_more(journal)
+    finally:
+        stop.set()
+        for reader in readers:
+            reader.join(60)
+    assert looks == []
+    assert journal.verify().seq == 23
+
+
+def test_a_shared_journal_is_verified_whole_before_what_moves_money(
+    shared: Journal, looks: list[int]
+) -> None:
+    one_more(shared)
+    assert looks == []
+    one_more(shared, thorough=True)
+    assert looks == [1, 2, 3, 4]
+    looks.clear()
+    engine = sa.create_engine(shared._engine.url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE entries DISABLE TRIGGER ALL")
+        connection.exec_driver_sql(CHANGE)
+    with pytest.raises(JournalError, match=CHANGED):
+        one_more(shared, thorough=True)
+    with pytest.raises(JournalError, match=CHANGED):  # and once it is known, nothing else
+        one_more(shared)
+    with pytest.raises(JournalError, match=CHANGED):
+        shared.append("match.ignore", "next", {}, actor=ANNA)
+    assert shared.note([draft("A-1", "action.done")])[0].seq == 6
+
+
+def test_a_shared_journal_is_followed_from_where_it_was_verified(
+    shared: Journal, looks: list[int]
+) -> None:
+    other = Journal(shared._engine.url.render_as_string(hide_password=False))
+    one_more(other)
+    looks.clear()
+    one_more(shared)
+    assert looks == [4]
+    other.close()
+
+
+def test_whoever_was_second_decides_anew_on_what_the_first_decided(journal: Journal) -> None:
+    read: list[int] = []
+
+    def build(decided: Decided) -> tuple[list[Draft], int]:
+        read.append(len(decided.entries))
+        if len(read) == 1:
+            journal.append("match.undo", "line-0", {}, actor=BERT)
+        return [draft("mine")], len(decided.entries)
+
+    [mine], plan = decide(journal, build)
+    assert (read, plan, mine.seq) == ([3, 4], 4, 5)
+
+
+def test_an_entry_that_a_decision_does_not_rest_on_is_no_reason_to_look_again(
+    journal: Journal,
+) -> None:
+    read: list[Head] = []
+
+    def build(decided: Decided) -> tuple[list[Draft], None]:
+        read.append(decided.head)
+        journal.append("action.sending", "A-1", {}, actor=BERT)
+        return [draft("mine")], None
+
+    [mine], _ = decide(journal, build)
+    assert ([head.seq for head in read], mine.seq) == ([3], 5)
+
+
+def test_nobody_is_refused_on_what_is_old(journal: Journal) -> None:
+    turns = 0
+
+    def build(decided: Decided) -> tuple[list[Draft], None]:
+        nonlocal turns
+        turns += 1
+        if decided.entries[-1].subject != "free":
+            if turns == 1:
+                journal.append("match.undo", "free", {}, actor=BERT)
+            raise ActionRefused("it is taken")
+        return [draft("mine")], None
+
+    [mine], _ = decide(journal, build)
+    assert (turns, mine.seq) == (2, 5)
+    with pytest.raises(ActionRefused, match="it is taken"):
+        decide(journal, build)
+
+
+def test_others_who_decide_all_the_time_are_one_clear_error(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "ATTEMPTS", 3)
+
+    def build(_: Head) -> list[Draft]:
+        journal.append("match.undo", "line-0", {}, actor=BERT)
+        return [draft("mine")]
+
+    with pytest.raises(JournalError, match="others are deciding all the time; nothing was"):
+        journal.decide(build, rests_on=("match.",))
+    assert "mine" not in {entry.subject for entry in journal.entries()}
+
+
+def test_what_is_decided_without_an_entry_writes_none(journal: Journal) -> None:
+    assert decide(journal, lambda decided: ([], len(decided.entries))) == ([], 3)
+    assert journal.head().seq == 3
+
+
+def test_a_journal_that_is_not_there_is_not_made_by_a_refusal(tmp_path: Path) -> None:
+    def build(_: Head) -> list[Draft]:
+        raise ActionRefused("not now")
+
+    with pytest.raises(ActionRefused):
+        Journal(tmp_path / "desk").decide(build)
+    assert not (tmp_path / "desk").exists()
+    assert read_decided(Journal(tmp_path / "desk")).entries == ()

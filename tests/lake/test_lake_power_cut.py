@@ -1,0 +1,38 @@
+"""A power cut at any moment takes nothing away that was said to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from benchmarks.power_cut import Operation, cut, recorded
+
+VERBS = ("sync", "statements", "pin", "ignore")
+Recording = tuple[Path, Path, list[Operation]]
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return recorded(tmp_path_factory.mktemp("power").resolve(), VERBS)
+
+
+def broken(recording: Recording, operations: Sequence[Operation], seed: int) -> set[str]:
+    before, desk, _ = recording
+    looked = list(cut(before, desk, operations, sample=8, seed=seed))
+    assert len(looked) == 24
+    return {what for _, _, what in looked if what}
+
+
+def test_what_was_said_is_there_when_the_power_is_back(recording: Recording) -> None:
+    assert broken(recording, recording[2], seed=1) == set()
+
+
+def test_what_is_not_synced_is_seen_to_be_lost(recording: Recording) -> None:
+    lazy = [
+        one
+        for one in recording[2]
+        if not (one.call in {"fsync", "fdatasync"} and "/lake" in one.paths[0])
+    ]
+    assert broken(recording, lazy, seed=1)

@@ -1,0 +1,103 @@
+"""A line for several virtual accounts is divided by the person, or refused."""
+
+from __future__ import annotations
+
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from treasury.cli import treasury
+from treasury.errors import ActionRefused, InputError
+from treasury.journal import Actor
+from treasury.money import total
+from treasury.workspace import Workspace
+
+MONTH = "2026-10"
+FIRST, SECOND = "VFY-8M3T-407", "VFY-QDP7-604"
+ANNA = Actor("anna", "environment")
+
+
+@pytest.fixture
+def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
+    return Workspace(Path(shutil.copytree(month_end.folder, tmp_path / "desk")))
+
+
+@pytest.fixture
+def line(desk: Workspace) -> str:
+    (found,) = [
+        row["entry_id"]
+        for row in desk.matches.open().to_pylist()
+        if row["entry_id"].startswith("3a13e996")
+    ]
+    return str(found)
+
+
+def counted(desk: Workspace) -> dict[str, tuple[int, Decimal]]:
+    rows = desk.reconcile(MONTH).virtual_accounts.to_pylist()
+    return {row["reference"]: (row["credits"], row["amount"]) for row in rows}
+
+
+def test_it_is_refused_while_nobody_says_how_much_is_whose(desk: Workspace, line: str) -> None:
+    with pytest.raises(ActionRefused, match=r"is for several, and .* take any amount") as refused:
+        desk.matches.accept(line, [FIRST, SECOND], reason="by telephone", actor=ANNA)
+    assert "write CODE=AMOUNT for each" in str(refused.value)
+    assert desk.journal.entries("match.") == []
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        {FIRST: "2000.00", SECOND: "740.01"},
+        {FIRST: "2740.00", SECOND: "0.00"},
+        {FIRST: "2741.00", SECOND: "-1.00"},
+    ],
+)
+def test_shares_come_to_the_line_exactly_and_are_above_nothing(
+    desk: Workspace, line: str, shares: dict[str, str]
+) -> None:
+    with pytest.raises(InputError, match="the shares come to"):
+        desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
+    assert desk.journal.entries("match.") == []
+
+
+def test_each_account_counts_its_share_and_the_sum_is_the_line(desk: Workspace, line: str) -> None:
+    before = counted(desk)
+    shares = {FIRST: "2000.00", SECOND: "740.00"}
+    done = desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
+    assert total(done.shares.values()) == Decimal(2_740)
+    after = counted(desk)
+    for name, share in shares.items():
+        assert after[name] == (before[name][0] + 1, before[name][1] + Decimal(share))
+    assert {name: row for name, row in after.items() if name not in shares} == {
+        name: row for name, row in before.items() if name not in shares
+    }
+    again = desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
+    assert again.seq == done.seq
+    with pytest.raises(ActionRefused, match="already decided"):
+        desk.matches.accept(line, {FIRST: "1000", SECOND: "1740"}, reason="no", actor=ANNA)
+    books = desk.accounting(MONTH).postings.to_pylist()
+    own = [row for row in books if row["entry"] == f"line:{line}"]
+    assert sorted((row["role"], row["amount"]) for row in own) == [
+        ("collections", Decimal(-2_000)),
+        ("collections", Decimal(-740)),
+        ("provider", Decimal(2_740)),
+    ]
+    desk.matches.undo(line, actor=ANNA)
+    assert counted(desk) == before
+
+
+def test_the_shell_divides_by_code_and_amount(
+    desk: Workspace, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    wanted = ["match", "accept", line[:8], f"{FIRST}=2000.00", f"{SECOND}=740.00"]
+    done = CliRunner().invoke(treasury, ["-w", str(desk.folder), *wanted, "--reason", "telephone"])
+    assert done.exit_code == 0, done.output
+    (entry,) = desk.journal.entries("match.accept")
+    assert sorted(entry.body["shares"].values()) == ["2000.00", "740.00"]
+    mixed = ["match", "accept", line[:8], f"{FIRST}=2000.00", SECOND]
+    done = CliRunner().invoke(treasury, ["-w", str(desk.folder), *mixed])
+    assert isinstance(done.exception, InputError)

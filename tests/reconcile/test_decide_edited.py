@@ -1,0 +1,177 @@
+"""On a journal that was changed, or lacks a signature, nothing is decided, and doctor says so."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from decide_desk import ANNA, BERT, copy_of
+from signed import close_month
+
+from treasury.actions.enrolment import enrol_key
+from treasury.actions.policy import POLICY_FILE
+from treasury.errors import ActionRefused, JournalError
+from treasury.journal import Journal
+from treasury.journal.signing import make_key
+from treasury.panels.filed import note_file
+from treasury.reconcile import Rules
+from treasury.settings import JournalPlace
+from treasury.workspace import Workspace
+
+
+@pytest.fixture(scope="module")
+def decided(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A desk with a verdict, a remark and a closed month."""
+    desk = copy_of(month_end, tmp_path_factory.mktemp("decided") / "desk")
+    line, *_ = desk.matches.open().arrow["entry_id"].to_pylist()
+    desk.matches.ignore(line, reason="the bank's own charge", actor=ANNA)
+    desk.funding.marked_sent(_waiting(desk), "paid by phone", actor=ANNA)
+    close_month(desk, "2026-09")
+    return desk
+
+
+@pytest.fixture(params=["before it is opened", "while it is open"])
+def edited(request: pytest.FixtureRequest, decided: Workspace, tmp_path: Path) -> Workspace:
+    """A copy whose first entry was changed by somebody with a database's shell."""
+    desk = copy_of(decided, tmp_path / "desk")
+    if request.param == "while it is open":
+        desk.funding.will_not_fund(_waiting(desk), "no longer wanted", actor=BERT)
+    with closing(sqlite3.connect(desk.folder / "journal.sqlite")) as connection:
+        connection.execute("DROP TRIGGER entries_no_update")
+        connection.execute("UPDATE entries SET actor = 'bert' WHERE seq = 1")
+        connection.commit()
+    return desk
+
+
+def _waiting(desk: Workspace) -> str:
+    remarked = desk.funding.list().arrow["request_id"].to_pylist()
+    rows = desk.awaiting_funds().to_pylist()
+    return next(
+        row["reference"] for row in rows if row["state"] == "PAY" and row["request"] not in remarked
+    )
+
+
+def _ignore(desk: Workspace) -> object:
+    line = desk.matches.open().arrow["entry_id"].to_pylist()[0]
+    return desk.matches.ignore(line, reason="a charge", actor=ANNA)
+
+
+VERBS: dict[str, Callable[[Workspace], object]] = {
+    "match ignore": _ignore,
+    "match undo": lambda desk: desk.matches.undo(
+        desk.matches.list().arrow["entry_id"].to_pylist()[0], actor=ANNA
+    ),
+    "remark": lambda desk: desk.funding.marked_sent(_waiting(desk), "paid", actor=ANNA),
+    "prepare": lambda desk: desk.periods.prepare("2026-10", actor=ANNA),
+    "sign": lambda desk: desk.periods.sign("2026-10", actor=BERT),
+    "carry": lambda desk: desk.items.carry(
+        desk.open_items("2026-10").select(kind="overdue").items[0].item_id,
+        owner="carla", by="2027-01-01", reason="asked", actor=ANNA,
+    ),
+    "reopen": lambda desk: desk.periods.reopen("2026-09", "a line came", actor=ANNA),
+    "rules": lambda desk: desk.rules.save(Rules(), "as in the contract", actor=ANNA),
+    "payment file": lambda desk: note_file(desk.journal, "pay.xml", ["R-1"], {}, nonce="one"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_nothing_is_decided_on_it_and_everything_is_read(edited: Workspace, verb: str) -> None:
+    before, rules = edited.journal.entries(), (edited.folder / "rules.toml").read_bytes()
+    with pytest.raises(JournalError, match="entry 1 was changed after it was written") as caught:
+        VERBS[verb](edited)
+    assert "restore the journal from a copy" in str(caught.value)
+    assert edited.journal.entries() == before
+    assert edited.reconcile("2026-10").lines.num_rows > 0
+    assert edited.matches.list().arrow.num_rows == 1
+    assert (edited.folder / "rules.toml").read_bytes() == rules
+
+
+def test_doctor_finds_it(edited: Workspace, decided: Workspace) -> None:
+    found = edited.doctor()
+    (finding,) = (one for one in found.findings if one.topic == "journal")
+    assert (finding.state, found.damaged) == ("damaged", True)
+    assert "entry 1 was changed" in finding.what
+    assert "restore the journal from a copy" in finding.do
+    (whole,) = (one for one in decided.doctor().findings if one.topic == "journal")
+    entries = len(decided.journal.entries())
+    assert (whole.state, whole.what) == ("ok", f"{entries} entries, each as it was written")
+
+
+@pytest.fixture
+def signing(decided: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A copy at which every entry from now on has to be signed, and anna can sign hers."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    desk = copy_of(decided, tmp_path / "desk")
+    before = decided.journal.head().seq
+    (desk.folder / POLICY_FILE).write_text(f"signed = true\nsigned_after = {before}\n", "utf-8")
+    enrol_key(desk.folder, "anna", make_key(JournalPlace().key).public)
+    return desk
+
+
+def _slip_in(desk: Workspace) -> None:
+    """An entry that keeps the chain whole, by somebody who can write to the database."""
+    with closing(Journal(desk.folder)) as journal:
+        journal.append("match.comment", "x", {}, actor=BERT)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_verb_decides_on_an_entry_whose_signature_is_missing(
+    signing: Workspace, verb: str
+) -> None:
+    signing.funding.marked_sent(_waiting(signing), "paid", actor=ANNA)
+    _slip_in(signing)
+    before, rules = signing.journal.entries(), (signing.folder / "rules.toml").read_bytes()
+    unsigned = rf"entry {len(before)} by bert is not signed .*: unsigned"
+    with pytest.raises(JournalError, match=unsigned):
+        VERBS[verb](signing)
+    assert signing.journal.entries() == before
+    assert (signing.folder / "rules.toml").read_bytes() == rules
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("prepare", "sign")])
+def test_every_verb_signs_and_without_a_key_none_decides(signing: Workspace, verb: str) -> None:
+    made = signing.journal.head().seq + 1
+    VERBS[verb](signing)
+    assert signing.journal.signatures()[made].state == "valid"
+    key = JournalPlace().key.removeprefix("file:")
+    Path(key).expanduser().unlink()
+    other = Workspace(signing.folder)
+    with pytest.raises(ActionRefused, match="anna cannot sign: there is no signing key here"):
+        other.funding.marked_sent(_waiting(other), "paid", actor=ANNA)
+    assert other.journal.head().seq == made
+
+
+def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
+    signing: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def journal_findings() -> list[tuple[str, str]]:
+        found = Workspace(signing.folder).doctor().findings
+        return [(one.state, one.what) for one in found if one.topic == "journal"]
+
+    entries = signing.journal.head().seq
+    whole = f"{entries} entries, each as it was written and signed as the policy wants it"
+    assert journal_findings() == [("ok", whole)]
+    monkeypatch.setenv("TREASURY_USER", "bert")
+    [_, (state, what)] = journal_findings()
+    assert (state, "bert cannot sign: the key here is that of anna" in what) == ("missing", True)
+    _slip_in(signing)
+    [(state, what), _] = journal_findings()
+    unsigned = f"entry {entries + 1} by bert is not signed"
+    assert (state, unsigned in what) == ("damaged", True)
+    (signing.folder / POLICY_FILE).write_text("signed = 7\n", "utf-8")
+    [(state, what)] = journal_findings()
+    assert (state, POLICY_FILE in what) == ("missing", True)
+
+
+def test_doctor_says_of_an_end_that_does_not_read_what_to_do(
+    decided: Workspace, tmp_path: Path
+) -> None:
+    desk = copy_of(decided, tmp_path / "desk")
+    (desk.folder / "journal.end").write_text("9" * 5000)
+    (finding,) = (one for one in desk.doctor().findings if one.topic == "journal")
+    assert finding.state == "damaged"
+    assert "remove that file" in finding.do

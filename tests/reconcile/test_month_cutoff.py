@@ -1,0 +1,61 @@
+"""An instant payment of Saturday that the bank books on Monday: it is of the month before."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from case_desk import camt, desk, entry
+
+from treasury.workspace import Workspace
+
+FAMILY = "<Fmly><Cd>RRCT</Cd><SubFmlyCd>ESCT</SubFmlyCd></Fmly>"
+INSTANT = f"<BkTxCd><Domn><Cd>PMNT</Cd>{FAMILY}</Domn></BkTxCd>"
+NOVEMBER = ("2026-11-01", "2026-11-30")
+
+
+def booked(folder: Path, *, value: str, day: str, code: str = INSTANT) -> Workspace:
+    """A desk of 3 December whose November has one credit."""
+    workspace = desk(folder / "desk")
+    settings = workspace.folder / "treasury.toml"
+    text = settings.read_text("utf-8")
+    settings.write_text(text.replace("2026-11-02T08", "2026-12-03T08"), "utf-8")
+    line = entry("70.00", text="Invoice 8", day=day)
+    line = line.replace(f"<ValDt><Dt>{day}</Dt></ValDt>", f"<ValDt><Dt>{value}</Dt></ValDt>{code}")
+    files = [
+        camt(folder, entry("7.00"), closing="107.00"),
+        camt(folder, line, opening="107.00", closing="177.00", days=NOVEMBER, name="november.xml"),
+    ]
+    workspace = Workspace(workspace.folder)
+    report = workspace.statements.add(files)
+    assert report.not_proved == ()
+    return workspace
+
+
+def test_it_is_a_cut_off_difference_of_the_bank_in_the_month_that_it_was_made(
+    tmp_path: Path,
+) -> None:
+    workspace = booked(tmp_path, value="2026-10-31", day="2026-11-02")
+    (item,) = workspace.open_items("2026-10").select(kind="bank_cutoff")
+    assert (item.amount, item.direction, item.state) == (Decimal(70), "in", "BOOKED LATER")
+    assert item.next_step == "Nothing; the bank booked it on 2 Nov"
+    (row,) = workspace.reconcile("2026-10").statements.to_pylist()
+    assert row["complete"]
+    assert row["closing_balance"] == Decimal(107)
+    assert not workspace.open_items("2026-11").select(kind="bank_cutoff")
+
+
+@pytest.mark.parametrize(
+    ("value", "day", "code"),
+    [
+        ("2026-11-02", "2026-11-02", INSTANT),
+        ("2026-10-30", "2026-11-03", INSTANT),
+        ("2026-10-31", "2026-11-02", ""),
+    ],
+)
+def test_what_is_of_the_next_month_or_not_instant_is_none(
+    tmp_path: Path, value: str, day: str, code: str
+) -> None:
+    workspace = booked(tmp_path, value=value, day=day, code=code)
+    assert not workspace.open_items("2026-10").select(kind="bank_cutoff")

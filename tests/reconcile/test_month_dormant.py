@@ -1,0 +1,85 @@
+"""An account that gets no statement: what a person read of it covers its month, or does not."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from case_desk import OWN, camt, desk, entry
+
+from treasury.errors import InputError
+from treasury.workspace import Workspace
+
+AUGUST = ("2026-08-01", "2026-08-31")
+
+
+@pytest.fixture
+def dormant(tmp_path: Path) -> Workspace:
+    """A desk whose last statement is of August; something moved in the months after."""
+    workspace = desk(tmp_path / "desk")
+    moved = entry("7.00", day="2026-08-15")
+    workspace.statements.add([camt(tmp_path, moved, closing="107.00", days=AUGUST)])
+    other = "BE71096123456769"
+    settings = workspace.folder / "treasury.toml"
+    block = f'\n[[accounts]]\naccount = "{other}"\nsource = "own_bank"\n'
+    settings.write_text(settings.read_text("utf-8") + block, "utf-8")
+    file = camt(tmp_path, entry("1.00"), closing="101.00", name="other.xml")
+    file.write_text(file.read_text("utf-8").replace(OWN, other), "utf-8")
+    workspace = Workspace(workspace.folder)
+    workspace.statements.add([file])
+    return workspace
+
+
+def account_row(workspace: Workspace) -> dict[str, Any]:
+    rows = workspace.reconcile("2026-10").statements.to_pylist()
+    return next(row for row in rows if row["account"] == OWN)
+
+
+def test_a_confirmed_balance_covers_the_days_since_the_last_statement(dormant: Workspace) -> None:
+    assert not account_row(dormant)["complete"]
+    dormant.statements.confirm(OWN, "107.00", "2026-10-31", source="online banking")
+    row = account_row(dormant)
+    assert row["complete"]
+    assert (row["opening_balance"], row["closing_balance"]) == (Decimal(107), Decimal(107))
+    assert not dormant.open_items("2026-10").select(kind="statement_missing")
+    (kept,) = dormant.sql("SELECT * FROM balance_confirmations").arrow.to_pylist()
+    assert (kept["source"], kept["stated_by"]) == ("online banking", dormant.journal.who().name)
+
+
+def test_another_balance_than_the_last_covers_nothing_and_says_so(dormant: Workspace) -> None:
+    dormant.statements.confirm(OWN, "90.00", "2026-10-31", source="online banking")
+    assert not account_row(dormant)["complete"]
+    rows = dormant.statements.coverage().arrow.to_pylist()
+    (row,) = (row for row in rows if row["account"] == OWN)
+    assert (
+        "2026-09-01 to 2026-10-30 missing: closing EUR 107.00, next confirmed EUR 90.00"
+        in (row["gaps"])
+    )
+
+
+def test_two_equal_confirmations_cover_an_account_without_any_statement(dormant: Workspace) -> None:
+    dormant.statements.withdraw("october.xml", reason="another account's")
+    dormant.statements.confirm(OWN, "107.00", "2026-09-30", source="letter of the bank")
+    assert not account_row(dormant)["complete"]
+    dormant.statements.confirm(OWN, "107.00", "2026-11-01", source="letter of the bank")
+    row = account_row(dormant)
+    assert row["complete"]
+    assert row["closing_balance"] == Decimal(107)
+
+
+@pytest.mark.parametrize(
+    ("account", "day", "source", "why"),
+    [
+        ("BE1", "2026-10-31", "x", "account BE1 is not declared"),
+        (OWN, "2026-11-03", "x", "2026-11-03 is not over"),
+        (OWN, "31 October", "x", "is not a day"),
+        (OWN, "2026-10-31", " ", "needs a source"),
+    ],
+)
+def test_what_is_no_confirmation_is_refused(
+    dormant: Workspace, account: str, day: str, source: str, why: str
+) -> None:
+    with pytest.raises(InputError, match=why):
+        dormant.statements.confirm(account, "1.00", day, source=source)

@@ -1,0 +1,156 @@
+"""The desk with statements that should not count: what it says, and how they are taken out."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from case_desk import OWN, camt, desk, entry
+
+from treasury.errors import InputError, StatementError
+from treasury.workspace import Workspace
+
+CSV = """\
+Posting date,Narrative,Paid out,Paid in,Balance
+01/10/2026,Hello,,100.00,1100.00
+30/10/2026,Bye,50.00,,1050.00
+"""
+PROFILE = """\
+name = "some bank"
+needs = ["Posting date", "Narrative", "Paid out", "Paid in"]
+day_order = "dmy"
+decimal = "."
+{currency}
+[columns]
+booking_date = ["Posting date"]
+debit = ["Paid out"]
+credit = ["Paid in"]
+balance = ["Balance"]
+text = ["Narrative"]
+"""
+
+
+def profiled(workspace: Workspace, currency: str = "") -> None:
+    folder = workspace.folder / "profiles"
+    folder.mkdir(exist_ok=True)
+    line = f'currency = "{currency}"\n' if currency else ""
+    (folder / "some.toml").write_text(PROFILE.format(currency=line), "utf-8")
+
+
+def csv(folder: Path, text: str = CSV) -> Path:
+    path = folder / "bank.csv"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def account_row(workspace: Workspace, month: str = "2026-10") -> dict[str, Any]:
+    (row,) = workspace.reconcile(month).statements.to_pylist()
+    return row
+
+
+def without_currency(workspace: Workspace, folder: Path) -> Path:
+    """A statement that was stored before its account was declared: nothing says its currency."""
+    settings = workspace.folder / "treasury.toml"
+    declared = settings.read_text("utf-8")
+    settings.write_text(declared.partition("[[accounts]]")[0], "utf-8")
+    path = csv(folder)
+    profiled(workspace)
+    Workspace(workspace.folder).statements.add([path], account=OWN)
+    settings.write_text(declared, "utf-8")
+    return path
+
+
+def test_the_declared_currency_counts_where_a_file_states_none(tmp_path: Path) -> None:
+    workspace = desk(tmp_path / "desk")
+    profiled(workspace)
+    report = workspace.statements.add([csv(tmp_path)], account=OWN)
+    assert [(one.currency, one.proved) for one in report.statements] == [("EUR", True)]
+    assert account_row(workspace)["closing_balance"] == Decimal(1050)
+
+
+def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_path: Path) -> None:
+    workspace = desk(tmp_path / "desk")
+    path = without_currency(workspace, tmp_path)
+    profiled(workspace, "EUR")
+    workspace = Workspace(workspace.folder)
+    workspace.statements.add([path], account=OWN)
+    (problem,) = workspace.open_items("2026-10").select(kind="statement_missing")
+    assert "bank.csv: the statement names no currency" in problem.next_step
+    assert "`treasury statements withdraw " in problem.next_step
+    assert "STATEMENTS" in workspace.status("2026-10")
+    statement = problem.next_step.partition("withdraw ")[2][:8]
+    done = workspace.statements.withdraw(statement, reason="read without its currency")
+    assert done.movements == 2
+    assert account_row(workspace)["complete"]
+    assert workspace.reconcile("2026-10").lines.num_rows == 2
+
+
+def test_the_journal_keeps_who_withdrew_and_why_and_adding_again_says_it(tmp_path: Path) -> None:
+    workspace = desk(tmp_path / "desk")
+    path = camt(tmp_path, entry("7.00"), closing="107.00")
+    workspace.statements.add([path])
+    workspace.statements.withdraw("october.xml", reason="of another company")
+    (entry_,) = workspace.journal.entries("statement.")
+    assert (entry_.body["reason"], entry_.body["file_name"]) == (
+        "of another company",
+        "october.xml",
+    )
+    assert workspace.statements.list().arrow.num_rows == 0
+    report = workspace.statements.add([path])
+    (problem,) = report.problems
+    assert "(of another company); it counts again" in str(problem)
+    assert workspace.statements.add([path]).problems == ()
+    with pytest.raises(InputError, match="needs a reason"):
+        workspace.statements.withdraw("october.xml", reason=" ")
+    with pytest.raises(InputError, match="cannot withdraw a statement"):
+        workspace.at("2026-11-01T09:00Z").statements.withdraw("october.xml", reason="x")
+
+
+def test_a_currency_that_nothing_states_on_an_account_of_several_names_the_statement(
+    tmp_path: Path,
+) -> None:
+    workspace = desk(tmp_path / "desk")
+    without_currency(workspace, tmp_path)
+    settings = workspace.folder / "treasury.toml"
+    text = settings.read_text("utf-8")
+    block = text[text.index("[[accounts]]") :]
+    settings.write_text(text + "\n" + block.replace('"EUR"', '"USD"'), "utf-8")
+    workspace = Workspace(workspace.folder)
+    with pytest.raises(StatementError, match=r"bank\.csv names no currency") as raised:
+        workspace.reconcile("2026-10")
+    statement = str(raised.value.do).partition("withdraw ")[2][:8]
+    workspace.statements.withdraw(statement, reason="no currency")
+    profiled(workspace, "USD")
+    workspace.statements.add([tmp_path / "bank.csv"], account=OWN)
+    rows = {row["currency"]: row for row in workspace.reconcile("2026-10").statements.to_pylist()}
+    assert rows["USD"]["complete"]
+    assert rows["USD"]["closing_balance"] == Decimal(1050)
+    assert not rows["EUR"]["complete"]
+
+
+def test_a_statement_in_a_currency_that_is_not_declared_keeps_its_account_from_being_complete(
+    tmp_path: Path,
+) -> None:
+    workspace = desk(tmp_path / "desk")
+    other = camt(tmp_path, name="dollars.xml")
+    other.write_text(other.read_text("utf-8").replace("EUR", "USD"), "utf-8")
+    workspace.statements.add([camt(tmp_path, entry("7.00"), closing="107.00"), other])
+    row = account_row(workspace)
+    assert not row["complete"]
+    assert row["problem"].startswith(f"dollars.xml: account {OWN} is declared in EUR, not in USD")
+    assert row["closing_balance"] == Decimal(107)
+
+
+def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path) -> None:
+    workspace = desk(tmp_path / "desk")
+    workspace.statements.add([camt(tmp_path, entry("7.00"), entry("1.00"), closing="108.00")])
+    line = workspace.reconcile("2026-10").lines["entry_id"].to_pylist()[0]
+    workspace.matches.ignore(line, reason="ours")
+    workspace.statements.withdraw("october.xml", reason="wrong file")
+    corrected = camt(tmp_path, entry("9.00"), closing="109.00", name="corrected.xml")
+    workspace.statements.add([corrected])
+    assert workspace.reconcile("2026-10").lines.num_rows == 1
+    assert "BANK LINES" in workspace.status("2026-10")
+    assert [row["entry_id"] for row in workspace.matches.list().arrow.to_pylist()] == [line]

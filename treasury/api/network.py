@@ -1,0 +1,299 @@
+"""The connections to a service: every wait for the network ends at the deadline of its exchange.
+
+httpx and httpcore bound each read by itself, so a peer that sends a byte a second, headers without
+end or one `100 Continue` after the other is never late. Here each wait on a socket takes at most
+what is left of the exchange, connecting, TLS, a proxy's tunnel, informational answers and headers
+included, and what comes is counted. Only the operating system's look-up of a name has limits of its
+own. Proxies and certificates come from the environment, as everywhere.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.util import find_spec
+from typing import Any
+from urllib.request import getproxies, proxy_bypass
+
+import httpcore
+import httpx
+
+from treasury.errors import SettingsError
+from treasury.settings import is_loopback
+
+__all__ = ["Exchange", "Network", "UnreadableAnswer", "current_exchange", "exchanging"]
+
+KEPT_OPEN = 5.0
+"""Seconds for which an idle connection waits for the next call."""
+
+PIECE = 16 * 1024
+"""Bytes sent at once: the time left is looked at before each piece."""
+
+FRAMING = 256 * 1024
+"""Bytes of informational answers and headers before a body may begin."""
+
+LATE = "the exchange was not complete in time"
+_PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
+
+
+class UnreadableAnswer(httpx.RequestError):
+    """An answer that is not read to its end: too long, or in an encoding nobody asked for."""
+
+
+class Exchange:
+    """What one attempt of a call may still take: time, and bytes from the network."""
+
+    def __init__(
+        self,
+        until: float,
+        answer_bytes: int,
+        monotonic: Callable[[], float],
+        *,
+        brings_token: bool = False,
+    ) -> None:
+        self.until = until
+        self.answer_bytes = answer_bytes
+        self.brings_token = brings_token
+        self._left = FRAMING
+        self._monotonic = monotonic
+
+    def remaining(self, timeout: float | None) -> float:
+        """Seconds to wait at most, `timeout` or less; zero or less where the exchange is late."""
+        left = self.until - self._monotonic()
+        return left if timeout is None else min(timeout, left)
+
+    def expect_body(self) -> None:
+        """Allow for a body, now that the headers of an answer are complete."""
+        self._left += 2 * self.answer_bytes
+
+    def count(self, received: int) -> None:
+        """Take note of bytes that came; UnreadableAnswer where they are too many."""
+        self._left -= received
+        if self._left < 0:
+            raise UnreadableAnswer("sent more beside its answer than is read")
+
+
+_CURRENT: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+
+
+def current_exchange() -> Exchange | None:
+    """The exchange that this thread is in."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def exchanging(exchange: Exchange) -> Iterator[None]:
+    """Hold everything that this thread sends and receives to the limits of `exchange`."""
+    token = _CURRENT.set(exchange)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
+    """Seconds to wait at most in the current exchange; raises `late` where none are left."""
+    exchange = _CURRENT.get()
+    if exchange is None:
+        return timeout
+    left = exchange.remaining(timeout)
+    if left <= 0:
+        raise late(LATE)
+    return left
+
+
+class Network(httpx.BaseTransport):
+    """HTTP/1.1 over httpcore's connections, straight or through the environment's proxy."""
+
+    def __init__(self, *, connections: int, trust_env: bool) -> None:
+        self._tls = httpx.create_ssl_context(trust_env=trust_env)
+        self._trust_env = trust_env
+        self._connections = connections
+        proxies = getproxies() if trust_env else {}
+        self._proxies = {
+            scheme: _with_scheme(proxies[scheme])
+            for scheme in ("http", "https", "all")
+            if proxies.get(scheme)
+        }
+        self._pools: dict[str | None, httpcore.ConnectionPool] = {None: self._pool(None)}
+        self._pools |= {proxy: self._pool(proxy) for proxy in set(self._proxies.values())}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request and read the headers of its answer; the body is read by the caller."""
+        with _as_httpx():
+            response = self._pools[self._proxy_for(request.url)].handle_request(
+                httpcore.Request(
+                    method=request.method,
+                    url=_url(request.url),
+                    headers=request.headers.raw,
+                    content=request.stream,
+                    extensions=request.extensions,
+                )
+            )
+        return httpx.Response(response.status, headers=response.headers, stream=_Body(response))
+
+    def close(self) -> None:
+        """Close the connections."""
+        for pool in self._pools.values():
+            pool.close()
+
+    def _proxy_for(self, url: httpx.URL) -> str | None:
+        """The proxy for an address; what stays on this machine is not handed to one."""
+        if is_loopback(url.host) or proxy_bypass(url.netloc.decode()):
+            return None
+        return self._proxies.get(url.scheme) or self._proxies.get("all")
+
+    def _pool(self, proxy: str | None) -> httpcore.ConnectionPool:
+        return httpcore.ConnectionPool(
+            ssl_context=self._tls,
+            proxy=None if proxy is None else self._proxy(proxy),
+            max_connections=self._connections,
+            max_keepalive_connections=self._connections,
+            keepalive_expiry=KEPT_OPEN,
+            network_backend=_Backend(),
+        )
+
+    def _proxy(self, address: str) -> httpcore.Proxy:
+        parsed = httpx.Proxy(address)
+        encrypted = None
+        if parsed.url.scheme == "https":
+            encrypted = httpx.create_ssl_context(trust_env=self._trust_env)
+            encrypted.sslsocket_class = _ProxySocket
+        return httpcore.Proxy(_url(parsed.url), auth=parsed.raw_auth, ssl_context=encrypted)
+
+
+def _url(url: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(
+        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+    )
+
+
+def _with_scheme(proxy: str) -> str:
+    """The proxy's address in full; SettingsError where its kind cannot be used."""
+    address = proxy if "://" in proxy else f"http://{proxy}"
+    scheme = address.partition("://")[0].lower()
+    if scheme not in _PROXY_SCHEMES or (scheme.startswith("socks") and not find_spec("socksio")):
+        raise SettingsError(
+            f"the environment names a proxy of the kind {scheme}, which cannot be used",
+            do="name an http proxy in HTTPS_PROXY; for socks5, pip install socksio",
+        )
+    return address
+
+
+class _Body(httpx.SyncByteStream):
+    """The body of an answer, as it comes from its connection."""
+
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _as_httpx():
+            yield from self._response.iter_stream()
+
+    def close(self) -> None:
+        self._response.close()
+
+
+@contextmanager
+def _as_httpx() -> Iterator[None]:
+    """Turn an error of httpcore into httpx's of the same name.
+
+    Only why a connection failed is kept as text: what is wrong in an answer quotes the answer.
+    """
+    try:
+        yield
+    except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+        kind: type[httpx.RequestError] = getattr(httpx, type(error).__name__)
+        raise kind(str(error) if isinstance(error, httpcore.ConnectError) else "") from error
+    except (httpcore.ProxyError, httpcore.UnsupportedProtocol) as error:
+        raise getattr(httpx, type(error).__name__)("") from error
+
+
+class _Backend(httpcore.NetworkBackend):
+    """Opens connections; each address of a name in turn, within the time of the exchange."""
+
+    def __init__(self) -> None:
+        self._sockets = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """A connection to the first address of `host` that answers."""
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise httpcore.ConnectError(str(error)) from error
+        failure: Exception = httpcore.ConnectError(f"{host} has no address")
+        for *_, address in found:
+            wait = _remaining(timeout, httpcore.ConnectTimeout)
+            try:
+                stream = self._sockets.connect_tcp(
+                    str(address[0]), port, wait, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+            else:
+                return _Stream(stream)
+        raise failure
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection whose reads and writes end with the exchange that they belong to."""
+
+    def __init__(self, inner: httpcore.NetworkStream) -> None:
+        self._inner = inner
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """What has come, at most `max_bytes`; httpcore.ReadTimeout where time is up."""
+        received = self._inner.read(max_bytes, _remaining(timeout, httpcore.ReadTimeout))
+        exchange = _CURRENT.get()
+        if exchange is not None:
+            exchange.count(len(received))
+        return received
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send all of `buffer`; httpcore.WriteTimeout where time is up."""
+        for start in range(0, len(buffer), PIECE):
+            wait = _remaining(timeout, httpcore.WriteTimeout)
+            self._inner.write(buffer[start : start + PIECE], wait)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._inner.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        """The same connection, encrypted."""
+        wait = _remaining(timeout, httpcore.ConnectTimeout)
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, wait))
+
+    def get_extra_info(self, info: str) -> Any:
+        """What httpcore asks of a socket, for example whether it is readable."""
+        return self._inner.get_extra_info(info)
+
+
+class _ProxySocket(ssl.SSLSocket):
+    """A socket to a proxy that is itself encrypted.
+
+    TLS within TLS reads whole records from it in one go, so the deadline is looked at here.
+    """
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        self.settimeout(_remaining(self.gettimeout(), TimeoutError))
+        return super().recv(buflen, flags)
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        self.settimeout(_remaining(self.gettimeout(), TimeoutError))
+        return super().send(data, flags)

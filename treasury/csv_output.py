@@ -1,0 +1,63 @@
+"""CSV for people: the one writer of every CSV that leaves, so that no spreadsheet runs a text.
+
+Every cell is quoted. A spreadsheet splits a line at the separator of its own locale, so a text is
+made harmless wherever a cell could begin in it, not only at its beginning. Amounts, counts and
+days are ours and stay what they are: a negative amount is a number.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Final, TextIO
+
+import pyarrow as pa
+
+from treasury.tabular import shown
+from treasury.text import visible
+
+__all__ = ["csv_text", "rows_of", "write_csv_rows"]
+
+_BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+"""What ends a line or moves to another column: a cell stays one line."""
+_SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
+"""What a formula begins with: `= + - @` and every character that Unicode folds to one of them."""
+_FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
+"""The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
+
+
+def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write a line of names and a line for each row; amounts keep every digit."""
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(map(_cell, names))
+    writer.writerows(map(_cell, row) for row in rows)
+
+
+def rows_of(table: pa.Table) -> Iterator[Iterable[object]]:
+    """The rows of a table as Python's values, some thousands at a time."""
+    for batch in table.to_batches(max_chunksize=10_000):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """The lines of `write_csv_rows` as one text."""
+    out = io.StringIO()
+    write_csv_rows(out, names, rows)
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    """A number or a day as it is; anything else as text that nothing runs."""
+    match value:
+        case None | Decimal() | int() | date() | time() | timedelta():
+            return shown(value)
+        case float() if math.isfinite(value):
+            return shown(value)
+        case _:
+            text = visible(_BREAKS.sub(" ", shown(value)))
+            return _FORMULA.sub(r"\1'", text)

@@ -1,0 +1,84 @@
+"""What is said to be stored is on the disk: files and folders are written through the cache.
+
+A system keeps in memory for a while what a program writes. Until a file is synced, a power cut may
+leave it empty; until its folder is synced, the file may not be there, or an earlier one may be.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+if sys.platform == "darwin":
+    from fcntl import F_FULLFSYNC, fcntl
+
+__all__ = ["make_folder", "sync_files", "sync_folder", "write_whole"]
+
+AT_ONCE: Final = 8
+"""Files that are synced side by side: the disk brings them down in one go."""
+
+_NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
+"""What a file system answers that cannot sync a folder by itself."""
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put a file in its place, whole or not at all, and return when it is on the disk.
+
+    What stands in the draft's place, a link of a stranger too, is taken away and not written to.
+    """
+    draft = path.with_name(f"{path.name}.new")
+    draft.unlink(missing_ok=True)
+    with draft.open("xb") as file:
+        file.write(content)
+        file.flush()
+        _sync(file.fileno())
+    draft.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_files(files: Iterable[Path], top: Path) -> None:
+    """Bring files to the disk, and then every folder from theirs up to `top`."""
+    paths = list(files)
+    folders = {folder for path in paths for folder in (path.parent, *path.parent.parents)}
+    with ThreadPoolExecutor(AT_ONCE, "durable") as pool:
+        list(pool.map(_sync_file, paths))
+        list(pool.map(sync_folder, (one for one in folders if one == top or top in one.parents)))
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring to the disk which files a folder has; a system without such a call does it itself."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _sync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it where they are not there, on the disk."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in missing:
+        sync_folder(one.parent)
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb") as file:
+        _sync(file.fileno())
+
+
+def _sync(descriptor: int) -> None:
+    if sys.platform == "darwin":
+        fcntl(descriptor, F_FULLFSYNC)  # fsync there leaves it in the drive's own memory
+    else:
+        os.fsync(descriptor)

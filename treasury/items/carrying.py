@@ -1,0 +1,294 @@
+"""Carrying open items past a close: one person proposes it, a second one accepts it.
+
+Each verb is checked against the list as it is at that moment and journaled onto the decisions that
+were read. An acceptance is one item's: it holds the amount, the state, the owner and the day by
+which the item should clear, as `acceptance` folds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.actions.policy import Policy
+from treasury.calendar import Month
+from treasury.errors import ActionRefused, InputError
+from treasury.items.acceptance import (
+    ACCEPTANCES,
+    ACCEPTED,
+    PROPOSED,
+    WITHDRAWN,
+    Acceptance,
+    standing_acceptances,
+)
+from treasury.items.item import OpenItem
+from treasury.items.listing import OpenItems
+from treasury.journal import Actor, Draft, Journal
+from treasury.journal.names import same_person
+from treasury.journal.periods import closed_periods
+from treasury.journal.turns import Decided, decide, read_decided, require_present
+from treasury.lake import TEXT
+from treasury.reconcile.rows import Rows
+from treasury.text import clean
+
+__all__ = ["CARRIED", "Carrying"]
+
+CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
+"""A row for each proposal; `standing` says whether it is accepted, waits, lapsed or is settled."""
+WAITS: Final = "waits for a second person"
+
+ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
+Chosen = Sequence[tuple[OpenItem, dict[str, Any] | None]]
+"""Items with the bodies of their entries; None where what is to be said stands already."""
+Choice = Callable[[OpenItems, Decided], Chosen]
+
+
+class Carrying:
+    """The verbs; `list_items` gives a month's list under the decisions that it is handed.
+
+    Without a month it is the last one that has ended. Of a month that is prepared it is the list
+    that waits for its signature.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        list_items: ListItems,
+        policy: Callable[[], Policy],
+        today: Callable[[], date],
+        *,
+        until: datetime | None = None,
+    ) -> None:
+        self._journal = journal
+        self._list_items = list_items
+        self._policy = policy
+        self._today = today
+        self._until = until
+
+    def carry(
+        self,
+        *names: str,
+        owner: str,
+        by: str | date,
+        reason: str,
+        month: str | Month | None = None,
+        ledger: Path | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> OpenItems:
+        """Propose to carry items past the close: who owns them, and the day they should clear by.
+
+        `ledger` is the file that the month is going to be prepared with, for what differs from it.
+        Raises InputError for an item that is not open, ActionRefused for one that nobody may
+        accept, and for one that does not block.
+        """
+        terms = _terms(owner, by, reason, self._today())
+
+        def choice(items: OpenItems, decided: Decided) -> Chosen:
+            chosen = [(item, _proposed(item, terms)) for item in _named(items, names)]
+            standing = standing_acceptances(decided.entries)
+            return [
+                (item, None if _stands(standing.get(item.item_id), item, body, who) else body)
+                for item, body in chosen
+            ]
+
+        who = actor or self._journal.who()
+        return self._decide(PROPOSED, choice, who, month, ledger=ledger, dry_run=dry_run)
+
+    def accept(
+        self,
+        *names: str,
+        month: str | Month | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> OpenItems:
+        """Accept that items are carried as somebody else proposed it.
+
+        Whoever proposed cannot accept, unless the policy is that of one person, and then it is
+        marked as signed alone. Raises ActionRefused where nothing stands to be accepted.
+        """
+        who = actor or self._journal.who()
+
+        def choice(items: OpenItems, decided: Decided) -> Chosen:
+            standing = standing_acceptances(decided.entries)
+            return [
+                (item, self._accepted(item, standing.get(item.item_id), who))
+                for item in _named(items, names)
+            ]
+
+        return self._decide(ACCEPTED, choice, who, month, dry_run=dry_run)
+
+    def withdraw(
+        self,
+        *names: str,
+        reason: str,
+        month: str | Month | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> OpenItems:
+        """Take back what was proposed or accepted: the items block again."""
+        _require(reason, "a reason", "reason")
+
+        def choice(items: OpenItems, decided: Decided) -> Chosen:
+            standing = standing_acceptances(decided.entries)
+            chosen = _named(items, names)
+            for item in chosen:
+                if item.item_id not in standing:
+                    raise ActionRefused(
+                        f"nobody proposed to carry {item.item_id}",
+                        do="`treasury items list` shows what is proposed",
+                    )
+            return [(item, {"reason": reason.strip()}) for item in chosen]
+
+        who = actor or self._journal.who()
+        return self._decide(WITHDRAWN, choice, who, month, dry_run=dry_run)
+
+    def list(self, month: str | Month | None = None) -> Rows:
+        """Every proposal beside its item as it is now; columns as in CARRIED."""
+        decided = read_decided(self._journal, until=self._until)
+        items = self._list_items(month, decided, None)
+        rows = [
+            {
+                **msgspec.structs.asdict(acceptance),
+                "name": item.name if (item := items.by_id.get(item_id)) else None,
+                "standing": _standing(acceptance, item, self._today()),
+            }
+            for item_id, acceptance in standing_acceptances(decided.entries).items()
+        ]
+        return Rows(pa.Table.from_pylist(rows, schema=CARRIED))
+
+    def _accepted(
+        self, item: OpenItem, acceptance: Acceptance | None, who: Actor
+    ) -> dict[str, Any] | None:
+        """The body of an acceptance; None where the item is accepted already."""
+        if acceptance is None:
+            raise ActionRefused(
+                f"nobody proposed to carry {item.item_id}",
+                do=f"propose it: treasury items carry {item.item_id} --owner … --by … --reason …",
+            )
+        lapse = acceptance.lapse(item, self._today())
+        if lapse:
+            raise ActionRefused(
+                f"what {acceptance.proposed_by} proposed for {item.item_id} has lapsed: {lapse}",
+                do="have it proposed again as it is now",
+            )
+        if acceptance.accepted_by is not None:
+            return None
+        alone = same_person(acceptance.proposed_by, who.name)
+        if alone and not self._policy().one_person:
+            raise ActionRefused(
+                f"{who.name} proposed to carry {item.item_id} and cannot accept it",
+                do="have a colleague accept it",
+            )
+        return {"proposal": acceptance.proposal, "alone": alone}
+
+    def _decide(
+        self,
+        kind: str,
+        choice: Choice,
+        who: Actor,
+        month: str | Month | None,
+        *,
+        ledger: Path | None = None,
+        dry_run: bool,
+    ) -> OpenItems:
+        """Journal what was chosen, and give the items as the list then has them."""
+        self._policy().check_identity(who)
+        require_present(self._until)
+
+        def build(decided: Decided) -> tuple[list[Draft], tuple[OpenItems, Decided, set[str]]]:
+            items = self._list_items(month, decided, ledger)
+            if str(items.month) in closed_periods(decided.entries):
+                raise ActionRefused(
+                    f"{items.month} is closed, with what was carried then",
+                    do=f"carry what is still open in the next: --month {items.month.next}",
+                )
+            chosen = choice(items, decided)
+            drafts = [
+                Draft(kind, item.item_id, body, who) for item, body in chosen if body is not None
+            ]
+            return drafts, (items, decided, {item.item_id for item, _ in chosen})
+
+        if dry_run:
+            _, (items, _, ids) = build(read_decided(self._journal))
+        else:
+            added, (items, decided, ids) = decide(self._journal, build)
+            if added:
+                items = self._list_items(items.month, decided.after(added), ledger)
+        return items.where(lambda item: item.item_id in ids)
+
+
+class _Terms(msgspec.Struct, frozen=True):
+    """Who owns an item, the day by which it should clear, and why it is carried."""
+
+    owner: str
+    expected_by: date
+    reason: str
+
+
+def _terms(owner: str, by: str | date, reason: str, today: date) -> _Terms:
+    _require(owner, "an owner", "owner")
+    _require(reason, "a reason", "reason")
+    try:
+        expected = by if isinstance(by, date) else date.fromisoformat(by.strip())
+    except ValueError:
+        raise InputError(f"{clean(by)[:40]!r} is not a day", do="write it as 2026-11-30") from None
+    if expected < today:
+        raise InputError(f"{expected} is past", do="give the day by which the items should clear")
+    return _Terms(owner.strip(), expected, reason.strip())
+
+
+def _require(text: str, what: str, name: str) -> None:
+    if not text.strip() or not text.isprintable():
+        raise InputError(f"an item is carried with {what}, on one line", do=f"give the {name}")
+
+
+def _named(items: OpenItems, names: Sequence[str]) -> list[OpenItem]:
+    if not names:
+        raise InputError("no item is named", do="`treasury exceptions --blocking` lists them")
+    found = {item.item_id: item for item in map(items.find, names)}
+    return list(found.values())
+
+
+def _proposed(item: OpenItem, terms: _Terms) -> dict[str, Any]:
+    """The body of a proposal; ActionRefused where carrying the item means nothing."""
+    if item.blocks == "never acceptable":
+        raise ActionRefused(
+            f"nobody may accept {item.item_id} ({item.words.label.lower()}): {item.name}",
+            do=item.next_step,
+        )
+    if item.blocks == "never":
+        raise ActionRefused(
+            f"{item.item_id} ({item.words.label.lower()}) does not block the close: it is carried"
+            " without anybody's word",
+            do="leave it out",
+        )
+    return {"amount": item.amount, "currency": item.currency, "state": item.state} | (
+        msgspec.structs.asdict(terms)
+    )
+
+
+def _stands(
+    acceptance: Acceptance | None, item: OpenItem, body: dict[str, Any], who: Actor
+) -> bool:
+    """Whether the same person has proposed the same, and it holds."""
+    if acceptance is None or acceptance.lapse(item, body["expected_by"]):
+        return False
+    terms = (acceptance.owner, acceptance.expected_by, acceptance.reason, acceptance.proposed_by)
+    return terms == (body["owner"], body["expected_by"], body["reason"], who.name)
+
+
+def _standing(acceptance: Acceptance, item: OpenItem | None, today: date) -> str:
+    if item is None:
+        return "settled, or not in this month"
+    lapse = acceptance.lapse(item, today)
+    if lapse:
+        return f"lapsed: {lapse}"
+    if acceptance.accepted_by is None:
+        return WAITS
+    return "carried, signed alone" if acceptance.alone else "carried"

@@ -1,0 +1,100 @@
+"""How the journal's database is reached: SQLite by default, PostgreSQL by URL.
+
+SQLite keeps a rollback journal rather than a write-ahead log, which does not work on network
+folders; the file of it is kept from one append to the next, for making it anew costs more than the
+entry.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from treasury.errors import JournalError
+from treasury.settings import Secret
+
+__all__ = ["WRITES", "address_of", "create_file", "file_of", "open_engines", "unusable"]
+
+WAIT_SECONDS: Final = 10
+WRITES: Final = "treasury_writes"
+"""The option of a connection that will write: its transaction takes the lock at once."""
+
+
+def address_of(url: sa.URL) -> str:
+    """A journal's address as it is noted: without who reads it."""
+    return f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
+
+
+def open_engines(url: str, password: Secret | None) -> tuple[sa.Engine, sa.Engine]:
+    """One to read with, and the one whose connection the chain is verified and added to on."""
+    parsed = sa.make_url(url)
+    if password is not None:
+        parsed = parsed.set(password=password.reveal())
+    if parsed.get_backend_name() != "sqlite":
+        engine = sa.create_engine(parsed, pool_pre_ping=True)
+        sa.event.listen(engine, "begin", _wait_at_most)
+        return engine, engine
+    reader = _sqlite_engine(parsed)
+    if file_of(parsed) is None:
+        return reader, reader
+    return reader, _sqlite_engine(parsed, poolclass=sa.StaticPool)
+
+
+def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
+    engine = sa.create_engine(url, connect_args={"timeout": WAIT_SECONDS}, **more)
+    sa.event.listen(engine, "connect", _set_up_sqlite)
+    sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def file_of(url: sa.URL) -> Path | None:
+    """The file of a SQLite journal; None for another database, or one in memory."""
+    database = url.database if url.get_backend_name() == "sqlite" else None
+    return Path(database) if database and database != ":memory:" else None
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # the transactions are ours
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA journal_mode = PERSIST").close()
+
+
+def _begin(connection: sa.Connection) -> None:
+    writing = connection.get_execution_options().get(WRITES, False)
+    # The pages that SQLite keeps are not those of a file that was copied over the one it read.
+    connection.exec_driver_sql("PRAGMA shrink_memory").close()
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _wait_at_most(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+
+
+def create_file(database: Path) -> None:
+    """Make the file where there is none: SQLite itself makes none that a group may write to.
+
+    One that exists is not opened: closing it would free the locks that SQLite holds on it here.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
+
+
+def unusable(url: sa.URL, error: Exception) -> JournalError:
+    """The error for a database that cannot be read or written now."""
+    place = url.database if url.get_backend_name() == "sqlite" else url.host
+    text = str(getattr(error, "orig", None) or error)
+    if "locked" in text or "lock timeout" in text:
+        return JournalError(
+            f"the journal {place} is locked: another process has been writing for {WAIT_SECONDS} s",
+            do="wait until it has finished, then run this again; nothing was journaled",
+        )
+    return JournalError(
+        f"the journal {place} cannot be used: {' '.join(text.split())}",
+        do="check that it may be written to and is a journal; nothing was journaled",
+    )

@@ -1,0 +1,299 @@
+"""Signed entries: an Ed25519 key for each person, and whose keys the policy knows.
+
+The chain shows that an entry was changed, but whoever may write to the journal can make the whole
+chain anew. A signature cannot be made anew without its person's key. The public keys stand outside
+the journal, in the policy or in a file that the reader keeps, for keys inside it would be rewritten
+with the rest. What is signed is the entry's place, time, content, author and the hash before it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
+from treasury.journal.actor import Actor
+from treasury.journal.chain import signed_hash
+from treasury.journal.names import same_name
+from treasury.settings import Secret, find_secret
+
+__all__ = [
+    "Signature",
+    "SignatureRules",
+    "Signing",
+    "SigningKey",
+    "load_key",
+    "make_key",
+    "public_key",
+    "require_key",
+    "require_signed",
+    "signature_of",
+]
+
+_PUBLIC: Final = "ed25519:"
+_PRIVATE: Final = "ed25519-private:"
+_CONTEXT: Final = b"treasury journal entry 1\n"
+"""What every signed text begins with: no signature made for another purpose is one of an entry."""
+
+State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
+
+
+class SigningKey:
+    """A person's private key; it signs, and shows itself to nobody."""
+
+    def __init__(self, private: Secret) -> None:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        text = private.reveal()
+        try:
+            if not text.startswith(_PRIVATE):
+                raise ValueError
+            raw = base64.b64decode(text.removeprefix(_PRIVATE), validate=True)
+            self._key = Ed25519PrivateKey.from_private_bytes(raw)
+        except ValueError:
+            raise SettingsError(
+                "what is kept as the signing key is no key",
+                do="put it back from a copy, or make a new one and have it enrolled",
+            ) from None
+        self.public: Final = _PUBLIC + _text(self._key.public_key().public_bytes_raw())
+
+    def __repr__(self) -> str:
+        return f"<SigningKey {self.public}>"
+
+    def sign(self, digest: str) -> str:
+        """The signature of an entry's digest, as text."""
+        return _text(self._key.sign(_CONTEXT + digest.encode()))
+
+
+def public_key(text: str) -> str:
+    """A public key as it is compared; InputError for what is none."""
+    try:
+        raw = base64.b64decode(text.strip().removeprefix(_PUBLIC), validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if not text.strip().startswith(_PUBLIC) or len(raw) != 32:
+        raise InputError("that is no public key", do=f"write {_PUBLIC} and what follows it")
+    return _PUBLIC + _text(raw)
+
+
+def load_key(place: str) -> SigningKey | None:
+    """The key at a place (`file:PATH`, `keyring:SERVICE/USER`, `env:NAME`); None where none is.
+
+    SettingsError for a key file that others may read, for what is no key, and where it cannot be
+    read.
+    """
+    try:
+        private = _private_at(place)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"the signing key at {place} cannot be read: {type(error).__name__}",
+            do="make it readable for you alone",
+        ) from None
+    return None if private is None else SigningKey(private)
+
+
+def _private_at(place: str) -> Secret | None:
+    kind, _, where = place.partition(":")
+    if kind == "file":
+        path = Path(where).expanduser()
+        if not path.exists():
+            return None
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) or (os.name == "posix" and mode & 0o077):
+            raise SettingsError(
+                f"the signing key {path} may be read by others, or is no file",
+                do=f"make a new key if others may have it, else run chmod 600 {path}",
+            )
+    elif kind not in {"env", "keyring"}:
+        raise SettingsError(
+            f"journal.key names no place: {kind}",
+            do="write file:PATH, keyring:SERVICE/USER or env:NAME",
+        )
+    return find_secret(place, "key")[0]
+
+
+def make_key(place: str) -> SigningKey:
+    """Make a key and keep it at a place where none is; InputError where one is."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    kind, _, where = place.partition(":")
+    if kind not in {"file", "keyring"}:
+        raise InputError(
+            f"a key cannot be put into {kind or 'nothing'}",
+            do="name file:PATH or keyring:SERVICE/USER",
+        )
+    if load_key(place) is not None:
+        raise InputError(
+            f"there is a key at {place} already",
+            do="keep it: what it signed can be proved by it only; or name another place",
+        )
+    text = _PRIVATE + _text(Ed25519PrivateKey.generate().private_bytes_raw())
+    if kind == "file":
+        _write_private(Path(where).expanduser(), text)
+    else:
+        _put_into_keyring(where, text)
+    return SigningKey(Secret(text))
+
+
+def _put_into_keyring(where: str, text: str) -> None:
+    try:
+        import keyring  # only where it is used: it loads the desktop's secret service
+        import keyring.errors
+    except ImportError:
+        raise SettingsError(
+            "there is no keyring here", do="pip install 'treasury[keyring]', or name file:PATH"
+        ) from None
+    service, _, user = where.partition("/")
+    try:
+        keyring.set_password(service, user, text)
+    except keyring.errors.KeyringError as error:
+        raise SettingsError(
+            f"the keyring does not take the key: {type(error).__name__}",
+            do="unlock it, or name file:PATH",
+        ) from None
+
+
+def _write_private(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(place, "w", encoding="ascii") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise SettingsError(
+            f"the signing key cannot be written to {path}: {error.strerror}",
+            do="name another place with --place",
+        ) from error
+
+
+class SignatureRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What the policy says of signatures: each person's keys, and from where on they are due."""
+
+    keys: Mapping[str, tuple[str, ...]] = {}
+    required: bool = False
+    after: int = 0
+    """Entries up to this number may be unsigned: they were written before signatures were due."""
+
+    def owner(self, key: str) -> str | None:
+        """Whose key it is; None for one that nobody enrolled."""
+        return next((name for name, listed in self.keys.items() if key in listed), None)
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """What an entry's signature is worth, and by whom it is."""
+
+    state: State
+    by: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state}, by {self.by}" if self.by else self.state
+
+
+def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
+    """What the signature of a stored row is worth under the keys that are known."""
+    if row["signature"] is None and row["public_key"] is None:
+        return Signature("unsigned")
+    key = row["public_key"] or ""
+    if not _is_signature(row["signature"] or "", signed_hash(row), key):
+        return Signature("wrong", rules.owner(key) or "")
+    owner = rules.owner(key)
+    if owner is None:
+        return Signature("unknown key", key)
+    return Signature("valid" if same_name(owner, row["actor"]) else "another's key", owner)
+
+
+@lru_cache(maxsize=100_000)  # verifying one takes longer than all else about an entry
+def _is_signature(signature: str, digest: str, key: str) -> bool:
+    """Whether this key signed this digest."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        raw = base64.b64decode(public_key(key).removeprefix(_PUBLIC))
+        decoded = base64.b64decode(signature, validate=True)
+        Ed25519PublicKey.from_public_bytes(raw).verify(decoded, _CONTEXT + digest.encode())
+    except (InvalidSignature, InputError, ValueError):
+        return False
+    return True
+
+
+def require_signed(row: Mapping[str, Any], rules: SignatureRules) -> None:
+    """JournalError where the policy wants a signature and a stored row has no valid one."""
+    if not rules.required or row["seq"] <= rules.after:
+        return
+    signature = signature_of(row, rules)
+    if signature.state != "valid":
+        raise JournalError(
+            f"entry {row['seq']} by {row['actor']} is not signed as the policy wants it:"
+            f" {signature}",
+            do="nothing is decided on it any more: find out who wrote it; entries of the time"
+            " before signatures are named in policy.toml with signed_after",
+        )
+
+
+class Signing:
+    """The key of the person at this process, and the rules of signatures at this desk."""
+
+    def __init__(
+        self,
+        place: str | None = None,
+        rules: Callable[[], SignatureRules] = SignatureRules,
+    ) -> None:
+        self._place = place
+        self._load_rules = rules
+        self._key: SigningKey | None = None
+        self._rules: SignatureRules | None = None
+
+    def key(self) -> SigningKey | None:
+        """The key, read once it is there; None where this person has none."""
+        if self._key is None and self._place is not None:
+            self._key = load_key(self._place)
+        return self._key
+
+    def rules(self) -> SignatureRules:
+        """The rules as the policy says now, or as last read: an effect is noted in any case."""
+        try:
+            self._rules = self._load_rules()
+        except SettingsError:
+            if self._rules is None:
+                raise
+        return self._rules
+
+
+def require_key(key: SigningKey | None, rules: SignatureRules, actors: Iterable[Actor]) -> None:
+    """ActionRefused where people's entries have to be signed, and cannot be with this key."""
+    if not rules.required:
+        return
+    owner = None if key is None else rules.owner(key.public)
+    for actor in actors:
+        if owner is None or not same_name(owner, actor.name):
+            raise _unsigned(actor, key, owner)
+
+
+def _unsigned(actor: Actor, key: SigningKey | None, owner: str | None) -> ActionRefused:
+    if key is None:
+        why, do = "there is no signing key here", "run `treasury journal key make`"
+    elif owner is None:
+        why = f"the key {key.public} is nobody's"
+        do = f"have it written below [keys] in policy.toml as the key of {actor.name}"
+    else:
+        why, do = f"the key here is that of {owner}", "decide under your own name"
+    return ActionRefused(
+        f"the policy wants signed decisions, and {actor.name} cannot sign: {why}; nothing was"
+        " decided",
+        do=do,
+    )
+
+
+def _text(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()

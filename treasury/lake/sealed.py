@@ -1,0 +1,39 @@
+"""Small files that carry the hash of their own content: a bit that turned in one is noticed.
+
+They are JSON that a person can read, and reach the disk whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from treasury import durable
+from treasury.decoding import decode_json
+
+__all__ = ["read_sealed", "write_sealed"]
+
+T = TypeVar("T")
+
+
+class _Sealed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    sha256: str
+    content: msgspec.Raw
+
+
+def write_sealed(path: Path, value: object) -> None:
+    """Put a value in its place, on the disk when this returns; OSError where that fails."""
+    content = msgspec.json.format(msgspec.json.encode(value), indent=1)
+    sealed = _Sealed(hashlib.sha256(content).hexdigest(), msgspec.Raw(content))
+    durable.write_whole(path, msgspec.json.encode(sealed))
+
+
+def read_sealed(path: Path, kind: type[T]) -> T:
+    """The value as it was written; ValueError where it is another now, OSError where unreadable."""
+    sealed = decode_json(path.read_bytes(), _Sealed)
+    if hashlib.sha256(bytes(sealed.content)).hexdigest() != sealed.sha256:
+        raise ValueError("it is not as it was written")
+    return decode_json(sealed.content, kind)

@@ -1,0 +1,12 @@
+-- Instant payments of the month that the bank booked on its first business day after it: they were there by the
+-- month's end and are in no balance of it. A cut-off difference of the bank, settled by its own booking.
+SELECT
+    l.entry_id, l.statement_account, l.direction, l.amount, l.currency, b.value_date, l.booking_date,
+    l.expectation_id, l.reference, l.counterparty_name
+FROM every_line AS l
+JOIN bank_lines AS b ON b.entry_id = l.entry_id
+CROSS JOIN asked AS a
+WHERE l.is_instant AND l.line_class IS NULL
+    AND b.value_date BETWEEN a.month_first AND a.month_last
+    AND l.booking_date > a.month_last AND l.booking_date <= a.next_business_day
+ORDER BY b.value_date, l.statement_account, l.entry_id

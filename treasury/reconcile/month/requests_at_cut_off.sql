@@ -1,0 +1,26 @@
+-- Each ramp request that was made by the month's end, in the status that it had then by what is known now, and
+-- the day on which it changed last after it. `has_ended`: it is open no more today, since then where `is_open`.
+SELECT
+    r.id AS request_id,
+    coalesce(t.status, r.status) AS status,
+    coalesce(t.status, r.status) NOT IN ('SUCCEEDED', 'CANCELLED', 'REJECTED', 'DENIED', 'FAILED') AS is_open,
+    r.status AS status_now,
+    NOT r.is_open AS has_ended,
+    CAST(n.changed_at AT TIME ZONE a.zone AS DATE) AS changed_on
+FROM ramp_requests AS r
+CROSS JOIN asked AS a
+LEFT JOIN (
+    SELECT w.request_id, w.status
+    FROM request_turns AS w CROSS JOIN asked AS z
+    WHERE w.moment < z.month_end
+    QUALIFY row_number() OVER (
+        PARTITION BY w.request_id ORDER BY w.moment DESC, w.is_record DESC, w.seen_at DESC, w.status
+    ) = 1
+) AS t ON t.request_id = r.id
+LEFT JOIN (
+    SELECT w.request_id, max(w.moment) AS changed_at
+    FROM request_turns AS w CROSS JOIN asked AS z
+    WHERE w.moment >= z.month_end
+    GROUP BY w.request_id
+) AS n ON n.request_id = r.id
+WHERE r.created_at < a.month_end

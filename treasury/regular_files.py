@@ -1,0 +1,59 @@
+"""Regular files, and nothing else: a pipe would wait for ever, a device never ends.
+
+Whoever reads what somebody else named or sent opens it here.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from pathlib import Path
+
+__all__ = ["NotRegular", "kind_of_file", "open_regular"]
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISLNK, "a link"),
+)
+
+
+class NotRegular(OSError):
+    """What is at a path is no regular file; `strerror` says what it is."""
+
+    def __init__(self, kind: str, path: Path) -> None:
+        super().__init__(None, f"is {kind}, not a file", str(path))
+
+
+def kind_of_file(mode: int) -> str | None:
+    """What is no regular file, by its mode: `a pipe`; None for a regular file."""
+    if stat.S_ISREG(mode):
+        return None
+    return next((kind for is_kind, kind in _KINDS if is_kind(mode)), "something else")
+
+
+def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
+    """Open a regular file to be read; NotRegular for anything else, links too if not `follow`.
+
+    It is looked at before it is opened, as opening a device may do something, and again after, as
+    it may have been exchanged.
+    """
+    _require(path, os.stat(path, follow_symlinks=follow).st_mode)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        _require(path, os.fstat(descriptor).st_mode)
+    except NotRegular:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def _require(path: Path, mode: int) -> None:
+    kind = kind_of_file(mode)
+    if kind is not None:
+        raise NotRegular(kind, path)

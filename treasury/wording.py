@@ -1,0 +1,89 @@
+"""The words of a screen: what people read in place of what the data calls something.
+
+One table for the shell, the notebooks and the report. Programs get the data's own words: JSON, CSV,
+Parquet and SQL say `suggested` where a table says "Needs decision".
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Final
+
+__all__ = ["DIRECTIONS", "LINE_CLASSES", "OUTCOMES", "in_words", "instant_words"]
+
+OUTCOMES: Final = {
+    "matched": "Matched",
+    "suggested": "Needs decision",
+    "unreferenced": "No reference",
+    "conflict": "Contradicted",
+    "returned": "Returned",
+    "duplicate": "Paid twice",
+    "ignored": "Closed",
+    "other_business": "Other business",
+}
+"""Each outcome as a heading, in the order in which the desk counts them."""
+LINE_CLASSES: Final = {
+    "bank_charge": "Bank charge",
+    "own_transfer": "Own transfer",
+    "other_business": "Other business",
+    "conversion_sweep": "Conversion sweep",
+}
+DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp", "CRDT": "in", "DBIT": "out"}
+_EXPECTED: Final = {
+    "on_ramp": "on-ramp",
+    "off_ramp": "off-ramp",
+    "virtual_bank_account": "virtual account",
+}
+_STATES: Final = {
+    "open": "open",
+    "received": "received",
+    "partly_received": "received in part",
+    "over_received": "received too much",
+    "reopened": "open again",
+    "standing": "standing",
+    # of conversions
+    "proved": "proved",
+    "proved_as_group": "proved as a group",
+    "rate_outside_band": "rate outside its band",
+    "not_yet_credited": "not credited yet",
+    "held_kyc": "held until the holder is verified",
+    "not_provable": "not provable",
+    # of own transfers
+    "both_legs": "both legs seen",
+    "leg_in_missing": "leg in is missing",
+    "leg_out_missing": "leg out is missing",
+    "under_way": "under way",
+    "check_bank": "check the bank",
+    "not_ours": "to somebody else",
+    "not_observed": "not observed",
+    # of parts of an answer
+    "marked_sent": "marked sent",
+    "will_not_fund": "will not be funded",
+    "not_uploaded": "not uploaded",
+}
+_WORDS: Final[dict[str, dict[str, str]]] = {
+    **dict.fromkeys(("outcome", "from_outcome", "to_outcome"), OUTCOMES),
+    **dict.fromkeys(("direction", "ramp_type"), DIRECTIONS),
+    "line_class": LINE_CLASSES,
+    "kind": _EXPECTED,
+    **dict.fromkeys(("state", "mark", "proof"), _STATES),
+    "source": {"own_bank": "own bank", "provider_report": "provider's report"},
+    "entry_status": {"BOOK": "booked", "PDNG": "pending", "INFO": "for information"},
+}
+"""By column: the words for its values; a value that has none is shown as it is."""
+
+
+def in_words(column: str, value: object) -> object:
+    """The word for a value of a column, where people have one; else the value itself."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    words = _WORDS.get(column)
+    return words.get(value, value) if words is not None and isinstance(value, str) else value
+
+
+def instant_words(value: date | None, form: str = "%Y-%m-%d %H:%M") -> str:
+    """`2026-11-02 09:00 CET`: an instant in the zone that it is given in, which is named."""
+    if value is None:
+        return ""
+    zone = f" {value:%Z}" if isinstance(value, datetime) else ""
+    return f"{value:{form}}{zone}"
