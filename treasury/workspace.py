@@ -261,10 +261,9 @@ class Workspace:
         from treasury.lake import changes
         from treasury.reconcile import Rows
 
-        self._require_known("what changed")
-
         end = None if until is None else _instant(until)
         found = changes(self.snapshot(), name, _instant(since), end)
+        self._require_known("what changed")
         return Rows(found, zone=self.settings.zone, as_stored=True)
 
     def status_durations(self, name: str = "ramp_requests") -> Rows:

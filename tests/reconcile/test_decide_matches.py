@@ -284,6 +284,14 @@ def test_case_26_an_upstream_edit_flags_the_decision_and_drops_nothing(
     ):
         assert change in row["moved"]
     assert desk.at("2026-11-02T12:00Z").matches.list().to_pylist()[0]["moved"] == ""
+
+
+def test_case_26_no_month_is_prepared_on_a_decision_whose_facts_moved(
+    desk: Workspace, suggested: dict[str, Any]
+) -> None:
+    desk.matches.accept(suggested["entry_id"], suggested["reference"], actor=ANNA)
+    later = clock_at(desk, "2026-11-03T08:00:00+00:00")
+    edit(later, "ramp_requests", "id", suggested["expectation_id"], fiat_amount=Decimal(9000))
     with pytest.raises(ActionRefused, match="Decided on facts that have changed: 1"):
         later.periods.prepare("2026-10", actor=ANNA)
 

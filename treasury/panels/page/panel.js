@@ -369,11 +369,22 @@ function render({ model, el }) {
   let parts = [];
   let unanswered = 0;
   let about = []; // the choice that what is typed is about
+  let told = null; // the choice that went with the last press, until the page answers
 
   function press(name, more) {
     clearTimeout(unanswered);
     unanswered = setTimeout(notHeard, PATIENCE);
+    told = more?.chosen ?? told;
     model.send({ name, view, ...more });
+  }
+
+  // What was told is the other side's to keep or drop; what was chosen since stays.
+  function answer() {
+    if (told === null) return;
+    for (const one of root.querySelectorAll(".tp-choice input")) {
+      one.wanted.checked = told.includes(one.value);
+    }
+    told = null;
   }
 
   function notHeard() {
@@ -431,6 +442,7 @@ function render({ model, el }) {
     const within = root.contains(document.activeElement);
     root.setAttribute("aria-labelledby", `${view}-title`);
     root.setAttribute("aria-busy", String(Boolean(frame.progress)));
+    answer();
     show(false);
     about = chosen();
     const lost = within && !root.contains(document.activeElement);
