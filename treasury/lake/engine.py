@@ -68,8 +68,11 @@ _SQL_TYPES: Final = {
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """An empty database in memory, in UTC, that loads no extension and no stored secret."""
+def connect(*, one_thread: bool = False) -> duckdb.DuckDBPyConnection:
+    """An empty database in memory, in UTC, that loads no extension and no stored secret.
+
+    Of few rows several threads cost more than they bring.
+    """
     connection = duckdb.connect(
         config={
             "autoinstall_known_extensions": "false",
@@ -81,6 +84,8 @@ def connect() -> duckdb.DuckDBPyConnection:
         }
     )
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    if one_thread:
+        connection.execute("SET threads = 1")
     connection.execute("SET enable_progress_bar = false")  # ours are drawn by who asked
     return connection
 

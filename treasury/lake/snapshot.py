@@ -9,8 +9,9 @@ whatever a writer does meanwhile.
 from __future__ import annotations
 
 import difflib
+import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -35,6 +36,10 @@ _OF_THE_QUERY = (
 
 _LISTS = ("show", "information_schema", "duckdb_", "pragma")
 """What a query says that asks which tables there are."""
+
+
+FEW = 8 << 20
+"""Bytes of Parquet that one thread reads as soon as several do."""
 
 
 class Snapshot:
@@ -72,13 +77,40 @@ class Snapshot:
         self._beside = dict(tables)
         return self
 
-    def connection(self) -> duckdb.DuckDBPyConnection:
-        """A fresh connection with a view per table, per history, and the table `commits`.
+    def key(self) -> Hashable | None:
+        """What tells these rows from others: each file with when it was written, and the instant.
 
-        For SQL of our own: it can read the snapshot's files and no other, but it does not stop a
-        COPY onto one of them. SQL that a person wrote goes through `sql`.
+        None where a file is not to be had: whoever reads it says so.
         """
-        connection = engine.connect()
+        try:
+            files = [
+                (path, (found := os.stat(path)).st_size, found.st_mtime_ns)
+                for table in self._catalogue.values()
+                for path in self.files(table)
+            ]
+        except OSError:
+            return None
+        return (self.at, None if self.commit is None else self.commit.number, tuple(files))
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own, with a view per table, per history, and the table `commits`.
+
+        What is made on it has to be temporary: then no other connection sees it, and it goes with
+        this one. For SQL of our own: it can read the snapshot's files and no other, but it does not
+        stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
+        """
+        with self._lock:
+            return self._database().cursor()
+
+    def _database(self) -> duckdb.DuckDBPyConnection:
+        """What every connection is to, made when the first is asked for."""
+        if self._shared is None:
+            self._shared = self._opened_database()
+        return self._shared
+
+    def _opened_database(self) -> duckdb.DuckDBPyConnection:
+        size = sum(file.size for one in self.stored().values() for file in one.files)
+        connection = engine.connect(one_thread=size < FEW)
         files: list[str] = []
         with self._errors():
             for view, select in self.views().items():
@@ -92,10 +124,9 @@ class Snapshot:
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of one SELECT, decimals exact; QueryError for anything else."""
         with self._lock:
-            if self._shared is None:
-                self._shared = self.connection()
-            self._bring(self._shared, query)
-            cursor = self._shared.cursor()
+            database = self._database()
+            self._bring(database, query)
+            cursor = database.cursor()
         with self._errors(), cursor:
             engine.check_reads(cursor, query, params)
             return engine.rows(cursor, query, params)

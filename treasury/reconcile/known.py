@@ -11,13 +11,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import InputError
-from treasury.reconcile.matching import OUTCOME_STEPS, Matches, read_matches
-from treasury.reconcile.monthly import STEPS, Basis, Reconciliation, _answered, reconciled
+from treasury.reconcile.monthly import Basis, Matched, Reconciliation, matched, worked_out
 from treasury.reconcile.rules import Rules
 from treasury.text import clean
 
@@ -46,16 +44,16 @@ class Known:
     def __init__(
         self,
         basis: Basis,
-        tables: Mapping[str, pa.Table],
-        matches: Matches,
+        matched: Matched,
     ) -> None:
+        tables = matched.tables
         self.snapshot = basis.snapshot
         self.question = basis.question
         self.bank_lines = tables["bank_lines"]
         self.lines = tables["lines"]
         self.expectations = tables["expectations"]
         self.returns = tables["returns"]
-        self.matches = matches
+        self.matches = matched.matches
 
     @property
     def rules(self) -> Rules:
@@ -126,31 +124,15 @@ class _ById(Mapping[str, dict[str, Any]]):
 
 def known(basis: Basis) -> Known:
     """Run matching over everything in the snapshot; the month of the question does not matter."""
-    with _answered(basis.snapshot, basis.question, basis.decisions, _MATCHING) as connection:
-        matches = read_matches(connection, _MATCHING, basis.question.rules)
-        return Known(basis, _tables(connection), matches)
+    return Known(basis, matched(basis))
 
 
 def answer_and_known(basis: Basis) -> tuple[Reconciliation, Known]:
     """The month's answer, and all that the one run of matching behind it knew."""
-    with reconciled(basis) as (answer, connection):
-        return answer, Known(basis, _tables(connection), answer.matches)
+    found = worked_out(basis)
+    return found.answer, Known(basis, found.matched)
 
 
-def _tables(connection: duckdb.DuckDBPyConnection) -> dict[str, pa.Table]:
-    return {
-        name: connection.table(name).order(order).to_arrow_table() for name, order in _KEPT.items()
-    }
-
-
-_MATCHING = STEPS[: 1 + max(n for n, step in enumerate(STEPS) if step.name in OUTCOME_STEPS)]
-"""The steps up to the last one of matching; what a month shows of it comes after."""
-_KEPT = {
-    "bank_lines": "entry_id",
-    "lines": "entry_id",
-    "expectations": "expectation_id",
-    "returns": "return_id, original_id",
-}
 _LINES = "run `treasury match open` to see the lines and their ids"
 _RECORDS = "give its reference or its whole id; sync if it is new"
 

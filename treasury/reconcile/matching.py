@@ -169,6 +169,11 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
             "Candidates": self.candidates,
         }
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its tables hold."""
+        return sum(table.nbytes for table in self.sheets().values())
+
     def counts(self) -> dict[str, int]:
         """How many lines ended in each outcome, every outcome named."""
         found = dict.fromkeys(OUTCOMES, 0)
@@ -187,6 +192,10 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
         )
         caption = f"{self.lines.num_rows} bank lines, rules {self.rules_hash[:12]}"
         return f"<table><caption>{safe_html(caption)}</caption>{rows}</table>"
+
+
+FEW = 20_000
+"""Lines and expectations that one thread matches as soon as several do."""
 
 
 def match_references(
@@ -220,7 +229,8 @@ def match_references(
     _require_positive(tables["lines"], "entry_id", "lines", SIGN)
     _require_positive(tables["expectations"], "expectation_id", "expectations", STANDING)
     _require_addable(tables["lines"]["amount"], tables["expectations"]["amount"])
-    with duckdb.connect() as connection:
+    few = tables["lines"].num_rows + tables["expectations"].num_rows < FEW
+    with duckdb.connect(config={"threads": 1} if few else {}) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET preserve_insertion_order = false")
         connection.register("expectations", tables.pop("expectations"))

@@ -7,10 +7,10 @@ the question is asked at is part of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -35,6 +35,7 @@ from treasury.reconcile.matching import (
     read_matches,
     rule_tables,
 )
+from treasury.reconcile.memo import Memo, fingerprint
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, needed, run
 from treasury.reconcile.rules import ClassRule, Rules
 from treasury.reconcile.view import view_of
@@ -50,15 +51,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Basis",
+    "Matched",
     "Question",
     "Reconciliation",
+    "WorkedOut",
     "awaiting_funds",
+    "known_key",
+    "matched",
     "reconcile_month",
-    "reconciled",
     "requests_at_cut_off",
     "require_begun",
     "step_sql",
     "synced_at",
+    "worked_out",
 ]
 
 MONTH_PACKAGE = "treasury.reconcile.month"
@@ -117,6 +122,8 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
 )
+MATCHING = STEPS[: 1 + max(n for n, step in enumerate(STEPS) if step.name in OUTCOME_STEPS)]
+"""The steps up to the last one of matching; what a month shows of it comes after."""
 _STORED = 3
 """How many of the steps tell whether anything is stored for the month."""
 DECIDED = (
@@ -296,8 +303,7 @@ def reconcile_month(
     Raises InputError for a month that has not begun, NothingStored for one of which neither a bank
     line nor a completed request is stored.
     """
-    with reconciled(Basis(snapshot, question, decisions, marks)) as (answer, _):
-        return answer
+    return worked_out(Basis(snapshot, question, decisions, marks)).answer
 
 
 def require_begun(question: Question) -> None:
@@ -308,11 +314,77 @@ def require_begun(question: Question) -> None:
         )
 
 
-@contextmanager
-def reconciled(basis: Basis) -> Iterator[tuple[Reconciliation, duckdb.DuckDBPyConnection]]:
-    """The answer, and the connection on which every step has run; errors as `reconcile_month`."""
+class Matched(msgspec.Struct, frozen=True, eq=False):
+    """One run of matching: by name the tables that went in, and what came out."""
+
+    tables: Mapping[str, pa.Table]
+    matches: Matches
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its tables hold."""
+        return self.matches.nbytes + sum(one.nbytes for one in self.tables.values())
+
+
+class WorkedOut(msgspec.Struct, frozen=True, eq=False):
+    """A month's answer, and the run of matching behind it."""
+
+    answer: Reconciliation
+    matched: Matched
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its tables hold."""
+        tables = self.answer.sheets().values()
+        return self.matched.nbytes + sum(table.nbytes for table in tables)
+
+
+def worked_out(basis: Basis) -> WorkedOut:
+    """The month's answer and what it rests on; errors as `reconcile_month`."""
     question = basis.question
     require_begun(question)
+    found = _ANSWERS.of(_answer_key(basis), lambda: _work_out(basis))
+    _MATCHED.of(known_key(basis), lambda: found.matched)
+    answer = msgspec.structs.replace(found.answer, as_of=question.as_of, basis=basis)
+    return WorkedOut(answer, found.matched)
+
+
+def matched(basis: Basis) -> Matched:
+    """Matching over everything in the snapshot; the month of the question does not matter."""
+
+    def run_matching() -> Matched:
+        with _answered(basis.snapshot, basis.question, basis.decisions, MATCHING) as connection:
+            return _read_matched(connection, basis.question.rules)
+
+    return _MATCHED.of(known_key(basis), run_matching)
+
+
+_ANSWERS: Final[Memo[WorkedOut]] = Memo()
+_MATCHED: Final[Memo[Matched]] = Memo()
+
+
+def _answer_key(basis: Basis) -> Hashable | None:
+    """All that an answer is a function of; of the instant that is its day in the reporting zone."""
+    known, question = known_key(basis), basis.question
+    marked = None if basis.marks is None else fingerprint(basis.marks)
+    if known is None or (marked is None and basis.marks is not None):
+        return None
+    month, zone = str(question.month), question.zone.key
+    return (known, marked, month, zone, question.today, question.company, question.environment)
+
+
+def known_key(basis: Basis) -> Hashable | None:
+    """All that matching is a function of; None where that is not to be had, or much."""
+    records = basis.snapshot.key()
+    decided = fingerprint(*_decision_tables(basis.decisions).values())
+    if records is None or decided is None:
+        return None
+    question = basis.question
+    return records, decided, msgspec.json.encode((question.rules, question.accounts))
+
+
+def _work_out(basis: Basis) -> WorkedOut:
+    question = basis.question
     steps = STEPS[:_STORED]
     with _answered(basis.snapshot, question, basis.decisions, steps) as connection:
         _require_month(connection, question.month)
@@ -320,6 +392,7 @@ def reconciled(basis: Basis) -> Iterator[tuple[Reconciliation, duckdb.DuckDBPyCo
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
         view = view_of(connection, question)
         funds = funding_table(connection, question.rules, question.today, basis.marks)
+        matching = _read_matched(connection, question.rules)
         answer = Reconciliation(
             month=question.month,
             company=question.company,
@@ -335,19 +408,43 @@ def reconciled(basis: Basis) -> Iterator[tuple[Reconciliation, duckdb.DuckDBPyCo
             fee_requests=answers["fee_requests"],
             fee_accruals=answers["fee_accruals"],
             fee_totals=answers["fee_totals"],
-            matches=read_matches(connection, STEPS, question.rules),
+            matches=matching.matches,
             conversions=view.conversions,
             differences=view.differences,
             internal_transfers=view.internal_transfers,
             bank_cutoffs=answers["bank_cutoffs"],
             rules=question.rules,
-            basis=basis,
         )
-        yield answer, connection
+        return WorkedOut(answer, matching)
+
+
+def _read_matched(connection: duckdb.DuckDBPyConnection, rules: Rules) -> Matched:
+    """The run of matching, from a connection on which its steps have run."""
+    tables = {
+        name: connection.table(name).order(order).to_arrow_table() for name, order in _KNEW.items()
+    }
+    return Matched(tables, read_matches(connection, MATCHING, rules))
+
+
+_KNEW: Final = {
+    "bank_lines": "entry_id",
+    "lines": "entry_id",
+    "expectations": "expectation_id",
+    "returns": "return_id, original_id",
+}
 
 
 def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
     """Every ramp request that was made by a month's end, in the status that it had then."""
+    records = snapshot.key()
+    key = None if records is None else (records, str(month), zone.key)
+    return _AT_CUT_OFF.of(key, lambda: _requests_at_cut_off(snapshot, month, zone))
+
+
+_AT_CUT_OFF: Final[Memo[pa.Table]] = Memo()
+
+
+def _requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
     with snapshot.connection() as connection:
         load(connection, {"asked": _days_of(month, zone)})
         run(connection, load_steps(MONTH_PACKAGE, ("request_turns", "requests_at_cut_off")))
@@ -381,9 +478,16 @@ def awaiting_funds(
     Raises NothingStored where the services were never read: then what waits is not known.
     """
     require_synced(snapshot)
-    steps = needed(STEPS, "funding")
-    with _answered(snapshot, question, decisions, steps) as connection:
-        return funding_table(connection, question.rules, question.today, marks)
+
+    def work_out() -> pa.Table:
+        steps = needed(STEPS, "funding")
+        with _answered(snapshot, question, decisions, steps) as connection:
+            return funding_table(connection, question.rules, question.today, marks)
+
+    return _FUNDS.of(_answer_key(Basis(snapshot, question, decisions, marks)), work_out)
+
+
+_FUNDS: Final[Memo[pa.Table]] = Memo()
 
 
 @contextmanager
@@ -400,8 +504,7 @@ def _answered(
             {
                 "declared_accounts": _accounts(question.accounts),
                 "class_rules": _class_rules(question.rules, question.accounts),
-                "decisions": read_decisions(decisions),
-                "decided": read_table(decisions, DECIDED, what="decisions"),
+                **_decision_tables(decisions),
                 "asked": _asked(question),
                 "covered": _covered(connection, question),
                 **rule_tables(question.rules),
@@ -410,6 +513,14 @@ def _answered(
         _require_currencies(connection)
         run(connection, steps)
         yield connection
+
+
+def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
+    """People's decisions, and who made them and when."""
+    return {
+        "decisions": read_decisions(decisions),
+        "decided": read_table(decisions, DECIDED, what="decisions"),
+    }
 
 
 _WITHOUT_CURRENCY = """

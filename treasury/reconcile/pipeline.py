@@ -19,6 +19,7 @@ import pyarrow as pa
 __all__ = ["Step", "compose", "load", "load_steps", "needed", "run"]
 
 _WORDS: Final = re.compile(r"\w+")
+_GIVEN: Final = "given_table"
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -63,14 +64,16 @@ def needed(steps: Sequence[Step], final: str) -> tuple[Step, ...]:
 def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
     """Give the connection each Arrow table under its name."""
     for name, table in tables.items():
-        connection.from_arrow(table).create(name)
+        connection.register(_GIVEN, table)
+        connection.execute(f"CREATE TEMP TABLE {_quoted(name)} AS FROM {_GIVEN}")
+        connection.unregister(_GIVEN)
 
 
 def run(connection: duckdb.DuckDBPyConnection, steps: Iterable[Step]) -> None:
     """Run each step once and keep its rows for the steps after it, or only its name."""
     for step in steps:
         kind = "TABLE" if step.kept else "VIEW"
-        connection.execute(f"CREATE {kind} {_quoted(step.name)} AS {step.sql}")
+        connection.execute(f"CREATE TEMP {kind} {_quoted(step.name)} AS {step.sql}")
 
 
 def _quoted(name: str) -> str:

@@ -26,9 +26,11 @@ from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, format_amount, total
 from treasury.reconcile.facts import contradicts
 from treasury.reconcile.known import Known
-from treasury.reconcile.matching import Matches, match_references
+from treasury.reconcile.matching import Matches, match_references, read_decisions
+from treasury.reconcile.memo import Memo, fingerprint
 from treasury.reconcile.monthly import requests_at_cut_off, step_sql
 from treasury.reconcile.rows import shown
+from treasury.reconcile.rules import Rules
 from treasury.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -220,7 +222,7 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
         pc.less_equal(known.lines["booking_date"], pa.scalar(month.last, pa.date32()))
     )
     made = _in_status_then(known, known.expectations.filter(_made_by(known, month)), month)
-    matches = match_references(booked, made, decisions=decisions, rules=known.rules)
+    matches = _matched(booked, made, read_decisions(decisions), known.rules)
     shares: dict[str, dict[str, Decimal]] = {}
     for share in matches.allocations.to_pylist():
         of = shares.setdefault(share["expectation_id"], {})
@@ -246,6 +248,18 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
             open=ZERO if cancelled or blocked else remaining[row["expectation_id"]],
         )
     return MonthEnd(month, positions)
+
+
+def _matched(booked: pa.Table, made: pa.Table, decisions: pa.Table, rules: Rules) -> Matches:
+    on_them = decisions.filter(pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks()))
+    key = fingerprint(booked, made, on_them)
+    return _ENDS.of(
+        None if key is None else (key, rules.hash),
+        lambda: match_references(booked, made, decisions=on_them, rules=rules),
+    )
+
+
+_ENDS: Final[Memo[Matches]] = Memo()
 
 
 def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:

@@ -1,0 +1,72 @@
+"""What was worked out before in this process, given again where the same is asked.
+
+An answer is a function of the files of a commit, the decisions and the question, and of nothing
+else; so what has all of these equal is not worked out twice. Only small answers are kept, and the
+latest of them. A file that was touched since makes another key.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from hashlib import blake2b
+from typing import Final, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+__all__ = ["Memo", "fingerprint"]
+
+
+class Sized(Protocol):
+    """An answer that knows how much it holds."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its tables hold."""
+        ...
+
+
+T = TypeVar("T", bound=Sized)
+
+SMALL: Final = 16 << 20
+"""Bytes of the tables up to which an answer is kept, and a table is looked through for its key."""
+KEPT: Final = 24
+
+
+class Memo(Generic[T]):
+    """The latest answers by what they are made from."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, key: Hashable | None, make: Callable[[], T]) -> T:
+        """The answer to `key`; made, and not kept, where the key is None."""
+        with self._lock:
+            if key is not None and key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = make()
+        if key is not None and made.nbytes <= SMALL:
+            with self._lock:
+                self._kept[key] = made
+                while len(self._kept) > KEPT:
+                    self._kept.popitem(last=False)
+        return made
+
+
+def fingerprint(*tables: pa.Table | None) -> bytes | None:
+    """A hash of what the tables hold, None where that is much."""
+    if sum(table.nbytes for table in tables if table is not None) > SMALL:
+        return None
+    found = blake2b(digest_size=32)
+    for table in tables:
+        if table is None:
+            found.update(b"none")
+            continue
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table.combine_chunks())
+        found.update(sink.getvalue())
+    return found.digest()
