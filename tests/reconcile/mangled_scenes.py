@@ -33,10 +33,24 @@ def _short(b: Builder) -> None:
     b.line("auto", wanted, wanted["code"], amount=_parts(wanted["amount"], Decimal("0.9"))[0])
 
 
-@scene("paid over")
+@scene("paid over by little")
 def _over(b: Builder) -> None:
     wanted = b.any_request()
-    b.line("auto", wanted, wanted["code"], amount=wanted["amount"] + b.amount(100, 900))
+    b.line("auto", wanted, wanted["code"], amount=wanted["amount"] + b.cents(99))
+
+
+@scene("paid over, unknown payer")
+def _over_unknown(b: Builder) -> None:
+    wanted = b.expect()
+    b.line("suggest", wanted, wanted["code"], amount=wanted["amount"] + b.amount(101, 900))
+
+
+@scene("paid over, known payer")
+def _over_known(b: Builder) -> None:
+    wanted, payer = b.expect(), {"counterparty_account": b.payer()}
+    part = _parts(wanted["amount"], Decimal("0.4"))[0]
+    b.line("auto", wanted, wanted["code"], amount=part, booking_date=_day(2), **payer)
+    b.line("auto", wanted, wanted["code"], amount=wanted["amount"], booking_date=_day(9), **payer)
 
 
 @scene("one cent short")
@@ -192,7 +206,7 @@ def _two_that_add_up(b: Builder) -> None:
     shares = tuple((row["expectation_id"], row["amount"]) for row in pair)
     text = " and ".join(row["code"] for row in pair)
     total = pair[0]["amount"] + pair[1]["amount"]
-    b.line("never", None, text, outcomes=("conflict",), shares=shares, amount=total)
+    b.line("never", None, text, outcomes=("matched",), shares=shares, amount=total)
 
 
 # What repeats, and what comes back

@@ -152,6 +152,8 @@ TEXTS: tuple[Way, ...] = (
     Way("dots for hyphens", "auto", "auto", _around(lambda code, _: code.replace("-", "."))),
     Way("slashes for hyphens", "auto", "auto", _around(lambda code, _: code.replace("-", "/"))),
     Way("dashes for hyphens", "auto", "auto", _around(lambda code, _: code.replace("-", "–"))),
+    Way("in full width", "auto", "auto",
+        lambda c, _: Written(c.translate({n: n + 0xFEE0 for n in range(33, 127)}))),
     Way("words before", "auto", "auto", lambda c, r: Written(f"{filler(r)}, {filler(r)} {c}")),
     Way("words after", "auto", "auto", lambda c, r: Written(f"{c} {filler(r)} {filler(r)}")),
     Way("after a colon", "auto", "auto", _fixed("ref:{};inv 3391")),

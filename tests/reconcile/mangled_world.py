@@ -97,6 +97,10 @@ class Builder:
                 self._amounts.add(amount)
                 return amount
 
+    def cents(self, most: int) -> Decimal:
+        """A small amount, drawn as often as it likes."""
+        return Decimal(self.random.randrange(1, most + 1)).scaleb(-2)
+
     def payment_code(self) -> str:
         """A request's reference; the next one drawn is close to it."""
         return next(self._numbers)

@@ -78,7 +78,7 @@ def test_case_17_sums_without_references_are_suggested_at_most_in_bounded_time()
         ("99.99", "99.99", "partly_received", "0.01"),
         ("88.50", "88.50", "partly_received", "11.50"),
         ("100.01", "100.00", "over_received", "0"),
-        ("150", "100.00", "over_received", "0"),
+        ("101.00", "100.00", "over_received", "0"),
     ],
 )
 def test_case_18_short_and_over_payments_keep_their_difference_visible(

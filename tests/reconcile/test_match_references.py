@@ -223,12 +223,12 @@ def test_a_return_without_its_original_is_not_called_returned() -> None:
     assert outcome(match([back], [expectation("r", CODE, "100")]), "b")["outcome"] == "unreferenced"
 
 
-def test_two_returns_of_equal_lines_take_one_original_each() -> None:
-    sent = [line(n, "100", CODE, 1, direction="DBIT", end_to_end_id="E") for n in ("a", "b")]
-    back = line("c", "100", None, 9, original_reference="E", return_reason="AC04")
+def test_a_return_that_two_equal_lines_fit_takes_neither() -> None:
+    sent = [line(n, "100", CODE, 1, direction="DBIT", end_to_end_id="E7") for n in ("a", "b")]
+    back = line("c", "100", None, 9, original_reference="E7", return_reason="AC04")
     matches = match([*sent, back], [expectation("r", CODE, "100", direction="DBIT")])
     outcomes = [row["outcome"] for row in matches.lines.to_pylist()]
-    assert outcomes == ["returned", "matched", "returned"]
+    assert outcomes == ["matched", "duplicate", "suggested"]
 
 
 def test_three_equal_amounts_without_a_reference_are_never_matched() -> None:
@@ -365,14 +365,12 @@ def test_no_letter_of_another_alphabet_becomes_one_of_a_code(text: str) -> None:
     assert found["outcome"] != "matched"
 
 
-@pytest.mark.parametrize("amount", ["70", "170", "99.99"])
-def test_a_second_code_in_pieces_leaves_a_line_of_another_amount_to_a_person(amount: str) -> None:
+@pytest.mark.parametrize("amount", ["70", "170", "99.99", "100"])
+def test_a_second_code_in_pieces_leaves_a_line_to_a_person(amount: str) -> None:
     wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]
     found = outcome(match([line("a", amount, f"{CODE} PAY-2026-00\n4471")], wanted))
     assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
     assert "may also read PAY-2026-004471" in found["reason"]
-    paid = outcome(match([line("a", "100", f"{CODE} PAY-2026-00\n4471")], wanted))
-    assert (paid["outcome"], paid["expectation_id"]) == ("matched", "r")
 
 
 def test_a_status_counts_however_it_is_written() -> None:
@@ -430,9 +428,9 @@ def test_one_code_of_several_expectations_matches_exactly_their_sum() -> None:
         assert (outcome(left)["outcome"], left.allocations.num_rows) == ("suggested", 0)
 
 
-def test_two_codes_that_add_up_to_the_line_stay_a_conflict() -> None:
+def test_two_codes_that_do_not_add_up_to_the_line_are_a_conflict() -> None:
     wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-000001", "50")]
-    matches = match([line("a", "150", f"{CODE} and PAY-2026-000001")], wanted)
+    matches = match([line("a", "149", f"{CODE} and PAY-2026-000001")], wanted)
     assert (outcome(matches)["outcome"], outcome(matches)["expectation_id"]) == ("conflict", None)
     assert matches.candidates["expectation_id"].to_pylist() == ["r", "s"]
 

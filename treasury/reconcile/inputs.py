@@ -80,6 +80,7 @@ EXPECTATIONS = (
     Field("direction", TEXT, required=True, values=("CRDT", "DBIT")),
     Field("account", TEXT, is_account=True),
     Field("counterparty_account", TEXT, is_account=True),
+    Field("counterparty_name", TEXT),
     Field("opened_at", INSTANT),
     Field("closed_at", INSTANT),
     Field("status", TEXT),

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import TableError
+from treasury.lake import AMOUNT
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
@@ -49,8 +50,7 @@ REFERENCE_STEPS = (
     "segments",
     "written",
     "nested_codes",
-    "nested_lines",
-    "other_amounts",
+    "named_in_full",
     "looked_at",
     "spaced",
     "printed",
@@ -65,7 +65,7 @@ REFERENCE_STEPS = (
 OUTCOME_STEPS = (
     "unplaced",
     "rejoined",
-    "doubted",
+    "read_as",
     "searched",
     "forms",
     "variants",
@@ -73,10 +73,13 @@ OUTCOME_STEPS = (
     "off_tail",
     "off_head",
     "damaged",
+    "goes_on",
+    "part_codes",
+    "second_codes",
+    "other_readings",
     "pairs",
     "crowded",
     "named",
-    "conflicts",
     "accepted",
     "owners",
     "line_parties",
@@ -88,6 +91,15 @@ OUTCOME_STEPS = (
     "returns",
     "came_back",
     "returned",
+    "provisional",
+    "inexact_pairs",
+    "slips",
+    "unlikely_codes",
+    "unlikely",
+    "known_payers",
+    "name_words",
+    "other_payers",
+    "doubts",
     "assigned",
     "received",
     "totals",
@@ -97,6 +109,7 @@ OUTCOME_STEPS = (
     "joint",
     "proved_rejoined",
     "further",
+    "conflicts",
     "payers",
     "unreferenced",
     "unmarked_returns",
@@ -134,7 +147,7 @@ READ_THROUGH = frozenset(
 STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS), READ_THROUGH)
 _TEXT_STEPS = STEPS[: [step.name for step in STEPS].index("pairs") + 1]
 _FACT_STEPS = STEPS[len(_TEXT_STEPS) :]
-_READ_LATER = frozenset({"unplaced", "doubted", "stopped", "pairs"})
+_READ_LATER = frozenset({"unplaced", "other_readings", "structured", "codes", "stopped", "pairs"})
 """Of the steps up to `pairs`, those that later ones read."""
 _READ_FROM = frozenset(
     {"accepted", "came_back", "conflicts", "further", "ranked", "received", "returned", "returns"}
@@ -297,6 +310,7 @@ def read_matches(
 def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     """The rules as the tables that the steps read."""
     row = {name: pa.array([getattr(rules, name)], pa.int32()) for name in _NUMBERS}
+    row["over_tolerance"] = pa.array([rules.over_tolerance], AMOUNT)
     written, meant = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
     return {
         "rules": pa.table(row),
@@ -312,12 +326,34 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         ),
         "structured_kinds": _texts(kind=rules.structured),
         "look_alikes": _texts(written=written, meant=meant),
+        "labels": _texts(label=rules.labels),
+        "legal_forms": _texts(form=rules.legal_forms),
+        "cut_lengths": _cut_lengths(rules),
     }
 
 
 _NUMBERS = tuple(
     field.name for field in msgspec.structs.fields(Rules) if field.type in {Count, Size}
 )
+
+
+def _cut_lengths(rules: Rules) -> pa.Table:
+    """Lengths at which a field may end because it was cut: exact ones, and the most it can hold."""
+    limits = {
+        "remittance": rules.remittance_limit,
+        "end_to_end_id": rules.reference_limit,
+        "creditor_reference": rules.reference_limit,
+    }
+    rows = [(length, None, False) for length in rules.cut_lengths]
+    rows += [(limit, field, True) for field, limit in limits.items()]
+    lengths, fields, are_most = zip(*rows, strict=True)
+    return pa.table(
+        {
+            "length": pa.array(lengths, pa.int32()),
+            "field": pa.array(fields, pa.string()),
+            "is_most": pa.array(are_most, pa.bool_()),
+        }
+    )
 
 
 def _texts(**columns: tuple[str, ...]) -> pa.Table:

@@ -90,8 +90,26 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Every choice that matching and ageing make; the defaults are those of the contract."""
 
     min_segment: Size = 8
-    """A code inside a token (between slashes, or after an RF reference's check digits) counts from
-    this many letters and digits on."""
+    """A code of fewer letters and digits proves only in a structured field, behind a label, with
+    the exact amount or from a known payer; none is read out of an RF reference."""
+    min_code: Size = 5
+    """A code between slashes is read from this many letters and digits on."""
+    labels: tuple[Written, ...] = (
+        "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REF NO", "REF NR", "INVOICE", "INVOICE NO",
+        "INVOICE NR", "INV", "INV NO", "PAY", "PAYMENT", "RECHNUNG", "RECHNUNG NR", "FACTUUR",
+        "FACTUUR NR", "FACTURE", "FACTURA", "FATTURA", "ORDER", "CODE",
+    )  # fmt: skip
+    """Words that say that a reference follows; letters and digits, upper case."""
+    legal_forms: tuple[Written, ...] = (
+        "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
+        "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",
+        "N", "S", "A", "R", "L", "MR", "MRS", "MS", "AND", "THE", "DE", "VAN", "DER", "DEN", "LA",
+    )  # fmt: skip
+    """Words that do not tell two names apart."""
+    over_tolerance: Decimal = Decimal("1.00")
+    """A payment above what remains by more than this is a question, unless its payer is known."""
+    cut_lengths: tuple[Size, ...] = (27, 35, 65, 70, 78, 105, 108, 140)
+    """Lengths, in characters or octets, at which banks cut a text."""
     placeholders: tuple[Written, ...] = (
         "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
         "NA", "UNKNOWN",
@@ -178,10 +196,10 @@ def _read(content: object, where: str) -> Rules:
         rules = convert(content, Rules)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{where}{error}", do="correct that key") from None
-    if not rules.conversion_band.is_finite() or rules.conversion_band < 0:
-        raise SettingsError(
-            f"{where}conversion_band is {rules.conversion_band}", do="give per cent, 0 or more"
-        )
+    for name, what in (("conversion_band", "per cent"), ("over_tolerance", "an amount")):
+        value = getattr(rules, name)
+        if not value.is_finite() or value < 0:
+            raise SettingsError(f"{where}{name} is {value}", do=f"give {what}, 0 or more")
     for rule in (*rules.classes, *rules.standard_classes):
         wrong = _wrong(rule)
         if wrong:

@@ -1,5 +1,5 @@
--- Structured references that are the code of an expectation, or an RF reference that carries one: leading
--- zeros do not change its check digits, and so do not count.
+-- Structured references that are the code of an expectation, or an RF reference that carries one. Leading zeros do
+-- not change its check digits, and so do not count where the code is an RF reference itself; in any other code they do.
 SELECT DISTINCT p.entry_id, p.kind, p.form, c.expectation_id, c.code
 FROM (
     SELECT
@@ -20,4 +20,4 @@ WHERE (p.kind <> 'RF' AND c.code = p.form)
     OR (p.kind = 'RF' AND regexp_matches(c.code, '^RF[0-9]{2}[A-Z0-9]{1,21}$')
         AND substr(c.code, 1, 4) = substr(p.form, 1, 4))
     OR (p.kind = 'RF' AND NOT regexp_matches(c.code, '^RF[0-9]{2}[A-Z0-9]{1,21}$')
-        AND length(c.code) >= (SELECT min_segment FROM rules))
+        AND c.code = substr(p.form, 5) AND length(c.code) >= (SELECT min_segment FROM rules))

@@ -5,19 +5,21 @@ FROM (
     SELECT p.entry_id, p.expectation_id, p.tier, p.score, p.contradiction,
         CASE p.tier WHEN 1 THEN 'whole reference' WHEN 3 THEN 'structured reference, check digits hold'
             WHEN 2 THEN 'reference split by a space or line break' ELSE 'damaged reference: ' || p.damage END
-            || CASE WHEN p.tier IN (1, 3) AND d.code IS NOT NULL AND d.code <> p.code
-                THEN ', but the text may also read ' || d.written ELSE '' END AS reason
+            || CASE WHEN p.tier <= 3 THEN coalesce(', but ' || d.why, '') ELSE '' END AS reason
     FROM pairs AS p
     LEFT JOIN (
-        SELECT o.entry_id, min(o.code) AS code, min(e.code) AS written
-        FROM doubted AS o JOIN expectations AS e ON e.expectation_id = o.expectation_id
-        GROUP BY o.entry_id
+        SELECT entry_id, min(why) || CASE WHEN min(why) < max(why) THEN '; ' || max(why) ELSE '' END AS why
+        FROM doubts GROUP BY entry_id
     ) AS d ON d.entry_id = p.entry_id
     WHERE (p.contradiction IS NULL
             OR (p.tier <> 4 AND p.entry_id IN (SELECT entry_id FROM crowded WHERE viable > 0 AND code = other_code)))
         AND (p.tier IN (2, 4) OR NOT p.proves
             OR p.entry_id IN (SELECT entry_id FROM crowded)
-            OR p.entry_id IN (SELECT entry_id FROM doubted))
+            OR d.entry_id IS NOT NULL)
+    UNION ALL
+    SELECT entry_id, expectation_id, 4 AS tier, CAST(0.4 AS DECIMAL(6, 4)) AS score, CAST(NULL AS VARCHAR) AS contradiction,
+        'damaged reference: one slip away' AS reason
+    FROM slips
     UNION ALL
     SELECT entry_id, expectation_id, 5 AS tier,
         CAST(coalesce(0.5 - CAST(least(days, 40) AS DECIMAL(6, 4)) * CAST(0.01 AS DECIMAL(6, 4)), 0.3) AS DECIMAL(6, 4)) AS score,

@@ -1,5 +1,5 @@
--- Lines whose whole references cannot settle them: two different codes, or nothing but contradicted ones. Codes are
--- told as the services write them.
+-- Lines whose whole references cannot settle them: two different codes that do not add up, or nothing but
+-- contradicted ones. Codes are told as the services write them.
 SELECT
     n.entry_id,
     n.tier,
@@ -20,4 +20,5 @@ LEFT JOIN (
     WHERE p.tier IN (1, 3) AND c.code <> c.other_code
     GROUP BY p.entry_id
 ) AS w ON w.entry_id = n.entry_id
-WHERE n.code <> n.other_code OR n.viable = 0
+LEFT JOIN (SELECT DISTINCT entry_id FROM joint) AS j ON j.entry_id = n.entry_id
+WHERE j.entry_id IS NULL AND (n.code <> n.other_code OR n.viable = 0)

@@ -1,10 +1,10 @@
--- Tier 4: lines whose text is nearly a code, each with what happened to it. A text that fits more codes than
+-- Lines whose text is nearly a code, each with what happened to it. A text that fits more codes than
 -- the rules allow says nothing by itself: of those, only the codes that expect the line's amount stay, and
 -- only where that leaves few enough.
-SELECT entry_id, expectation_id, code, damage, score
+SELECT entry_id, expectation_id, code, form, damage, score
 FROM (
     SELECT
-        s.entry_id, w.expectation_id, w.code, w.damage, w.score, w.alike,
+        s.entry_id, w.form, w.expectation_id, w.code, w.damage, w.score, w.alike,
         count(*) OVER (PARTITION BY s.entry_id, w.form) AS alike_here
     FROM (SELECT DISTINCT entry_id, form FROM searched) AS s
     JOIN (
@@ -26,9 +26,9 @@ FROM (
             FROM off_head
         ) AS ways
     ) AS w ON w.form = s.form
-    JOIN unplaced AS l ON l.entry_id = s.entry_id
+    JOIN lines AS l ON l.entry_id = s.entry_id
     JOIN expectations AS e ON e.expectation_id = w.expectation_id
     WHERE w.alike <= (SELECT max_alike FROM rules) OR e.amount = l.amount
 ) AS fitting
 WHERE alike_here <= (SELECT max_alike FROM rules)
-QUALIFY row_number() OVER (PARTITION BY entry_id, expectation_id ORDER BY score DESC, damage) = 1
+QUALIFY row_number() OVER (PARTITION BY entry_id, expectation_id ORDER BY score DESC, damage, form) = 1

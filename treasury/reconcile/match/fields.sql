@@ -1,12 +1,20 @@
--- The reference fields of each line, one row a field, in upper case and with one kind of dash. Letters beyond A to Z
--- stay as they are: no other letter may turn into one of a code.
+-- The reference fields of each line, one row a field, in upper case, with full-width characters as their plain ones
+-- and one kind of dash. A control character, or one spelled out, is invisible (U+2060) and never divides a token.
+-- Letters beyond A to Z stay as they are: no other letter may turn into one of a code.
 SELECT
     entry_id,
     field,
-    CASE
-        WHEN bit_length(text) = 8 * CAST(length(text) AS BIGINT) THEN upper(text)
-        ELSE translate(text, 'abcdefghijklmnopqrstuvwxyz‐‑‒–—−', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ------')
-    END AS text
+    regexp_replace(
+        CASE
+            WHEN bit_length(text) = 8 * CAST(length(text) AS BIGINT) THEN upper(text)
+            ELSE translate(
+                text,
+                'abcdefghijklmnopqrstuvwxyz‐‑‒–—―−﹘﹣⁃！＂＃＄％＆＇（）＊＋，－．／０１２３４５６７８９：；＜＝＞？＠ＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ［＼］＾＿｀ａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ｛｜｝～',
+                'ABCDEFGHIJKLMNOPQRSTUVWXYZ----------!"#$%&''()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\]^_`ABCDEFGHIJKLMNOPQRSTUVWXYZ{|}~'
+            )
+        END,
+        '[^\P{Cc}\t\n\r]|\\X[0-9A-F]{2}', '⁠', 'g'
+    ) AS text
 FROM (
     SELECT entry_id, 'end_to_end_id' AS field, end_to_end_id AS text FROM texts
     UNION ALL

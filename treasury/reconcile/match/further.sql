@@ -3,7 +3,7 @@ SELECT entry_id, expectation_id, CAST(NULL AS INTEGER) AS tier, accepted_reason,
 FROM accepted_several
 WHERE amount > 0
 UNION ALL
-SELECT entry_id, expectation_id, 6 AS tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
+SELECT entry_id, expectation_id, tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount
 FROM joint
 UNION ALL
 SELECT entry_id, expectation_id, 2 AS tier, CAST(NULL AS VARCHAR) AS accepted_reason, booking_date, amount

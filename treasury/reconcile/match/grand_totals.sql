@@ -8,7 +8,7 @@ FROM totals AS t
 FULL JOIN (
     SELECT
         expectation_id,
-        sum(amount) AS received,
+        sum(abs(amount)) AS received,
         max(booking_date) AS last_date,
         max(CAST(booking_date AS VARCHAR) || entry_id) AS last_line
     FROM further

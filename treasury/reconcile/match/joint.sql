@@ -1,20 +1,56 @@
--- Tier 6, proved: one code that several expectations share, and a line that is exactly what all of them still
--- expect together. Two different codes never settle a line, even where their amounts add up.
-SELECT p.entry_id, p.expectation_id, p.booking_date, p.expected, s.remaining AS amount
-FROM (
-    SELECT p.entry_id
+-- Several whole references, proved: a line that is exactly what all the expectations that it names still expect
+-- together, one of the other direction counted with its sign; or, beside the only standing code of its account, the
+-- one request there that expects exactly the line. Of lines that claim one expectation so, the first takes it.
+WITH named_here AS (
+    SELECT
+        p.entry_id, p.expectation_id, p.booking_date, p.expected, p.amount AS booked, e.account, n.named, n.viable,
+        CASE
+            WHEN p.contradiction IS NULL THEN s.remaining
+            WHEN e.direction <> l.direction AND e.currency = l.currency AND coalesce(e.account = l.account, TRUE)
+                AND coalesce(s.opened_on <= l.booking_date, TRUE) AND coalesce(s.closed_on >= l.booking_date, TRUE)
+                THEN CAST(-s.remaining AS DECIMAL(38, 18))
+        END AS share
     FROM pairs AS p
     JOIN crowded AS n ON n.entry_id = p.entry_id
+    JOIN lines AS l ON l.entry_id = p.entry_id
+    JOIN expectations AS e ON e.expectation_id = p.expectation_id
     LEFT JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
-    WHERE n.code = n.other_code AND n.viable > 1 AND n.viable = n.named AND p.tier IN (1, 3) AND p.proves
-        AND p.entry_id NOT IN (SELECT entry_id FROM doubted)
+    WHERE p.tier IN (1, 3) AND p.proves
+        AND p.entry_id NOT IN (SELECT entry_id FROM doubts)
         AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'ignore'))
         AND p.entry_id NOT IN (SELECT return_id FROM returns)
         AND p.entry_id NOT IN (SELECT entry_id FROM came_back)
-    GROUP BY p.entry_id, p.code, p.amount, p.booking_date
-    HAVING count(*) = count(s.remaining) AND sum(s.remaining) = p.amount
-    QUALIFY row_number() OVER (PARTITION BY p.code ORDER BY p.booking_date, p.entry_id) = 1
-) AS whole
-JOIN pairs AS p ON p.entry_id = whole.entry_id AND p.tier IN (1, 3)
-JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
-WHERE p.expectation_id NOT IN (SELECT expectation_id FROM accepted_several)
+),
+exact AS (
+    SELECT
+        h.entry_id, h.expectation_id, h.booking_date, h.expected, h.share AS amount, 6 AS tier,
+        row_number() OVER (PARTITION BY h.expectation_id ORDER BY h.booking_date, h.entry_id) AS turn
+    FROM named_here AS h
+    JOIN (
+        SELECT entry_id
+        FROM named_here
+        GROUP BY entry_id, booked
+        HAVING count(*) > 1 AND count(*) = count(share) AND sum(share) = booked
+    ) AS w ON w.entry_id = h.entry_id
+    UNION ALL
+    SELECT
+        r.entry_id, r.expectation_id, r.booking_date, r.expected, r.share AS amount, 1 AS tier,
+        row_number() OVER (PARTITION BY r.expectation_id ORDER BY r.booking_date, r.entry_id) AS turn
+    FROM named_here AS r
+    JOIN named_here AS v ON v.entry_id = r.entry_id AND v.account = r.account
+    JOIN (
+        SELECT account FROM expectations WHERE amount IS NULL GROUP BY account HAVING count(*) = 1
+    ) AS only_one ON only_one.account = r.account
+    WHERE r.named = 2 AND r.viable = 2 AND v.expected IS NULL AND r.share = r.booked
+),
+taken AS (
+    SELECT entry_id, expectation_id, booking_date, expected, amount, tier, max(turn) OVER (PARTITION BY entry_id) AS last_turn
+    FROM exact
+)
+SELECT t.entry_id, t.expectation_id, t.booking_date, t.expected, t.amount, t.tier
+FROM taken AS t
+WHERE t.last_turn = 1 AND t.expectation_id NOT IN (SELECT expectation_id FROM accepted_several)
+    AND t.entry_id NOT IN (
+        SELECT b.entry_id FROM taken AS b
+        WHERE b.expectation_id IN (SELECT expectation_id FROM accepted_several)
+    )

@@ -1,9 +1,12 @@
--- The fields that broken, structured and damaged references are looked for in: those of lines that name nothing
--- in full, or what may be a part of a longer code, or may not be all of it, and those that may hold a structured reference.
-SELECT entry_id, field, text
-FROM fields
-WHERE entry_id NOT IN (SELECT entry_id FROM written)
-    OR entry_id IN (SELECT entry_id FROM nested_lines)
-    OR entry_id IN (SELECT entry_id FROM other_amounts)
-    OR contains(text, 'RF')
-    OR EXISTS (SELECT 1 FROM structured_kinds WHERE kind <> 'RF')
+-- The fields that broken, structured and damaged references are looked for in: those of lines that name nothing in
+-- full, with all of their text, and of the others where enough text is left beside the code for another one.
+SELECT f.entry_id, f.field, f.text, w.code, w.other_code
+FROM fields AS f
+LEFT JOIN named_in_full AS w ON w.entry_id = f.entry_id
+CROSS JOIN rules AS u
+CROSS JOIN (SELECT count(*) AS others FROM structured_kinds WHERE kind <> 'RF') AS k
+WHERE w.entry_id IS NULL
+    OR (length(f.text) >= length(w.code) + u.min_code AND f.text <> w.code)
+    OR (length(f.text) >= u.min_code AND NOT contains(replace(f.text, '-', ''), w.code))
+    OR contains(f.text, 'RF')
+    OR k.others > 0

@@ -40,7 +40,7 @@ SELECT
                 ELSE ''
             END
             || CASE WHEN v.entry_id IS NULL THEN '' ELSE '; a part of it came back on ' || CAST(v.booking_date AS VARCHAR) END
-        WHEN f.tier = 6 THEN 'whole reference of several, and exactly what all of them still expect'
+        WHEN f.tier = 6 THEN 'whole references, and exactly what all of them still expect'
         WHEN f.entry_id IS NOT NULL THEN c.reason
         WHEN c.entry_id IS NULL AND (l.is_reversal OR l.return_reason IS NOT NULL)
             THEN CASE WHEN l.proof = 'fails' THEN 'a return on a statement that is not proved' ELSE 'a return of no line that is known' END

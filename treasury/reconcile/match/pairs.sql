@@ -40,11 +40,13 @@ FROM (
             CAST(NULL AS VARCHAR) AS damage
         FROM rejoined AS r JOIN unplaced AS u ON u.entry_id = r.entry_id
         UNION ALL
-        SELECT entry_id, expectation_id, code, tier, CAST(0.4 AS DECIMAL(6, 4)) AS score, 'cut off at the end' AS damage
-        FROM doubted
+        SELECT o.entry_id, o.expectation_id, o.code, o.tier, CAST(0.4 AS DECIMAL(6, 4)) AS score, o.damage
+        FROM other_readings AS o
+        LEFT JOIN read_as AS n ON n.entry_id = o.entry_id AND n.expectation_id = o.expectation_id
+        WHERE n.entry_id IS NULL
         UNION ALL
-        SELECT entry_id, expectation_id, code, 4 AS tier, score, damage
-        FROM damaged
+        SELECT d.entry_id, d.expectation_id, d.code, 4 AS tier, d.score, d.damage
+        FROM damaged AS d JOIN unplaced AS u ON u.entry_id = d.entry_id
     ) AS p
     LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
         ON d.entry_id = p.entry_id AND d.expectation_id = p.expectation_id

@@ -1,5 +1,5 @@
--- Tier 2: codes that appear only across a space, hyphen or line break inside one field: neighbouring words
--- that together are a code, of lines that name none in full, or a part of a longer one, or one of another amount.
+-- Codes that appear only across a space, hyphen or line break inside one field: neighbouring words that together
+-- are a code, of any line, in the words that name nothing in full.
 SELECT DISTINCT entry_id, expectation_id, code
 FROM (
     SELECT f.entry_id, c.expectation_id, c.code, f.rest,
@@ -12,12 +12,7 @@ FROM (
                 SELECT entry_id, spaced,
                     unnest(generate_series(1, length(spaced))) AS p
                 FROM (
-                    SELECT s.entry_id, substr(s.spaced, 1, (SELECT max_text FROM rules)) AS spaced
-                    FROM spaced AS s
-                    JOIN (
-                        SELECT entry_id FROM unplaced UNION SELECT entry_id FROM nested_lines
-                        UNION SELECT entry_id FROM other_amounts
-                    ) AS u ON u.entry_id = s.entry_id
+                    SELECT entry_id, substr(spaced, 1, (SELECT max_text FROM rules)) AS spaced FROM spaced
                 ) AS texts_looked_at
             ) AS places
             WHERE (p = 1 OR substr(spaced, p - 1, 1) = ' ')

@@ -1,6 +1,6 @@
--- What may be a damaged reference in the lines that name none: their tokens, and their words between spaces
--- with all punctuation dropped, that are long enough and have a digit.
-SELECT DISTINCT entry_id, token, form
+-- What may be a damaged reference: tokens, and words between spaces with all punctuation dropped, that are long enough,
+-- have a digit, and are no code that the line names in full.
+SELECT DISTINCT found.entry_id, found.token, found.form
 FROM (
     SELECT entry_id, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form
     FROM (
@@ -15,7 +15,6 @@ FROM (
                 ' '
             )) AS token
         FROM looked_at AS w
-        JOIN unplaced AS u ON u.entry_id = w.entry_id
     ) AS tokens_of_words
     UNION ALL
     SELECT entry_id, '' AS token, regexp_replace(token, '[^\p{L}\p{N}]+', '', 'g') AS form
@@ -26,9 +25,9 @@ FROM (
                 regexp_replace(substr(w.text, 1, (SELECT max_text FROM rules)), '[\s\p{Z}]+', ' ', 'g'), ' '
             )) AS token
         FROM looked_at AS w
-        JOIN unplaced AS u ON u.entry_id = w.entry_id
         WHERE regexp_matches(w.text, '[^A-Z0-9 ./-]')
     ) AS spaced_words
     WHERE regexp_matches(token, '[^A-Z0-9./-]')
 ) AS found
-WHERE length(form) >= (SELECT min_damaged FROM rules) AND regexp_matches(form, '[0-9]')
+LEFT JOIN written AS n ON n.entry_id = found.entry_id AND n.code = found.form
+WHERE n.entry_id IS NULL AND length(found.form) >= (SELECT min_damaged FROM rules) AND regexp_matches(found.form, '[0-9]')

@@ -18,5 +18,5 @@ FROM (
     )
 ) AS s
 JOIN codes AS c ON c.code = s.form
-WHERE length(s.form) >= (SELECT min_segment FROM rules)
+WHERE length(s.form) >= (SELECT min_code FROM rules)
     AND regexp_matches(s.form, '[A-Z]') AND regexp_matches(s.form, '[0-9]')

@@ -1,9 +1,15 @@
 -- The fields as words with one space between them: separators are dropped, and other punctuation stands as
--- a word of its own ("|"), so that nothing is ever joined across it.
+-- a word of its own ("|"), so that nothing is ever joined across it; so do the codes that the line names in full.
 SELECT
-    entry_id,
-    field,
-    text,
-    trim(regexp_replace(regexp_replace(regexp_replace(
-        text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]+', ' ', 'g')) AS spaced
-FROM looked_at
+    entry_id, field, text,
+    CASE WHEN code IS NULL THEN words
+        ELSE trim(replace(replace(replace(
+            ' ' || replace(words, ' ', '  ') || ' ', ' ' || code || ' ', ' | '), ' ' || other_code || ' ', ' | '), '  ', ' '))
+    END AS spaced
+FROM (
+    SELECT
+        entry_id, field, text, code, other_code,
+        trim(regexp_replace(regexp_replace(regexp_replace(
+            text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]+', ' ', 'g')) AS words
+    FROM looked_at
+) AS divided

@@ -4,6 +4,7 @@
 SELECT
     id AS expectation_id, 'virtual_bank_account' AS kind, reference_code AS code,
     upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
+    CAST(NULL AS VARCHAR) AS counterparty_name,
     CAST(NULL AS DECIMAL(38, 18)) AS amount, currency, 'CRDT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
 FROM virtual_bank_accounts
@@ -11,6 +12,7 @@ UNION ALL
 SELECT
     concat(id, '/', code) AS expectation_id, 'virtual_bank_account' AS kind, code,
     upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
+    CAST(NULL AS VARCHAR) AS counterparty_name,
     CAST(NULL AS DECIMAL(38, 18)) AS amount, currency, 'CRDT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
 FROM (SELECT id, iban, currency, created_at, status, unnest(rail_references) AS code FROM virtual_bank_accounts) AS rails
@@ -18,6 +20,7 @@ UNION ALL
 SELECT
     id AS expectation_id, 'on_ramp' AS kind, payment_reference AS code,
     CAST(NULL AS VARCHAR) AS account, upper(replace(deposit_iban, ' ', '')) AS counterparty_account,
+    CAST(NULL AS VARCHAR) AS counterparty_name,
     fiat_amount AS amount, fiat_currency AS currency, 'DBIT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
 FROM ramp_requests
@@ -26,6 +29,7 @@ UNION ALL
 SELECT
     id AS expectation_id, 'off_ramp' AS kind, payment_reference AS code,
     upper(replace(company_bank_account_iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
+    CAST(NULL AS VARCHAR) AS counterparty_name,
     fiat_net_amount AS amount, fiat_currency AS currency, 'CRDT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
 FROM ramp_requests

@@ -1,5 +1,6 @@
 -- The first class rule that each line meets. A line that carries a whole reference is never classed, nor
--- one that a person accepted: a rule must not hide a payment.
+-- one that a person accepted: a rule must not hide a payment. Nor is a return, whatever it says; and a credit, whose
+-- text its payer wrote, only by the bank's transaction code or the account that it came from.
 SELECT l.entry_id, r.name AS rule_name, r.line_class
 FROM bank_lines AS l
 JOIN class_rules AS r
@@ -12,7 +13,10 @@ JOIN class_rules AS r
     AND (r.counterparty_name IS NULL
         OR regexp_matches(coalesce(l.counterparty_name, ''), '(?i)' || r.counterparty_name))
     AND (r.remittance IS NULL OR regexp_matches(coalesce(l.remittance, ''), '(?i)' || r.remittance))
-WHERE NOT EXISTS (SELECT 1 FROM whole_references AS w WHERE w.entry_id = l.entry_id)
+WHERE NOT l.is_reversal AND l.return_reason IS NULL
+    AND (l.direction = 'DBIT' OR r.bank_transaction_code IS NOT NULL OR r.counterparty_account IS NOT NULL
+        OR (r.remittance IS NULL AND r.counterparty_name IS NULL))
+    AND NOT EXISTS (SELECT 1 FROM whole_references AS w WHERE w.entry_id = l.entry_id)
     AND NOT EXISTS (
         SELECT 1 FROM decisions AS d WHERE d.entry_id = l.entry_id AND d.verdict = 'accept'
     )

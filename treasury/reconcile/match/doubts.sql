@@ -1,0 +1,30 @@
+-- What else could it be? Every reason for which a line is not settled by itself, in words, of every tier: the one
+-- place that is asked before a match.
+SELECT DISTINCT o.entry_id, 'the text may also read ' || e.code AS why
+FROM other_readings AS o
+JOIN expectations AS e ON e.expectation_id = o.expectation_id
+UNION
+SELECT s.entry_id, e.code || ', one slip away, expects exactly this amount' AS why
+FROM slips AS s
+JOIN expectations AS e ON e.expectation_id = s.expectation_id
+UNION
+SELECT v.entry_id, 'it is more than what remains, from a payer who is not known for it' AS why
+FROM provisional AS v
+JOIN lines AS l ON l.entry_id = v.entry_id
+JOIN expectations AS e ON e.expectation_id = v.expectation_id
+LEFT JOIN line_parties AS p ON p.entry_id = v.entry_id
+LEFT JOIN known_payers AS k
+    ON k.expectation_id = v.expectation_id AND k.party = p.party AND k.since < v.booking_date
+WHERE v.accepted_reason IS NULL AND k.party IS NULL AND e.counterparty_account IS NULL
+    AND v.amount > greatest(v.expected - v.before, CAST(0 AS DECIMAL(38, 18))) + (SELECT over_tolerance FROM rules)
+    AND NOT (v.before >= v.expected AND v.amount = v.expected)
+UNION
+SELECT entry_id, why FROM other_payers
+UNION
+SELECT u.entry_id, 'it may be no reference at all' AS why
+FROM unlikely AS u
+JOIN lines AS l ON l.entry_id = u.entry_id
+LEFT JOIN line_parties AS p ON p.entry_id = u.entry_id
+LEFT JOIN known_payers AS k
+    ON k.expectation_id = u.expectation_id AND k.party = p.party AND k.since < l.booking_date
+WHERE k.party IS NULL

@@ -1,0 +1,64 @@
+-- Does the text go on? Lines whose code another one begins or ends with, where the rest stands behind or before it
+-- across any other characters, a fold, a subfield's tag, or in another field; or where the field ends with the code
+-- at a length at which banks cut. Each with the longer code.
+WITH nested AS (
+    SELECT DISTINCT r.entry_id, r.code AS short
+    FROM read_as AS r
+    JOIN nested_codes AS n ON n.short = r.code AND n.amount IS NULL
+),
+texts_read AS (
+    SELECT f.entry_id, f.field, f.text,
+        regexp_replace(regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '\?[0-9]{2}', '', 'g'),
+            '[^\p{L}\p{N}]+', '', 'g') AS letters,
+        regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}]+', '', 'g') AS all_letters,
+        trim(regexp_replace(f.text, '[\s\p{Z}]+', ' ', 'g')) AS collapsed,
+        regexp_replace(f.text, '[\n\r]+', '', 'g') AS unfolded,
+        split_part(f.text, chr(10), -1) AS last_fold
+    FROM fields AS f
+    JOIN (SELECT DISTINCT entry_id FROM nested) AS n ON n.entry_id = f.entry_id
+),
+streams AS (
+    SELECT entry_id, letters FROM texts_read
+    UNION
+    SELECT entry_id, all_letters AS letters FROM texts_read
+    UNION
+    SELECT a.entry_id, a.letters || b.letters AS letters
+    FROM texts_read AS a
+    JOIN texts_read AS b ON b.entry_id = a.entry_id AND b.field <> a.field
+),
+places AS (
+    SELECT n.entry_id, n.short, s.letters, unnest(generate_series(1, length(s.letters) - length(n.short) + 1)) AS p
+    FROM nested AS n
+    JOIN streams AS s ON s.entry_id = n.entry_id AND contains(s.letters, n.short)
+)
+SELECT DISTINCT w.entry_id, w.short, c.expectation_id, c.code, FALSE AS is_cut
+FROM (
+    SELECT h.entry_id, h.short, substr(h.letters, h.p, z.size) AS form
+    FROM places AS h
+    JOIN sizes AS z ON z.size > length(h.short)
+    WHERE substr(h.letters, h.p, length(h.short)) = h.short
+    UNION
+    SELECT h.entry_id, h.short, substr(h.letters, h.p + length(h.short) - z.size, z.size) AS form
+    FROM places AS h
+    JOIN sizes AS z ON z.size > length(h.short) AND h.p + length(h.short) > z.size
+    WHERE substr(h.letters, h.p, length(h.short)) = h.short
+) AS w
+JOIN codes AS c ON c.code = w.form AND c.code <> w.short
+UNION
+SELECT DISTINCT c.entry_id, c.short, coalesce(x.expectation_id, n.expectation_id) AS expectation_id,
+    coalesce(x.code, n.code) AS code, TRUE AS is_cut
+FROM (
+    SELECT n.entry_id, n.short
+    FROM nested AS n
+    JOIN texts_read AS t ON t.entry_id = n.entry_id
+    JOIN cut_lengths AS k
+        ON k.length = length(t.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.text)
+        OR k.length = length(t.collapsed) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.collapsed)
+        OR k.length = length(t.unfolded) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.unfolded)
+        OR k.length = length(t.last_fold)
+        OR (k.is_most AND k.field = t.field AND length(t.text) >= k.length)
+    WHERE substr(t.all_letters, length(t.all_letters) - length(n.short) + 1) = n.short
+) AS c
+JOIN lines AS l ON l.entry_id = c.entry_id
+JOIN nested_codes AS n ON n.short = c.short AND n.amount IS NULL
+LEFT JOIN nested_codes AS x ON x.short = c.short AND x.amount = l.amount

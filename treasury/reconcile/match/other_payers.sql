@@ -1,0 +1,28 @@
+-- Is it the right payer? Credits whose amount does not tell, from an account that is known for one other owner alone
+-- while the named expectation is known for another payer; or whose name shares no word with the one expected.
+SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS why
+FROM inexact_pairs AS a
+JOIN (
+    SELECT x.entry_id, min(k.expectation_id) AS known_for
+    FROM (SELECT DISTINCT entry_id, counterparty_account, booking_date FROM inexact_pairs) AS x
+    JOIN known_payers AS k ON k.party = x.counterparty_account AND k.is_account AND k.since < x.booking_date
+    GROUP BY x.entry_id
+    HAVING min(k.expectation_id) = max(k.expectation_id)
+) AS o ON o.entry_id = a.entry_id AND o.known_for <> a.expectation_id
+JOIN (
+    SELECT expectation_id, min(since) AS since FROM known_payers WHERE is_account GROUP BY expectation_id
+) AS n ON n.expectation_id = a.expectation_id AND n.since < a.booking_date
+WHERE a.direction = 'CRDT'
+UNION ALL
+SELECT a.entry_id, a.expectation_id, 'its payer has another name' AS why
+FROM inexact_pairs AS a
+JOIN expectations AS e ON e.expectation_id = a.expectation_id
+LEFT JOIN (
+    SELECT DISTINCT l.id AS entry_id, e.id AS expectation_id
+    FROM name_words AS l JOIN name_words AS e ON e.word = l.word
+    WHERE l.is_line AND NOT e.is_line
+) AS shared ON shared.entry_id = a.entry_id AND shared.expectation_id = a.expectation_id
+LEFT JOIN known_payers AS k
+    ON k.expectation_id = a.expectation_id AND k.party = a.counterparty_account AND k.since < a.booking_date
+WHERE a.direction = 'CRDT' AND e.amount IS NOT NULL AND shared.entry_id IS NULL AND k.party IS NULL
+    AND a.counterparty_name IS NOT NULL AND e.counterparty_name IS NOT NULL
