@@ -47,6 +47,7 @@ name = "customers' invoices"
 line_class = "other_business"
 source = "own_bank"
 direction = "CRDT"
+bank_transaction_code = "PMNT/RCDT"
 remittance = "^Invoice HLT-"
 """
 

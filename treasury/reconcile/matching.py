@@ -344,8 +344,10 @@ def _cut_lengths(rules: Rules) -> pa.Table:
         "end_to_end_id": rules.reference_limit,
         "creditor_reference": rules.reference_limit,
     }
-    rows = [(length, None, False) for length in rules.cut_lengths]
-    rows += [(limit, field, True) for field, limit in limits.items()]
+    rows: list[tuple[int, str | None, bool]] = [
+        *((length, None, False) for length in rules.cut_lengths),
+        *((limit, field, True) for field, limit in limits.items()),
+    ]
     lengths, fields, are_most = zip(*rows, strict=True)
     return pa.table(
         {

@@ -38,6 +38,7 @@ class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     `bank_transaction_code` matches from the start of the ISO 20022 code (`PMNT/ICDT/SALA`);
     `remittance` and `counterparty_name` are searched without regard to case; `account` and
     `counterparty_account` are whole accounts; `source` and `direction` are the statement's words.
+    A rule by text alone never meets a credit, whose text its payer wrote, and none meets a return.
     """
 
     name: str
@@ -214,6 +215,14 @@ def _wrong(rule: ClassRule) -> str:
     conditions = [name for name in _CONDITIONS if getattr(rule, name) is not None]
     if not conditions:
         return "has no condition, so that every line would meet it"
+    texts, facts = (
+        {"remittance", "counterparty_name"},
+        {"bank_transaction_code", "counterparty_account"},
+    )
+    if rule.direction == "CRDT" and texts & set(conditions) and not facts & set(conditions):
+        return (
+            "goes by what payers write; give the bank_transaction_code or counterparty_account too"
+        )
     for name in conditions:
         if name in _PATTERNS:
             try:
