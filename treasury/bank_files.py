@@ -147,7 +147,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             source=source.strip(),
             by=(actor or self.journal.who()).name,
         )
-        return Rows(stated.drop_columns(["raw"]), _CONFIRMED)
+        return Rows(stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone)
 
     def _declared(self, account: str, currency: str | None) -> BankAccount:
         """The block of the settings that an account and perhaps a currency stand for."""
@@ -175,13 +175,13 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ours = snapshot.sql(_OURS)["iban"].to_pylist()
         today = (self.until or self.settings.now()).astimezone(self.settings.zone).date()
         found = stored_coverage(snapshot, self.settings.accounts, known=ours, today=today)
-        return Rows(found, _LISTED)
+        return Rows(found, _LISTED, self.settings.zone)
 
     def list(self) -> Rows:
         """Every statement that counts: account, dates, balances, whether it is proved, its id."""
         from treasury.reconcile import Rows
 
-        return Rows(self.snapshot().sql(_LISTED), _LISTED)
+        return Rows(self.snapshot().sql(_LISTED), _LISTED, self.settings.zone)
 
     def _require_now(self, verb: str) -> None:
         if self.until is not None:

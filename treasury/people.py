@@ -83,12 +83,12 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         def look(decisions: pa.Table) -> Known:
             return known(Basis(self.snapshot(), self.question(self.month, None), decisions))
 
-        return Deciding(self.journal, look, self.now, until=self.until)
+        return Deciding(self.journal, look, self.now, until=self.until, zone=self.zone)
 
     @property
     def funding(self) -> Marking:
         """Remarks on ramp requests."""
-        return Marking(self.journal, self.snapshot, self.now, until=self.until)
+        return Marking(self.journal, self.snapshot, self.now, until=self.until, zone=self.zone)
 
     @property
     def rules(self) -> Changing:
@@ -97,7 +97,14 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         def question(rules: Rules) -> Question:
             return self.question(self.month, rules)
 
-        return Changing(self.rules_file, self.journal, self.snapshot, question, until=self.until)
+        return Changing(
+            self.rules_file,
+            self.journal,
+            self.snapshot,
+            question,
+            until=self.until,
+            zone=self.zone,
+        )
 
     @property
     def periods(self) -> Periods:
@@ -147,12 +154,13 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             self.policy,
             lambda: self.today,
             until=self.until,
+            zone=self.zone,
         )
 
     @property
     def limits(self) -> Limits:
         """Amounts below which an open item does not block a close."""
-        return Limits(self.journal, self.policy, until=self.until)
+        return Limits(self.journal, self.policy, until=self.until, zone=self.zone)
 
     @property
     def today(self) -> date:
@@ -371,7 +379,9 @@ class Periods:
         """What was learnt about closed months, or one, after the close, and where it posts to."""
         entries = self._decided().entries
         found = late_items(self._known(), closed_periods(entries), entries)
-        return Rows(found if month is None else found.filter(pc.equal(found["month"], str(month))))
+        if month is not None:
+            found = found.filter(pc.equal(found["month"], str(month)))
+        return Rows(found, zone=self._desk.zone)
 
     def _decided(self) -> Decided:
         return read_decided(self._desk.journal, until=self._desk.until)

@@ -502,7 +502,7 @@ class Workspace:
         from treasury.reconcile import Rows
         from treasury.report.screen_facts import screen_facts
 
-        return Rows(screen_facts(self.periods.month(month)))
+        return Rows(screen_facts(self.periods.month(month)), zone=self.settings.zone)
 
     def open_items(self, month: str | Month | None = None) -> OpenItems:
         """Everything that is not settled in a month, each thing once; of a closed one as it was.

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -232,3 +233,23 @@ def test_practice_runs_a_command_beside_the_services(tmp_path: Path) -> None:
     missing = shell(tmp_path, "practice", "--", "no-such-command-here")
     assert missing.returncode == 2
     assert "no-such-command-here cannot be run" in missing.stderr
+
+
+def test_ids_of_open_items_are_short_for_a_person_and_mean_one_item(month_end: Workspace) -> None:
+    told = run(month_end, "exceptions", "2026-10").stdout
+    short = re.findall(r"\b(?:line|request|transfer):[0-9a-f]{8,}", told)
+    items = month_end.open_items("2026-10")
+    assert len(short) > 10
+    assert max(map(len, short)) < 40
+    assert len({items.find(one).item_id for one in short}) == len(set(short))
+
+
+def test_rows_that_have_instants_show_them_in_the_zone_of_the_desk(month_end: Workspace) -> None:
+    t = month_end
+    answers = (
+        t.matches.list(), t.matches.open(), t.funding.list(), t.rules.history(), t.items.list(),
+        t.limits.list(), t.periods.list(), t.periods.late(), t.statements.list(),
+        t.statements.coverage(), t.facts("2026-10"), t.awaiting_funds(), t.table("transfers"),
+        t.changes("transfers", since="2020-01-01"), t.status_durations(), t.wallets.list(),
+    )  # fmt: skip
+    assert {rows.zone for rows in answers} == {t.settings.zone}

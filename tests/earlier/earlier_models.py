@@ -5,9 +5,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from treasury.reconcile import known, matching, monthly
+from treasury.reconcile import matching, monthly, rollforward
+from treasury.reconcile.memo import Memo
 from treasury.reconcile.pipeline import Step
 from treasury.report import closing
+
+
+def work_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is known in this process of what was worked out before."""
+    for room, name in (
+        (monthly, "_ANSWERS"), (monthly, "_MATCHED"), (monthly, "_FUNDS"), (rollforward, "_ENDS"),
+    ):  # fmt: skip
+        monkeypatch.setattr(room, name, Memo())
 
 
 def other_models(monkeypatch: pytest.MonkeyPatch, *, version: str = "another") -> None:
@@ -21,6 +30,7 @@ def other_models(monkeypatch: pytest.MonkeyPatch, *, version: str = "another") -
 
     monkeypatch.setattr(monthly, "STEPS", tuple(map(changed, monthly.STEPS)))
     monkeypatch.setattr(matching, "_FACT_STEPS", tuple(map(changed, matching._FACT_STEPS)))
-    monkeypatch.setattr(known, "_MATCHING", tuple(map(changed, known._MATCHING)))
+    monkeypatch.setattr(monthly, "MATCHING", tuple(map(changed, monthly.MATCHING)))
+    work_out_again(monkeypatch)
     if version:
         monkeypatch.setattr(closing, "_models", lambda: version)

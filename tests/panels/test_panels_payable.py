@@ -13,6 +13,7 @@ from treasury.panels.paging import Held
 from treasury.panels.payable import payable_table
 from treasury.reconcile import monthly
 from treasury.reconcile.funding import FUNDING
+from treasury.reconcile.memo import Memo
 from treasury.reconcile.pipeline import needed
 from treasury.workspace import Workspace
 
@@ -118,4 +119,5 @@ def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
     found = month_end.awaiting_funds().to_arrow()
     assert found.num_rows > 0
     monkeypatch.setattr(monthly, "needed", lambda every, _: every)
+    monkeypatch.setattr(monthly, "_FUNDS", Memo())
     assert month_end.awaiting_funds().to_arrow().equals(found)

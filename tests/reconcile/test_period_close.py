@@ -330,7 +330,7 @@ def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
     from treasury.errors import TreasuryError
     from treasury.reconcile import rollforward
 
-    real = rollforward.match_references
+    real = rollforward._matched
 
     def off_by_a_cent(*tables: Any, **more: Any) -> Matches:
         matches: Matches = real(*tables, **more)
@@ -343,7 +343,7 @@ def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
         changed = pa.Table.from_pylist(rows, schema=matches.expectations.schema)
         return msgspec.structs.replace(matches, expectations=changed)
 
-    monkeypatch.setattr(rollforward, "match_references", off_by_a_cent)
+    monkeypatch.setattr(rollforward, "_matched", off_by_a_cent)
     with pytest.raises(TreasuryError, match=r"do not roll forward: .* is off by EUR 0\.01"):
         desk.periods.prepare("2026-10", actor=ANNA)
     assert (desk.journal.entries(), desk.lake.pins()) == ([], [])

@@ -14,9 +14,10 @@ import click
 import pyarrow as pa
 
 from treasury.cli.desk import workspace_of
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.output import desk_zone, format_option, print_rows
 from treasury.errors import InputError
 from treasury.text import clean
+from treasury.wording import instant_words
 
 if TYPE_CHECKING:
     from treasury.actions import Action, Actions, Batch
@@ -146,7 +147,8 @@ def show(context: click.Context, action_id: str, form: str) -> None:
         click.echo(f"  {one.name}: {clean(one.value)}")
     if action.outcome is not None:
         told = action.outcome
-        click.echo(f"done at {told.at:%Y-%m-%dT%H:%MZ} ({told.how}): {clean(told.status)}")
+        at = instant_words(told.at.astimezone(desk_zone()), "%Y-%m-%d %H:%M")
+        click.echo(f"done at {at} ({told.how}): {clean(told.status)}")
         click.echo(f"record {clean(told.record)}; service user {clean(told.service_user)}")
     if action.why:
         click.echo(clean(action.why))

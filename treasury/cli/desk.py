@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from treasury.cli.layout import echo_folded, terminal_width
 from treasury.cli.months import month_argument, months_argument
 from treasury.cli.output import format_option, keep_desk_zone, print_rows
 from treasury.errors import InputError
-from treasury.items import KINDS, TURNS
+from treasury.items import KINDS, TURNS, OpenItems
 from treasury.items.kinds import Turn
 from treasury.workspace import Workspace, find_workspace
 
@@ -113,7 +114,7 @@ def exceptions(
     chosen = items.select(turn=turn, kind=kind)
     rows = (chosen.blocking if blocking else chosen).arrow
     print_rows(
-        items_view(rows) if form == "table" else rows,
+        items_view(rows, items) if form == "table" else rows,
         form,
         columns=ITEM_COLUMNS,
         spare=ITEM_SPARE,
@@ -122,16 +123,35 @@ def exceptions(
     )
 
 
-def items_view(items: pa.Table) -> pa.Table:
-    """Open items as a person reads them: whose move it is in words, the age with its clock."""
+def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
+    """Open items as a person reads them: whose move it is in words, the age with its clock.
+
+    Ids are as short as a verb takes them, and as it takes to tell them from all that is open.
+    """
     from treasury.report import count
 
     rows = items.to_pylist()
     ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
-    for name, texts in (("turn", [TURNS[row["turn"]] for row in rows]), ("age", ages)):
+    turns = [TURNS[row["turn"]] for row in rows]
+    short = _short_ids(list(among.by_id))
+    ids = [short[row["item_id"]] for row in rows]
+    for name, texts in (("turn", turns), ("age", ages), ("item_id", ids)):
         place = items.column_names.index(name)
         items = items.set_column(place, name, pa.array(texts, pa.string()))
     return items
+
+
+def _short_ids(ids: Sequence[str]) -> Mapping[str, str]:
+    """Each id by as much of its beginning as none of the others has."""
+    for length in range(_SHORT, max(map(len, ids), default=0)):
+        short = {one: one[: one.find(":") + 1 + length] for one in ids}
+        if len(set(short.values())) == len(ids):
+            return short
+    return {one: one for one in ids}
+
+
+_SHORT = 8
+"""Characters of an id, after its kind, that are enough where they tell it from the others."""
 
 
 ITEM_COLUMNS = ("turn", "state", "name", "amount", "since", "age", "next_step", "item_id")

@@ -16,10 +16,12 @@ from treasury.cli.desk import workspace_of
 from treasury.cli.output import format_option, print_report
 from treasury.cli.progress import TerminalProgress
 from treasury.extract import WatchState, watch
+from treasury.wording import instant_words
 from treasury.workspace import Workspace
 
 __all__ = ["sync"]
 
+SECONDS: Final = "%Y-%m-%d %H:%M:%S"
 UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -113,17 +115,17 @@ def _watch(workspace: Workspace, once: Any, every: timedelta) -> None:
             every=every,
             now=workspace.now,
             wait=stop.wait,
-            tell=lambda state: _tell(state, workspace.now()),
+            tell=lambda state: _tell(state, workspace.now().astimezone(workspace.settings.zone)),
         )
 
 
 def _tell(state: WatchState, now: datetime) -> None:
-    """A line for each sync that ended, one way or the other."""
+    """A line for each sync that ended, one way or the other; `now` is in the desk's zone."""
     if state.doing == "waiting":
         said = f"failed: {state.error}" if state.failures else state.brought
-        click.echo(f"{now:%Y-%m-%d %H:%M:%S}Z {said}")
+        click.echo(f"{instant_words(now, SECONDS)} {said}")
     elif state.doing == "stopped":
-        click.echo(f"{now:%Y-%m-%d %H:%M:%S}Z stopped")
+        click.echo(f"{instant_words(now, SECONDS)} stopped")
 
 
 @contextmanager

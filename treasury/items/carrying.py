@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -63,7 +64,9 @@ class Carrying:
         today: Callable[[], date],
         *,
         until: datetime | None = None,
+        zone: ZoneInfo | None = None,
     ) -> None:
+        self._zone = zone
         self._journal = journal
         self._list_items = list_items
         self._policy = policy
@@ -160,7 +163,7 @@ class Carrying:
             }
             for item_id, acceptance in standing_acceptances(decided.entries).items()
         ]
-        return Rows(pa.Table.from_pylist(rows, schema=CARRIED))
+        return Rows(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
 
     def _accepted(
         self, item: OpenItem, acceptance: Acceptance | None, who: Actor

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -110,7 +111,9 @@ class Limits:
         policy: Callable[[], Policy],
         *,
         until: datetime | None = None,
+        zone: ZoneInfo | None = None,
     ) -> None:
+        self._zone = zone
         self._journal = journal
         self._policy = policy
         self._until = until
@@ -163,7 +166,7 @@ class Limits:
 
     def list(self) -> Rows:
         """The limits in force, and those that wait for a second person."""
-        return _listed(read_decided(self._journal, until=self._until))
+        return _listed(read_decided(self._journal, until=self._until), self._zone)
 
     def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Rows:
         require_present(self._until)
@@ -173,17 +176,17 @@ class Limits:
             return drafts(decided), decided
 
         added, decided = decide(self._journal, build)
-        return _listed(decided.after(added))
+        return _listed(decided.after(added), self._zone)
 
 
-def _listed(decided: Decided) -> Rows:
+def _listed(decided: Decided, zone: ZoneInfo | None) -> Rows:
     in_force, proposal = _folded(decided.entries)
     rows = [{"standing": "in force", **row} for row in _rows(in_force)]
     rows += [{"standing": "waits for a second person", **row} for row in _rows(proposal)]
     if proposal is not None and not proposal.content:
         waiting = {"standing": "waits for a second person: no limits"}
         rows.append({**waiting, "proposed_by": proposal.proposed_by})
-    return Rows(pa.Table.from_pylist(rows, schema=_STANDING))
+    return Rows(pa.Table.from_pylist(rows, schema=_STANDING), zone=zone)
 
 
 def _folded(entries: Iterable[Entry]) -> tuple[_Proposal | None, _Proposal | None]:

@@ -12,6 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -92,7 +93,9 @@ class Changing:
         question: Callable[[Rules], Question],
         *,
         until: datetime | None = None,
+        zone: ZoneInfo | None = None,
     ) -> None:
+        self._zone = zone
         self._path = path
         self._journal = journal
         self._snapshot = snapshot
@@ -120,7 +123,7 @@ class Changing:
             }
             for entry in self._journal.entries(RULES_SAVED)
         ]
-        return Rows(pa.Table.from_pylist(rows, schema=_HISTORY))
+        return Rows(pa.Table.from_pylist(rows, schema=_HISTORY), zone=self._zone)
 
     def preview(self, new: Rules | str | Path) -> Preview:
         """What these rules would move in all that is stored; writes nothing.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TypeAlias
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -54,7 +55,9 @@ class Deciding:
         now: Callable[[], datetime],
         *,
         until: datetime | None = None,
+        zone: ZoneInfo | None = None,
     ) -> None:
+        self._zone = zone
         self._journal = journal
         self._look = look
         self._now = now
@@ -175,7 +178,7 @@ class Deciding:
     def list(self) -> Rows:
         """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
         seen, stand = self.look()
-        return Rows(standing_table(stand, seen))
+        return Rows(standing_table(stand, seen), zone=self._zone)
 
     def open(self) -> Rows:
         """The lines that need a person, oldest first; columns as in OPEN_LINES.
@@ -188,7 +191,7 @@ class Deciding:
                 "which lines need a decision is not known: no bank line is stored",
                 do="add statements with `treasury statements add FILE…`",
             )
-        return Rows(open_lines(seen, stand))
+        return Rows(open_lines(seen, stand), zone=self._zone)
 
     def _tell(
         self,

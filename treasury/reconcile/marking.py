@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -57,7 +58,9 @@ class Marking:
         now: Callable[[], datetime],
         *,
         until: datetime | None = None,
+        zone: ZoneInfo | None = None,
     ) -> None:
+        self._zone = zone
         self._journal = journal
         self._snapshot = snapshot
         self._now = now
@@ -109,7 +112,8 @@ class Marking:
         marks, table = standing_marks(entries), mark_table(entries)
         ids = table["request_id"].to_pylist()
         places = [marks[name].seq if name in marks else None for name in ids]
-        return Rows(table.append_column("seq", pa.array(places, pa.int64())))
+        found = table.append_column("seq", pa.array(places, pa.int64()))
+        return Rows(found, zone=self._zone)
 
     def _mark(
         self,

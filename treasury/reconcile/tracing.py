@@ -12,7 +12,7 @@ from treasury.lake import Snapshot
 from treasury.reconcile.funding import marks_of
 from treasury.reconcile.lookup import as_typed, look_up
 from treasury.reconcile.monthly import MONTH_PACKAGE, STEPS, Question, _answered, _known_at
-from treasury.reconcile.pipeline import compose, load_steps
+from treasury.reconcile.pipeline import compose, load_steps, run
 from treasury.reconcile.trace import Trace
 from treasury.reconcile.traced import Told
 from treasury.reconcile.traced_line import LineWay
@@ -21,7 +21,8 @@ from treasury.reconcile.traced_transfer import TransferWay
 
 __all__ = ["trace"]
 
-TRACE_STEPS: Final = load_steps(MONTH_PACKAGE, ("traceables", "traced_amounts", "choices"))
+_NAMES: Final = ("traceables", "traced_amounts", "choices")
+TRACE_STEPS: Final = load_steps(MONTH_PACKAGE, _NAMES, frozenset(_NAMES))
 WAYS: Final[Mapping[str, type[RequestWay | LineWay | TransferWay]]] = {
     "request": RequestWay,
     "line": LineWay,
@@ -43,8 +44,7 @@ def trace(
     """
     asked = as_typed(what)
     with _answered(snapshot, question, decisions) as connection:
-        for step in TRACE_STEPS:
-            connection.sql(step.sql).create_view(step.name)
+        run(connection, TRACE_STEPS)
         subject, choices, there = look_up(connection, asked)
         if subject is None:
             told = Told(title=f"{_how_many(choices.num_rows, there)}: choose one")

@@ -1,0 +1,145 @@
+"""What is asked twice is worked out once, and anew as soon as anything differs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from treasury.errors import WorkspaceDamaged
+from treasury.journal import Actor
+from treasury.reconcile import memo, monthly, pipeline
+from treasury.reconcile.memo import Memo, fingerprint
+from treasury.workspace import Workspace
+
+ANNA = Actor("anna", "environment")
+MONTH = "2026-10"
+OBJECTS = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary"
+
+
+@pytest.fixture
+def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
+    shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("bank"))
+    return Workspace(tmp_path / "desk")
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the steps that are run from here on."""
+    names: list[str] = []
+    real = pipeline.run
+
+    def run(connection: object, steps: Sequence[pipeline.Step]) -> None:
+        names.extend(step.name for step in steps)
+        real(connection, steps)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(monthly, "run", run)
+    return names
+
+
+def test_a_month_asked_again_runs_no_step_and_says_the_same(
+    desk: Workspace, ran: list[str]
+) -> None:
+    first = desk.reconcile(MONTH)
+    assert "outcomes" in ran
+    ran.clear()
+    again = desk.reconcile(MONTH)
+    assert ran == []
+    for name, table in first.sheets().items():
+        assert again.sheets()[name].equals(table), name
+    assert again.basis is not None
+
+
+def test_a_decision_is_never_answered_from_before_it(desk: Workspace, ran: list[str]) -> None:
+    line = desk.matches.open().to_pylist()[0]["entry_id"]
+    desk.reconcile(MONTH)
+    desk.matches.ignore(line, reason="not ours", actor=ANNA)
+    ran.clear()
+    (found,) = [
+        row for row in desk.reconcile(MONTH).matches.lines.to_pylist() if row["entry_id"] == line
+    ]
+    assert found["outcome"] == "ignored"
+    desk.matches.undo(line, actor=ANNA)
+    ran.clear()
+    (found,) = [
+        row for row in desk.reconcile(MONTH).matches.lines.to_pylist() if row["entry_id"] == line
+    ]
+    assert found["outcome"] != "ignored"
+    assert ran == []
+
+
+def test_another_month_and_other_rules_are_worked_out(desk: Workspace, ran: list[str]) -> None:
+    desk.reconcile(MONTH)
+    ran.clear()
+    desk.reconcile("2026-09")
+    assert "month_lines" in ran
+    ran.clear()
+    question = desk._question(MONTH)
+    rules = msgspec.structs.replace(question.rules, window_days=question.rules.window_days + 1)
+    monthly.reconcile_month(desk.snapshot(), msgspec.structs.replace(question, rules=rules))
+    assert "outcomes" in ran
+
+
+def test_a_file_that_was_damaged_since_is_not_answered_from_before(desk: Workspace) -> None:
+    desk.reconcile(MONTH)
+    for path in (desk.folder / "lake" / "statement_entries").rglob("*.parquet"):
+        size = path.stat().st_size
+        os.truncate(path, size // 2)
+    with pytest.raises(WorkspaceDamaged):
+        desk.reconcile(MONTH)
+
+
+def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> None:
+    snapshot = desk.snapshot()
+    question = desk._question(MONTH)
+    before = set(snapshot.sql(OBJECTS)["table_name"].to_pylist())
+    monthly.reconcile_month(snapshot, question)
+    monthly.awaiting_funds(snapshot, question)
+    monthly.requests_at_cut_off(snapshot, question.month, question.zone)
+    with snapshot.connection() as connection:
+        assert set(connection.sql(OBJECTS).to_arrow_table()["table_name"].to_pylist()) == before
+
+
+def test_two_connections_of_a_snapshot_do_not_see_what_the_other_makes(desk: Workspace) -> None:
+    snapshot = desk.snapshot()
+    with snapshot.connection() as one, snapshot.connection() as other:
+        for at, connection in enumerate((one, other)):
+            pipeline.load(connection, {"mine": pa.table({"at": [at]})})
+        found = [c.table("mine").to_arrow_table()["at"][0].as_py() for c in (one, other)]
+    assert found == [0, 1]
+
+
+def test_only_the_latest_answers_are_kept_and_large_ones_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memo, "KEPT", 2)
+    monkeypatch.setattr(memo, "SMALL", 100)
+    kept: Memo[pa.Table] = Memo()
+    small, large = pa.table({"n": [1]}), pa.table({"n": list(range(100))})
+    for key in "abc":
+        assert kept.of(key, lambda: small) is small
+    assert kept.of("a", lambda: large) is large  # the oldest had gone, and this one is too large
+    assert kept.of("a", lambda: small) is small
+    assert kept.of(None, lambda: large) is large
+    assert fingerprint(large) is None
+    assert fingerprint(small) == fingerprint(pa.table({"n": [1]})) != fingerprint(None)
+
+
+def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
+    found: list[int] = []
+    askers = [
+        threading.Thread(target=lambda: found.append(desk.reconcile(MONTH).lines.num_rows))
+        for _ in range(4)
+    ]
+    for one in askers:
+        one.start()
+    for one in askers:
+        one.join()
+    assert len(set(found)) == 1
+    assert len(found) == 4
