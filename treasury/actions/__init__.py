@@ -31,16 +31,22 @@ proposed_by, approvals, credential, reason, why, sending, outcome (record, respo
 Who may what is `policy.toml` in the workspace (`policy`).
 """
 
-from treasury.actions.batch import Batch
-from treasury.actions.desk import Actions, Ran
-from treasury.actions.drafting import Confirmation
-from treasury.actions.facts import Fact, Moved, changed
-from treasury.actions.fields import field_names
-from treasury.actions.kind import Kind, Money
-from treasury.actions.kinds import KINDS, kind_of
-from treasury.actions.policy import POLICY_FILE, Policy, load_policy
-from treasury.actions.seen import RampSeen, moved
-from treasury.actions.states import OPEN, UNSETTLED, Action, Approval, Outcome
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treasury.actions.batch import Batch
+    from treasury.actions.desk import Actions, Ran
+    from treasury.actions.drafting import Confirmation
+    from treasury.actions.facts import Fact, Moved, changed
+    from treasury.actions.fields import field_names
+    from treasury.actions.kind import Kind, Money
+    from treasury.actions.kinds import KINDS, kind_of
+    from treasury.actions.policy import POLICY_FILE, Policy, load_policy
+    from treasury.actions.seen import RampSeen, moved
+    from treasury.actions.states import OPEN, UNSETTLED, Action, Approval, Outcome
 
 __all__ = [
     "KINDS",
@@ -66,3 +72,36 @@ __all__ = [
     "load_policy",
     "moved",
 ]
+
+_ROOMS = {
+    "Action": "states",
+    "Actions": "desk",
+    "Approval": "states",
+    "Batch": "batch",
+    "Confirmation": "drafting",
+    "Fact": "facts",
+    "KINDS": "kinds",
+    "Kind": "kind",
+    "Money": "kind",
+    "Moved": "facts",
+    "OPEN": "states",
+    "Outcome": "states",
+    "POLICY_FILE": "policy",
+    "Policy": "policy",
+    "RampSeen": "seen",
+    "Ran": "desk",
+    "UNSETTLED": "states",
+    "changed": "facts",
+    "field_names": "fields",
+    "kind_of": "kinds",
+    "load_policy": "policy",
+    "moved": "seen",
+}
+"""The module of each name. Whoever asks for a policy does not need the client of the services."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load a module when a name of it is first asked for."""
+    if name in _ROOMS:
+        return getattr(importlib.import_module(f"treasury.actions.{_ROOMS[name]}"), name)
+    raise AttributeError(f"module 'treasury.actions' has no attribute {name!r}")

@@ -47,12 +47,11 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from treasury.actions.facts import Fact
-from treasury.actions.kind import Kind, Money
 from treasury.decoding import convert
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.journal import Actor, SignatureRules
@@ -60,6 +59,9 @@ from treasury.journal.names import same_name, same_person
 from treasury.journal.signing import public_key
 from treasury.money import format_amount, parse_amount, total
 from treasury.settings import require_https
+
+if TYPE_CHECKING:
+    from treasury.actions.kind import Kind, Money
 
 __all__ = [
     "POLICY_FILE",

@@ -13,28 +13,7 @@ import click
 
 from treasury import __version__
 from treasury.access import keep_to_user
-from treasury.cli.actions import actions, journal
-from treasury.cli.close import close, verify
-from treasury.cli.decide import compare, match, periods, request, rules
-from treasury.cli.desk import (
-    awaiting_funds,
-    exceptions,
-    fees,
-    reconcile,
-    sql,
-    status,
-    trace,
-)
-from treasury.cli.export import export
-from treasury.cli.init import init
-from treasury.cli.items import items
-from treasury.cli.lake import changes, doctor, durations, lake, tables
-from treasury.cli.practice import demo, practice, sandbox
-from treasury.cli.signing import head, key
-from treasury.cli.signing import verify as verify_journal
-from treasury.cli.statements import statements
-from treasury.cli.sync import sync
-from treasury.cli.wallets import wallets
+from treasury.cli.verbs import VERBS, Verbs
 from treasury.errors import TreasuryError
 from treasury.terminal import guard_output, guarded_output
 
@@ -42,7 +21,21 @@ __all__ = ["main", "treasury"]
 
 
 class _Guarded(click.Group):
-    """A group whose commands write to a guarded terminal, whoever calls it."""
+    """A group whose commands write to a guarded terminal, and are loaded when they are run."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.commands = Verbs()
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs, none of which is loaded for it."""
+        limit = formatter.width - 6 - max(map(len, VERBS))
+        rows = [
+            (name, click.Command(name, help=VERBS[name].about).get_short_help_str(limit))
+            for name in sorted(VERBS)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run as click does."""
@@ -64,45 +57,6 @@ def treasury(context: click.Context, workspace: str | None) -> None:
     """Close the month: pull, read the bank, reconcile, report, act."""
     keep_to_user()  # until a workspace is opened that says otherwise
     context.obj = workspace
-
-
-journal.add_command(verify_journal)
-journal.add_command(head)
-journal.add_command(key)
-
-for command in (
-    init,
-    demo,
-    practice,
-    sandbox,
-    sync,
-    statements,
-    wallets,
-    reconcile,
-    exceptions,
-    awaiting_funds,
-    trace,
-    fees,
-    export,
-    match,
-    request,
-    rules,
-    items,
-    periods,
-    compare,
-    close,
-    verify,
-    status,
-    sql,
-    tables,
-    changes,
-    durations,
-    doctor,
-    lake,
-    actions,
-    journal,
-):
-    treasury.add_command(command)
 
 
 def main() -> None:

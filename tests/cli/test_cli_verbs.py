@@ -1,0 +1,75 @@
+"""A verb loads what it needs when it runs; where an extra is missing it says which to install."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from treasury.cli import treasury
+from treasury.cli.verbs import EXTRAS, VERBS
+
+HEAVY = ("duckdb", "httpx", "pandas", "pyarrow", "sqlalchemy", "starlette", "treasury.sandbox")
+PRACTICE = {"demo", "practice", "sandbox"}
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def without(modules: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line where these modules are not installed."""
+    return python(
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys({modules!r}))\n"
+        f"sys.argv = ['treasury', *{arguments!r}]\n"
+        "from treasury.cli import main\n"
+        "main()\n"
+    )
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_list_of_verbs_says_what_each_says_of_itself(name: str) -> None:
+    command = treasury.commands[name]
+    assert isinstance(command, click.Command)
+    assert (command.name, command.get_short_help_str(limit=1000)) == (name, VERBS[name].about)
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_what_needs_nothing_loads_nothing(option: str) -> None:
+    done = python(
+        "import sys\n"
+        f"sys.argv = ['treasury', '{option}']\n"
+        "from treasury.cli import main\n"
+        "try:\n    main()\n"
+        f"finally:\n    print('loaded:', [n for n in {HEAVY!r} if n in sys.modules])\n"
+    )
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_without_the_practice_services_every_other_verb_is_there() -> None:
+    missing = tuple(name for name, extra in EXTRAS.items() if extra in {"sandbox", "spark"})
+    assert without(missing, "--help").returncode == 0
+    code = (
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys({missing!r}))\n"
+        "from treasury.cli import treasury\n"
+        f"for name in set(treasury.commands) - {PRACTICE!r}:\n    treasury.commands[name]\n"
+    )
+    assert python(code).returncode == 0
+
+
+@pytest.mark.parametrize("verb", sorted(PRACTICE))
+def test_a_verb_whose_extra_is_missing_says_what_to_install(verb: str) -> None:
+    done = without(("starlette",), verb)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"treasury: `treasury {verb}` needs starlette, which is not installed"
+        " - install it: pip install 'treasury[sandbox]'\n"
+    )
