@@ -136,7 +136,7 @@ def examine(
         if has_services:
             findings += _sync(lake, settings, now)
         findings += [*_accounts(lake, settings), *_wallets(lake)]
-    findings += [*_calendars(settings, now), *_rules(folder)]
+    findings += [*_calendars(settings, now), *_rules(folder), *_limits(folder, journal)]
     return Examination(tuple(findings))
 
 
@@ -480,6 +480,28 @@ def _calendars(settings: Settings, now: datetime) -> Iterator[Finding]:
         f"days and months in {settings.workspace.time_zone}; TARGET with {days} holidays in"
         f" {year}; other payment networks count calendar days",
     )
+
+
+def _limits(folder: Path, journal: Journal) -> Iterator[Finding]:
+    """Whether the limits that stand in the policy are those that two people agreed on."""
+    from treasury.actions.policy import load_policy
+    from treasury.items.materiality import not_in_force
+    from treasury.journal.turns import read_decided
+
+    try:
+        differ = not_in_force(read_decided(journal).entries, load_policy(folder))
+    except SettingsError as error:
+        yield Finding("policy", "missing", error.what, error.do or "")
+        return
+    except TreasuryError:
+        return  # what is wrong with the journal is a finding of its own
+    if differ:
+        yield Finding(
+            "policy",
+            "missing",
+            "the limits of [materiality] are not those in force: two people put them in force",
+            "run `treasury items limits --propose --reason …`, and have a colleague accept them",
+        )
 
 
 def _rules(folder: Path) -> Iterator[Finding]:

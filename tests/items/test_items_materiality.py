@@ -94,6 +94,24 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
     assert limits.list().to_pylist() == []
 
 
+def test_limits_that_are_not_in_force_are_found_by_the_doctor(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("bank"))
+    desk = Workspace(tmp_path / "desk")
+    found = [one for one in desk.doctor().findings if one.topic == "policy"]
+    assert found == []
+    with (desk.folder / "policy.toml").open("a", encoding="utf-8") as policy:
+        policy.write(POLICY)
+    desk = Workspace(desk.folder)
+    (one,) = (one for one in desk.doctor().findings if one.topic == "policy")
+    assert (one.state, one.do.split(" --")[0]) == ("missing", "run `treasury items limits")
+    desk.limits.propose("small change", actor=ANNA)
+    assert [one for one in desk.doctor().findings if one.topic == "policy"]
+    desk.limits.accept(actor=BERT)
+    assert not [one for one in desk.doctor().findings if one.topic == "policy"]
+
+
 def test_what_is_no_limit_or_has_no_reason_is_refused(limits: Limits, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="with a reason"):
         limits.propose(" ", actor=ANNA)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from case_desk import OWN, camt, desk, entry
 
-from treasury.errors import InputError
+from treasury.errors import InputError, NothingStored
 from treasury.workspace import Workspace
 
 AUGUST = ("2026-08-01", "2026-08-31")
@@ -67,6 +67,16 @@ def test_two_equal_confirmations_cover_an_account_without_any_statement(dormant:
     row = account_row(dormant)
     assert row["complete"]
     assert row["closing_balance"] == Decimal(107)
+
+
+def test_a_month_that_confirmations_cover_is_answered_without_any_line(dormant: Workspace) -> None:
+    with pytest.raises(NothingStored, match="nothing is stored for 2026-09"):
+        dormant.reconcile("2026-09")
+    dormant.statements.confirm(OWN, "107.00", "2026-10-01", source="letter of the bank")
+    answer = dormant.reconcile("2026-09")
+    assert answer.lines.num_rows == 0
+    row = next(row for row in answer.statements.to_pylist() if row["account"] == OWN)
+    assert (row["opening_balance"], row["closing_balance"]) == (Decimal(107), Decimal(107))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits, total
 from treasury.reconcile.rows import Rows
 
-__all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force"]
+__all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force", "not_in_force"]
 
 PROPOSED: Final = "item.limits_proposed"
 ACCEPTED: Final = "item.limits_accepted"
@@ -65,6 +65,12 @@ def limits_in_force(entries: Iterable[Entry]) -> pa.Table:
     """The limits that two people agreed on last; columns as in LIMITS."""
     in_force, _ = _folded(entries)
     return pa.Table.from_pylist(_rows(in_force), schema=LIMITS)
+
+
+def not_in_force(entries: Iterable[Entry], policy: Policy) -> bool:
+    """Whether `policy.toml` has other limits than those that two people agreed on last."""
+    in_force, _ = _folded(entries)
+    return policy.materiality != (in_force.content if in_force else {})
 
 
 def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:

@@ -301,7 +301,7 @@ def reconcile_month(
     """Reconcile a month from one snapshot of the lake, people's decisions and their remarks.
 
     Raises InputError for a month that has not begun, NothingStored for one of which neither a bank
-    line nor a completed request is stored.
+    line nor a completed request is stored, and that no account's balances cover either.
     """
     return worked_out(Basis(snapshot, question, decisions, marks)).answer
 
@@ -560,7 +560,9 @@ def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
         " AND booking_date BETWEEN ? AND ? LIMIT 1",
         [month.first, month.last],
     ).fetchone()
-    if booked or connection.execute("SELECT 1 FROM fee_requests LIMIT 1").fetchone():
+    covered = connection.execute("SELECT 1 FROM covered WHERE is_covered LIMIT 1").fetchone()
+    completed = connection.execute("SELECT 1 FROM fee_requests LIMIT 1").fetchone()
+    if booked or covered or completed:
         return
     found = connection.execute(
         "SELECT CAST(min(booking_date) AS VARCHAR), CAST(max(booking_date) AS VARCHAR)"
