@@ -166,3 +166,11 @@ def test_what_is_unknown_is_settled_by_somebody_else(run: Run, tmp_path: Path) -
     with pytest.raises(ActionRefused, match="A-1 is proposed, not unknown"):
         run("jonas", "actions", "settle", "A-1", "--outcome", "not-carried-out", "--reason", "m")
     assert run("jonas", "actions", "settle", "A-1", "--reason", "mail").exit_code == 2
+
+
+def test_a_request_is_named_by_its_payment_reference(run: Run) -> None:
+    named = ("actions", "propose", "ramp_request.approve", "request_id=PAY-2026-005409")
+    said = run("ines", *named, "--reason", "agreed").output
+    assert "A-1  ready  Approve on-ramp PAY-2026-005409" in said
+    shown = json.loads(run("ines", "actions", "show", "A-1", "--format", "json").output)
+    assert "PAY-2026-005409" in json.dumps(shown)

@@ -192,3 +192,17 @@ def test_a_workspace_without_statements_says_so(practice: Practice) -> None:
     frame = practice.workspace.panels.matches().frame()
     assert frame.table is None
     assert frame.empty == "Not known: no bank line is stored. Add statements first."
+
+
+def test_of_a_request_that_has_ended_nothing_is_expected_any_more(
+    panel: MatchesPanel, month: Practice
+) -> None:
+    line = next(
+        row
+        for row in panel.rows.to_arrow().to_pylist()
+        if row["suggestion"] == "PAY-2026-005191" and row["direction"] == "CRDT"
+    )
+    panel.press("compare", chosen=line["entry_id"])
+    (ended,) = (words(row) for row in rows_of(panel) if "PAY-2026-005191" in words(row))
+    assert "nothing is expected any more: CANCELLED" in ended
+    assert "still expected" not in ended

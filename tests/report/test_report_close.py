@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from report_samples import SCHEMAS, ZONE, fee, line, reconciliation, waiting
+from signed import carry_all
 
 from treasury import workbook
 from treasury.errors import InputError, StorageError
 from treasury.report import pack, write_close
+from treasury.report.checklist import checklist
 from treasury.report.closing import Closing, closing_of
 from treasury.report.evidence import table_hash
 from treasury.report.excel import SHEETS, workbook_beside
@@ -241,3 +244,19 @@ def test_the_practice_month_closes_into_a_pack_that_reads_back_exactly(
     page = pack.report.read_text("utf-8")
     assert "October 2026" in page
     assert "<img" not in page
+
+
+def test_balances_that_are_carried_are_not_said_to_be_done(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    shutil.copytree(month_end.folder, tmp_path / "desk", ignore=shutil.ignore_patterns("bank"))
+    desk = Workspace(tmp_path / "desk")
+
+    def balances() -> str:
+        steps = checklist(desk.periods.month("2026-10")).steps
+        return str(next(step for step in steps if step.title == "Balances"))
+
+    assert balances().startswith("[ ] Balances")
+    carry_all(desk, "2026-10")
+    assert balances().startswith("[~] Balances")
+    assert "carried as not proved" in balances()
