@@ -538,3 +538,12 @@ def test_a_short_code_between_slashes_is_found() -> None:
     for text in texts:
         found = left_open([line("a", "70", text)], wanted)
         assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+
+
+def test_a_code_cut_off_before_its_first_digit_is_suggested() -> None:
+    wanted = [request("r", "LEASING-2026", "100")]
+    for length in CUTS:
+        found = left_open([line("a", "100", cut("LEASING", length))], wanted)
+        assert (found["outcome"], found["expectation_id"]) == ("suggested", "r"), length
+    elsewhere = left_open([line("a", "100", "for LEASING of october")], wanted)
+    assert elsewhere["outcome"] == "unreferenced"
