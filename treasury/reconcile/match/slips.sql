@@ -1,7 +1,7 @@
 -- Is it a slip onto somebody else's code? Other open expectations whose code lies one slip away (they are alike once
 -- each lost at most one character, look-alikes taken as one) and that expect exactly the line's amount, where the
 -- named one does not.
-WITH wanted AS (
+WITH open_for_amount AS (
     SELECT c.expectation_id, c.code, e.amount, e.currency, e.direction, e.closed_at, e.opened_at
     FROM codes AS c
     JOIN expectations AS e ON e.expectation_id = c.expectation_id
@@ -14,14 +14,14 @@ shortened AS (
     SELECT code, substr(form, 1, p - 1) || substr(form, p + 1) AS rest
     FROM (
         SELECT code, translate(code, 'OIL', '011') AS form, unnest(generate_series(1, length(code) + 1)) AS p
-        FROM (SELECT code FROM inexact_pairs UNION SELECT code FROM wanted) AS either
+        FROM (SELECT code FROM inexact_pairs UNION SELECT code FROM open_for_amount) AS either
     ) AS places
 )
 SELECT DISTINCT a.entry_id, a.expectation_id AS named_id, w.expectation_id, w.code
 FROM inexact_pairs AS a
 JOIN shortened AS s ON s.code = a.code
 JOIN shortened AS t ON t.rest = s.rest
-JOIN wanted AS w
+JOIN open_for_amount AS w
     ON w.code = t.code AND w.amount = a.amount AND w.currency = a.currency AND w.direction = a.direction
 WHERE w.code <> a.code
     AND coalesce(CAST(w.closed_at AS DATE) >= a.booking_date, TRUE)
