@@ -13,6 +13,7 @@ from treasury.cli import treasury
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor
 from treasury.money import total
+from treasury.panels.judging import sentence
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"
@@ -101,3 +102,12 @@ def test_the_shell_divides_by_code_and_amount(
     mixed = ["match", "accept", line[:8], f"{FIRST}=2000.00", SECOND]
     done = CliRunner().invoke(treasury, ["-w", str(desk.folder), *mixed])
     assert isinstance(done.exception, InputError)
+
+
+def test_the_sentence_that_is_confirmed_says_what_is_whose(desk: Workspace, line: str) -> None:
+    shares = {FIRST: "2000.00", SECOND: "740.00"}
+    (planned,) = desk.matches.accept_many(
+        [(line, shares)], reason="by telephone", actor=ANNA, dry_run=True
+    )
+    assert f"{FIRST} with EUR 2,000.00" in sentence(planned)
+    assert f"{SECOND} with EUR 740.00" in sentence(planned)

@@ -12,6 +12,7 @@ from decide_desk import ANNA, BERT, clock_at, copy_of, double, first_line, octob
 from signed import close_month
 
 from treasury.money import total
+from treasury.panels.judging import sentence
 from treasury.report.accounting import accounting
 from treasury.workspace import Workspace
 
@@ -46,6 +47,7 @@ def test_it_names_both_months_and_the_closed_one_stays(
     before = desk.periods.month("2026-10")
     made = desk.matches.accept(line["entry_id"], line["reference"], reason="seen", actor=ANNA)
     assert (made.closed_month, made.posts_to) == ("2026-10", "2026-11")
+    assert sentence(made).endswith(" 2026-10 is closed and stays so: it posts in 2026-11.")
     (entry,) = desk.journal.entries("match.accept")
     assert (entry.body["closed_month"], entry.body["posts_to"]) == ("2026-10", "2026-11")
     (row,) = desk.periods.late("2026-10").to_pylist()

@@ -157,7 +157,14 @@ def sentence(decision: Decision) -> str:
     about = f" {words.joins} {' and '.join(to)}" if to and words.joins else ""
     reason = f" Reason: {clean(decision.reason)}." if decision.reason else ""
     what = _line(line) if line else f"line {clean(decision.entry_id)}"
-    return f"{words.asks} {what}{about}.{reason}"
+    return f"{words.asks} {what}{about}.{reason}{_posting(decision)}"
+
+
+def _posting(decision: Decision) -> str:
+    """Where a decision about a closed month's line posts."""
+    if not decision.closed_month:
+        return ""
+    return f" {decision.closed_month} is closed and stays so: it posts in {decision.posts_to}."
 
 
 def journaled(decision: Decision) -> str:
@@ -178,7 +185,12 @@ def _line(line: Mapping[str, Any]) -> str:
 
 def _name(decision: Decision, expectation: str) -> str:
     seen = (decision.facts.get("expectations") or {}).get(expectation) or {}
-    return clean(seen.get("code") or expectation)
+    name = clean(seen.get("code") or expectation)
+    share = decision.shares.get(expectation)
+    if share is None:
+        return name
+    line = decision.facts.get("line") or {}
+    return f"{name} with {format_amount(share, line.get('currency') or '?')}"
 
 
 def _facts(asked: AskedVerdict) -> tuple[Fact, ...]:
