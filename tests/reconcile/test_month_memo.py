@@ -118,8 +118,7 @@ def test_two_connections_of_a_snapshot_do_not_see_what_the_other_makes(desk: Wor
 def test_only_the_latest_answers_are_kept_and_large_ones_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memo, "KEPT", 2)
-    monkeypatch.setattr(memo, "SMALL", 100)
+    monkeypatch.setattr(memo, "MOST", 20)
     kept: Memo[pa.Table] = Memo()
     small, large = pa.table({"n": [1]}), pa.table({"n": list(range(100))})
     for key in "abc":

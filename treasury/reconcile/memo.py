@@ -1,8 +1,8 @@
 """What was worked out before in this process, given again where the same is asked.
 
 An answer is a function of the files of a commit, the decisions and the question, and of nothing
-else; so what has all of these equal is not worked out twice. Only small answers are kept, and the
-latest of them. A file that was touched since makes another key.
+else; so what has all of these equal is not worked out twice. Only the latest answers are kept, up
+to some bytes. A file that was touched since makes another key.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ class Sized(Protocol):
 
 T = TypeVar("T", bound=Sized)
 
-SMALL: Final = 16 << 20
-"""Bytes of the tables up to which an answer is kept, and a table is looked through for its key."""
-KEPT: Final = 24
+MOST: Final = 64 << 20
+"""Bytes of tables that a memo keeps, and up to which a table is looked through for a key."""
 
 
 class Memo(Generic[T]):
@@ -48,17 +47,17 @@ class Memo(Generic[T]):
                 self._kept.move_to_end(key)
                 return self._kept[key]
         made = make()
-        if key is not None and made.nbytes <= SMALL:
+        if key is not None and made.nbytes <= MOST:
             with self._lock:
                 self._kept[key] = made
-                while len(self._kept) > KEPT:
+                while sum(one.nbytes for one in self._kept.values()) > MOST:
                     self._kept.popitem(last=False)
         return made
 
 
 def fingerprint(*tables: pa.Table | None) -> bytes | None:
     """A hash of what the tables hold, None where that is much."""
-    if sum(table.nbytes for table in tables if table is not None) > SMALL:
+    if sum(table.nbytes for table in tables if table is not None) > MOST:
         return None
     found = blake2b(digest_size=32)
     for table in tables:
