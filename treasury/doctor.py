@@ -506,6 +506,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[Finding]:
 
 def _rules(folder: Path) -> Iterator[Finding]:
     from treasury.reconcile import load_rules
+    from treasury.reconcile.rules import met_by_none
 
     path = folder / "rules.toml"
     if not path.is_file():
@@ -518,8 +519,16 @@ def _rules(folder: Path) -> Iterator[Finding]:
         )
         return
     try:
-        load_rules(path)
+        rules = load_rules(path)
     except TreasuryError as error:
         yield Finding("rules", "missing", error.what, error.do or "")
-    else:
-        yield Finding("rules", "ok", str(path))
+        return
+    yield Finding("rules", "ok", str(path))
+    for name in met_by_none(rules):
+        yield Finding(
+            "rules",
+            "missing",
+            f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",
+            "give its bank_transaction_code or counterparty_account too",
+            is_optional=True,
+        )

@@ -89,9 +89,11 @@ def test_the_doctor_has_no_step_but_those_of_a_moved_workspace(opened: Path) -> 
     folder = opened
     subprocess.run(["chmod", "-R", "go=", str(folder)], check=True)
     todo = {f.topic for f in Workspace(folder).doctor().findings if f.state != "ok"}
-    assert todo == {"treasury.duckdb", "wallets"}
+    # One of its classes goes by what payers write, which no line meets any more.
+    assert todo == {"treasury.duckdb", "wallets", "rules"}
     run(folder, "doctor", "--repair")
-    assert {f.topic for f in Workspace(folder).doctor().findings if f.state != "ok"} == {"wallets"}
+    todo = {f.topic for f in Workspace(folder).doctor().findings if f.state != "ok"}
+    assert todo == {"wallets", "rules"}
 
 
 def test_november_opens_with_what_october_stored_and_closes(november: Path) -> None:

@@ -246,3 +246,26 @@ def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
     desk.rules.save(rules, "fewer days", actor=ANNA)
     assert desk.rules.current() == rules
     assert len(desk.journal.entries("rules.")) == 1
+
+
+BY_TEXT = """\
+[[classes]]
+name = "sweeps"
+line_class = "own_transfer"
+direction = "CRDT"
+remittance = "sweep"
+"""
+
+
+def test_a_class_that_no_line_can_meet_is_not_saved_and_found_where_it_stands(
+    desk: Workspace,
+) -> None:
+    path = desk.folder / "new.toml"
+    path.write_text(BY_TEXT)
+    with pytest.raises(InputError, match="'sweeps' goes by what payers write, and no line meets"):
+        desk.rules.save(path, "to leave them out", actor=ANNA)
+    assert desk.journal.entries() == []
+    (desk.folder / RULES_FILE).write_text(BY_TEXT)
+    assert desk.reconcile("2026-10").lines.num_rows
+    told = [one for one in desk.doctor().findings if one.topic == "rules" and one.is_optional]
+    assert ["'sweeps' goes by what payers write" in one.what for one in told] == [True]

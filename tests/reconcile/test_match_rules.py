@@ -66,10 +66,6 @@ def test_every_choice_of_the_matching_is_read_from_toml(tmp_path: Path) -> None:
         ('one_to_one = ["EUR"]', "one_to_one"),
         ('[[classes]]\nname = "all"\nline_class = "bank_charge"', "'all' has no condition"),
         (
-            '[[classes]]\nname="in"\nline_class="bank_charge"\ndirection="CRDT"\nremittance="."',
-            "'in' goes by what payers write",
-        ),
-        (
             '[[classes]]\nname = "rent"\nline_class = "bank_charge"\nremittance = "("',
             "'rent' has the remittance pattern",
         ),

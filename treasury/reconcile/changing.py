@@ -28,9 +28,9 @@ from treasury.reconcile.compare import moves_between, totals_of
 from treasury.reconcile.known import known
 from treasury.reconcile.monthly import Basis, Question, awaiting_funds, step_sql
 from treasury.reconcile.rows import Rows, shown
-from treasury.reconcile.rules import Rules, check_rules, load_rules
+from treasury.reconcile.rules import Rules, check_rules, load_rules, met_by_none
 from treasury.tabular import Tabular, html_table
-from treasury.text import safe_html
+from treasury.text import clean, safe_html
 
 __all__ = ["Changing", "Preview", "read_rules"]
 
@@ -141,6 +141,8 @@ class Changing:
     ) -> Preview:
         """Put these rules in force, and journal their content and effect.
 
+        Raises InputError for a class that no line can meet.
+
         The journal is written first; a run that was cut off before the file was is simply run
         again.
         """
@@ -148,6 +150,11 @@ class Changing:
             raise InputError("rules are changed with a reason", do="give the reason")
         require_present(self._until)
         rules, text = read_rules(new), _toml(new)
+        for name in met_by_none(rules):
+            raise InputError(
+                f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",
+                do="give its bank_transaction_code or counterparty_account too",
+            )
         who = actor or self._journal.who()
 
         def build(decided: Decided) -> tuple[list[Draft], Preview]:

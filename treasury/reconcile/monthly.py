@@ -37,7 +37,7 @@ from treasury.reconcile.matching import (
 )
 from treasury.reconcile.memo import Memo, fingerprint
 from treasury.reconcile.pipeline import Step, compose, load, load_steps, needed, run
-from treasury.reconcile.rules import ClassRule, Rules
+from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
 from treasury.reconcile.view import view_of
 from treasury.reconcile.worded import funding_table
 from treasury.settings import BankAccount
@@ -188,6 +188,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     zone: ZoneInfo
     accounts: tuple[BankAccount, ...]
     rules: Rules = Rules()
+    credits_by_text: bool = False
+    """Whether classes go by the text of credits alone too, as in months that 0.1.0 closed."""
 
     @property
     def today(self) -> date:
@@ -380,7 +382,8 @@ def known_key(basis: Basis) -> Hashable | None:
     if records is None or decided is None:
         return None
     question = basis.question
-    return records, decided, msgspec.json.encode((question.rules, question.accounts))
+    asked = (question.rules, question.accounts, question.credits_by_text)
+    return records, decided, msgspec.json.encode(asked)
 
 
 def _work_out(basis: Basis) -> WorkedOut:
@@ -503,7 +506,9 @@ def _answered(
             connection,
             {
                 "declared_accounts": _accounts(question.accounts),
-                "class_rules": _class_rules(question.rules, question.accounts),
+                "class_rules": _class_rules(
+                    question.rules, question.accounts, credits_by_text=question.credits_by_text
+                ),
                 **_decision_tables(decisions),
                 "asked": _asked(question),
                 "covered": _covered(connection, question),
@@ -618,7 +623,9 @@ def _accounts(accounts: tuple[BankAccount, ...]) -> pa.Table:
     )
 
 
-def _class_rules(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:
+def _class_rules(
+    rules: Rules, accounts: tuple[BankAccount, ...], *, credits_by_text: bool = False
+) -> pa.Table:
     """The class rules in their order, transfers between our own accounts first."""
     own = tuple(
         ClassRule(
@@ -631,10 +638,16 @@ def _class_rules(rules: Rules, accounts: tuple[BankAccount, ...]) -> pa.Table:
         if account.source == "own_bank"
     )
     names = ClassRule.__struct_fields__
-    schema = pa.schema([("turn", pa.int64()), *((name, TEXT) for name in names)])
+    schema = pa.schema(
+        [("turn", pa.int64()), ("meets_credits", pa.bool_()), *((name, TEXT) for name in names)]
+    )
     return pa.Table.from_pylist(
         [
-            {"turn": turn, **_compared(rule)}
+            {
+                "turn": turn,
+                "meets_credits": credits_by_text or not is_text_alone(rule),
+                **_compared(rule),
+            }
             for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
         ],
         schema=schema,

@@ -186,6 +186,7 @@ def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
         zone=ZoneInfo(desk["time_zone"]),
         accounts=convert(desk["accounts"], tuple[BankAccount, ...]),
         rules=rules,
+        credits_by_text=not close.list_hash,  # so 0.1.0 read them
     )
     then = decided_before(journal, close)
     return basis_on(lake.snapshot(commit=close.commit), question, then.entries)

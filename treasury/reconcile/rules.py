@@ -20,7 +20,16 @@ import pyarrow.compute as pc
 from treasury.decoding import convert
 from treasury.errors import SettingsError
 
-__all__ = ["ClassRule", "LineClass", "Rules", "StructuredKind", "check_rules", "load_rules"]
+__all__ = [
+    "ClassRule",
+    "LineClass",
+    "Rules",
+    "StructuredKind",
+    "check_rules",
+    "is_text_alone",
+    "load_rules",
+    "met_by_none",
+]
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -210,19 +219,24 @@ def _read(content: object, where: str) -> Rules:
     return rules
 
 
+def is_text_alone(rule: ClassRule) -> bool:
+    """Whether a class goes by text alone, which of a credit its payer wrote: no credit meets it."""
+    by_text = rule.remittance is not None or rule.counterparty_name is not None
+    return by_text and rule.bank_transaction_code is None and rule.counterparty_account is None
+
+
+def met_by_none(rules: Rules) -> tuple[str, ...]:
+    """The names of classes for credits that no line can meet, for they go by text alone."""
+    return tuple(
+        rule.name for rule in rules.classes if rule.direction == "CRDT" and is_text_alone(rule)
+    )
+
+
 def _wrong(rule: ClassRule) -> str:
     """What keeps a class from meaning what it says."""
     conditions = [name for name in _CONDITIONS if getattr(rule, name) is not None]
     if not conditions:
         return "has no condition, so that every line would meet it"
-    texts, facts = (
-        {"remittance", "counterparty_name"},
-        {"bank_transaction_code", "counterparty_account"},
-    )
-    if rule.direction == "CRDT" and texts & set(conditions) and not facts & set(conditions):
-        return (
-            "goes by what payers write; give the bank_transaction_code or counterparty_account too"
-        )
     for name in conditions:
         if name in _PATTERNS:
             try:

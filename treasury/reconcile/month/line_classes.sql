@@ -14,8 +14,7 @@ JOIN class_rules AS r
         OR regexp_matches(coalesce(l.counterparty_name, ''), '(?i)' || r.counterparty_name))
     AND (r.remittance IS NULL OR regexp_matches(coalesce(l.remittance, ''), '(?i)' || r.remittance))
 WHERE NOT l.is_reversal AND l.return_reason IS NULL
-    AND (l.direction = 'DBIT' OR r.bank_transaction_code IS NOT NULL OR r.counterparty_account IS NOT NULL
-        OR (r.remittance IS NULL AND r.counterparty_name IS NULL))
+    AND (l.direction = 'DBIT' OR r.meets_credits)
     AND NOT EXISTS (SELECT 1 FROM whole_references AS w WHERE w.entry_id = l.entry_id)
     AND NOT EXISTS (
         SELECT 1 FROM decisions AS d WHERE d.entry_id = l.entry_id AND d.verdict = 'accept'
