@@ -11,7 +11,7 @@ ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 help:
 	@echo "make demo      the whole job on a practice company"
 	@echo "make test      all tests"
-	@echo "make acceptance  what takes LibreOffice, or long: before a release"
+	@echo "make acceptance  what takes LibreOffice, Spark, or long: before a release"
 	@echo "make coverage  all tests, and which lines they run (a third slower)"
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
@@ -39,14 +39,14 @@ notebook: .venv/run.stamp
 .venv-spark/spark.stamp: .venv/dev.stamp tools/spark
 	@tools/spark
 
-test: .venv/dev.stamp .venv-spark/spark.stamp
+test: .venv/dev.stamp
 	@$(PYTEST)
 
-acceptance: .venv/dev.stamp
+acceptance: .venv/dev.stamp .venv-spark/spark.stamp
 	@command -v soffice >/dev/null || (echo "needs Debian's libreoffice-calc; .ci/run acceptance installs it"; exit 1)
-	@$(PYTEST) -m acceptance
+	@THOROUGH=1 $(PYTEST) -m 'acceptance or thorough or hypothesis'
 
-coverage: .venv/dev.stamp .venv-spark/spark.stamp
+coverage: .venv/dev.stamp
 	@$(PYTEST) --cov --cov-report=term
 
 check: .venv/dev.stamp

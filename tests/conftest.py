@@ -17,6 +17,7 @@ from crashed_workers import (
     pytest_terminal_summary,
 )
 from filled import fill
+from hypothesis import HealthCheck, settings
 
 from treasury.journal.copies import STATE_VARIABLE
 from treasury.sandbox import Sandbox
@@ -24,13 +25,14 @@ from treasury.workspace import Workspace
 
 __all__ = ["pytest_handlecrashitem", "pytest_sessionstart", "pytest_terminal_summary"]
 
+settings.register_profile("treasury", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("treasury")
 TESTS = Path(__file__).parent
 LONGEST = (
     "panels/test_panels_decisions_browser.py",
     "panels/test_panels_showing_browser.py",
     "actions/test_actions_torture.py",
     "actions/test_actions_intermediary.py",
-    "reconcile/test_match_spark.py",
     "cli/test_cli_close.py",
     "report/test_report_closing_page.py",
     "reconcile/test_period_close.py",
@@ -48,7 +50,6 @@ LONGEST = (
     "notebooks/test_notebooks_parameters.py",
     "reconcile/test_match_properties.py",
     "sandbox/test_sandbox_docs.py",
-    "statements/test_statements_large.py",
     "statements/test_statements_fuzz.py",
 )
 """The files that take longest, the longest first."""

@@ -27,7 +27,8 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("shared", "file", "inside"), [("", 0o600, 0o700), ("group", 0o660, 0o2770)]
+    ("shared", "file", "inside"),
+    [("", 0o600, 0o700), pytest.param("group", 0o660, 0o2770, marks=pytest.mark.acceptance)],
 )
 def test_everything_a_desk_writes_is_its_users_or_its_groups(
     tmp_path: Path, shared: str, file: int, inside: int

@@ -95,7 +95,7 @@ ROWS = st.lists(
 
 
 @given(rows=ROWS, width=st.integers(10, 140), spare=st.sampled_from([(), ("more",), ("text",)]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_every_value_stands_whole_on_a_line_in_any_width(
     rows: list[dict[str, object]], width: int, spare: tuple[str, ...]
 ) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from treasury.settings import load_settings
 
+pytestmark = pytest.mark.acceptance
+
 PAGE = (Path(__file__).parents[2] / "docs" / "setup.md").read_text("utf-8")
 
 

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from killed_sync import counted
 from practice import client_for, contents, histories, lake_in, secret_file
+from thorough import examples
 
 from treasury.extract import SyncReport, sync
 from treasury.extract.staging import Staged
@@ -79,6 +80,7 @@ def moved(sandbox: Sandbox, lake: Lake) -> None:
     sandbox.ramp.deny(waiting["AWAITING_APPROVAL"][0])
 
 
+@pytest.mark.thorough
 def test_a_later_sync_killed_at_any_write_point_is_made_good_by_the_next(
     own: Own, tmp_path: Path
 ) -> None:
@@ -96,9 +98,8 @@ def test_a_later_sync_killed_at_any_write_point_is_made_good_by_the_next(
         assert before[0]["ramp_requests"] != expected[0]["ramp_requests"]
         assert len(expected[1]["ramp_requests_history"]) == 3
         assert count[0] > 30
-        # Every one would take a minute; a fifth has as many before a change as after one, and the
-        # lake's own tests stop at each.
-        points = range(0, count[0], 5)
+        # The lake's own tests stop at each.
+        points = range(0, count[0], examples(15, 5))
         arguments = [served.base_url, str(desk), sandbox.now.isoformat(), "each"]
         done = subprocess.run(
             [sys.executable, str(STEPS), *arguments, *map(str, points)],

@@ -7,21 +7,24 @@ import sys
 from pathlib import Path
 from random import Random
 
+import pytest
 from killed_sync import counted
 from practice import client_for, lake_in
+from thorough import examples
 
 from treasury.extract import sync
 from treasury.lake.leases import READERS
 from treasury.sandbox import Sandbox, Served
 
 STEPS = Path(__file__).with_name("killed_sync.py")
-KILLS = 10
+KILLS = examples(3, 10)
 
 
 def files_of(folder: Path) -> int:
     return sum(path.is_file() for path in folder.rglob("*"))
 
 
+@pytest.mark.thorough
 def test_killed_syncs_leave_no_more_than_one(own: tuple[Sandbox, Served], tmp_path: Path) -> None:
     """A reader and a pinned commit keep their files all the while."""
     sandbox, served = own

@@ -118,7 +118,7 @@ def outcome(read: Callable[[], pa.Table]) -> pa.Table | type[Exception]:
         return type(error)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(st.lists(members | st.none(), max_size=3))
 def test_whatever_comes_both_ways_give_the_same_rows_or_the_same_error(items: list[Any]) -> None:
     texts = [b"null" if one is None else as_json([("id", b'"1"'), *one]) for one in items]

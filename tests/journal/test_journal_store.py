@@ -142,7 +142,7 @@ facts = st.recursive(
 
 
 @given(body=st.dictionaries(st.text(max_size=5), facts), subject=st.text(max_size=5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_any_facts_keep_the_chain_whole(
     tmp_path_factory: pytest.TempPathFactory, body: dict[str, Any], subject: str
 ) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,9 +57,9 @@ def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def killed_at_each_point(root: Path, points: int) -> None:
+def killed_at_each_point(root: Path, points: Iterable[int]) -> None:
     """Copy `root/desk` for each write point, and write there in a process that dies at it."""
-    for point in range(points):
+    for point in points:
         folder = root / f"killed-{point}"
         shutil.copytree(root / "desk", folder)
         killed_at(folder, point)
@@ -87,8 +87,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["hold", place]:
             hold(Path(place))
-        case ["each", place, count]:
-            killed_at_each_point(Path(place), int(count))
+        case ["each", place, *points]:
+            killed_at_each_point(Path(place), map(int, points))
         case ["there", place, *points]:
             for point in map(int, points):
                 killed_at(Path(place), point)

@@ -124,7 +124,7 @@ texts = st.one_of(st.none(), st.text(alphabet="a=:;,-1'\"\x00é", max_size=6))
 
 
 @given(left=st.tuples(texts, texts), right=st.tuples(texts, texts))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_equal_hashes_mean_equal_rows(
     left: tuple[str | None, str | None], right: tuple[str | None, str | None]
 ) -> None:
@@ -164,7 +164,7 @@ mixed = st.fixed_dictionaries(
 
 
 @given(records=st.lists(mixed, min_size=2, max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_hash_is_of_its_row_alone_whatever_is_beside_it(records: list[dict[str, Any]]) -> None:
     rows = pa.Table.from_pylist(records, schema=MIXED.row_schema)
     together = with_hash(rows, ())["content_hash"].to_pylist()

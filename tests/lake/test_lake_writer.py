@@ -294,7 +294,7 @@ batches = st.lists(st.dictionaries(st.sampled_from("abcd"), words, max_size=4), 
 
 
 @given(batches=batches)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_every_moment_reads_as_a_replay_up_to_it(
     batches: list[dict[str, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -52,7 +52,13 @@ def panel(notebook: Notebook) -> Locator:
     return notebook.panel
 
 
-@pytest.fixture(params=WAYS)
+OFTEN = ("approve", "carry_out", "accept")
+"""The ways tried on every submission; the others before a release."""
+
+
+@pytest.fixture(
+    params=[pytest.param(way, marks=() if way in OFTEN else pytest.mark.acceptance) for way in WAYS]
+)
 def way(request: pytest.FixtureRequest) -> Way:
     return WAYS[request.param]
 

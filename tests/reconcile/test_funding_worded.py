@@ -111,7 +111,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(given_rows=st.lists(requests(), max_size=12), remarks=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_each_row_reads_as_it_would_alone(
     given_rows: list[dict[str, Any]], remarks: st.DataObject
 ) -> None:

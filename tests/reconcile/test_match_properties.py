@@ -8,9 +8,10 @@ from random import Random
 from typing import Any
 
 import duckdb
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from match_tables import OWN, arrow, expectation, line, match
+from thorough import examples
 
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.matching import OUTCOMES, STEPS, rule_tables
@@ -62,7 +63,7 @@ def cases(draw: st.DrawFn) -> Case:
     return lines, expectations, decisions
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(8, 40))
 @given(cases(), st.randoms(use_true_random=False))
 def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random: Random) -> None:
     lines, expectations, decisions = case
@@ -139,7 +140,7 @@ def contradicted_cases(draw: st.DrawFn) -> Case:
     return lines, expectations, decisions
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6, 25))
 @given(contradicted_cases())
 def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> None:
     lines, expectations, decisions = case
@@ -163,7 +164,7 @@ def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> Non
         assert row["margin"] is None or 0 <= row["margin"] <= 1
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(3, 10))
 @given(contradicted_cases())
 def test_a_line_that_has_nothing_to_do_with_the_others_moves_none_of_them(case: Case) -> None:
     lines, expectations, decisions = case

@@ -31,7 +31,10 @@ from treasury.reconcile.rules import Rules
 
 TRACED = (*monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)
 """A month's steps, and those by which a payment is looked up."""
-pytestmark = pytest.mark.timeout(900)  # some twenty seconds alone, minutes beside other work
+pytestmark = [
+    pytest.mark.acceptance,
+    pytest.mark.timeout(900),
+]  # some twenty seconds alone, minutes beside other work
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-spark" / "bin" / "python"
 RUNNER = Path(__file__).with_name("spark_runner.py")

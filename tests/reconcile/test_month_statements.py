@@ -151,7 +151,7 @@ def test_midnight_at_the_end_of_a_statement_covers_no_day_more(tmp_path: Path) -
     assert row["complete"]
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(
     lines=st.lists(
         st.tuples(

@@ -58,7 +58,9 @@ def since_the_first_look(r: Reconciliation, account: dict[str, Any]) -> list[dic
     return [row for row in found if row["opened_at"] is None or row["opened_at"] >= first]
 
 
-@pytest.mark.parametrize("seed", [7, 8, 9])
+@pytest.mark.parametrize(
+    "seed", [7, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in (8, 9))]
+)
 def test_what_the_balances_say_was_converted_is_what_was(seed: int, tmp_path: Path) -> None:
     company = Sandbox(seed)
     workspace = fill(tmp_path, company)
@@ -365,7 +367,7 @@ def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, datetime
     return credits, converted, looks
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories(), st.integers(9200, 9300))
 def test_what_is_claimed_of_a_credit_is_so(
     history: tuple[list[dict[str, Any]], dict[str, datetime], list[datetime]], pips: int

@@ -49,7 +49,9 @@ def true_state(request: dict[str, Any], lines: list[dict[str, Any]]) -> str | No
     return None if any(line["unbroken"] for line in lines) else "decide"
 
 
-@pytest.mark.parametrize("seed", [7, 8, 9])
+@pytest.mark.parametrize(
+    "seed", [7, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in (8, 9))]
+)
 def test_case_23_every_difference_of_the_month_is_told_and_no_other(
     seed: int, tmp_path: Path
 ) -> None:

@@ -47,6 +47,7 @@ def test_every_option_is_documented() -> None:
     assert set(table("Start it")) == options
 
 
+@pytest.mark.acceptance
 def test_the_month_end_can_be_practised_as_written(tmp_path: Path) -> None:
     if not (shutil.which("curl") and shutil.which("bash")):
         pytest.skip("needs curl and bash")

@@ -149,7 +149,7 @@ def only_our_errors(content: bytes) -> None:
 
 
 @given(st.binary(max_size=2000))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_arbitrary_bytes_raise_nothing_but_our_error(content: bytes) -> None:
     only_our_errors(content)
     only_our_errors(b"<Document>" + content)
@@ -164,7 +164,7 @@ PIECES = (
 
 
 @given(st.integers(0, 2**32), st.integers(1, 6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_mutated_files_raise_nothing_but_our_error(seed: int, cuts: int) -> None:
     chance = random.Random(seed)
     batch = entry("3.00", "CRDT", detail("a", amount="1.00"), detail("b", amount="2.00"))
@@ -184,7 +184,7 @@ TEXTS = (
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_well_formed_nonsense_raises_nothing_but_our_error(seed: int, changes: int) -> None:
     chance = random.Random(seed)
     batch = entry("3.00", "CRDT", detail("a", amount="1.00"), detail("b", amount="2.00"))

@@ -44,7 +44,7 @@ def mutated(content: bytes, seed: int, cuts: int) -> bytes:
 
 
 @given(st.sampled_from([CAMT, MT, CSV]), st.integers(0, 2**32), st.integers(1, 8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_mutated_files_of_any_format_are_read_or_refused(
     content: bytes, seed: int, cuts: int
 ) -> None:
@@ -61,7 +61,7 @@ CELLS = st.sampled_from(
 
 
 @given(st.lists(st.lists(CELLS, max_size=9), max_size=12), st.sampled_from(";,\t|"))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_tables_of_anything_are_read_or_refused(rows: list[list[str]], delimiter: str) -> None:
     header = ["Datum", "Valuta", "Omschrijving", "Bedrag", "Debet", "Credit", "Saldo", "Munt"]
     text = "\n".join(delimiter.join(row) for row in [header, *rows])
@@ -81,9 +81,7 @@ def zipped() -> bytes:
 
 
 @given(st.sampled_from([zipped(), gzip.compress(MT)]), st.integers(0, 2**32), st.integers(0, 4))
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_mutated_archives_are_read_or_refused(
     tmp_path: Path, content: bytes, seed: int, cuts: int
 ) -> None:

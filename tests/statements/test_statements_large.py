@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.acceptance
+
 BYTES = 300 << 20
 LIMIT_MB = 200
 ACCOUNT = "BE68539007547034"

@@ -355,7 +355,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=60), st.binary(max_size=20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_nonsense_raises_nothing_but_our_error(pieces: list[str], tail: bytes) -> None:
     content = ("\n".join(pieces) if len(pieces) % 2 else "".join(pieces)).encode() + tail
     try:
