@@ -29,7 +29,7 @@ def other_models(monkeypatch: pytest.MonkeyPatch, *, version: str = "another") -
         return msgspec.structs.replace(step, sql=sql)
 
     monkeypatch.setattr(monthly, "STEPS", tuple(map(changed, monthly.STEPS)))
-    monkeypatch.setattr(matching, "_FACT_STEPS", tuple(map(changed, matching._FACT_STEPS)))
+    monkeypatch.setattr(matching, "STEPS", tuple(map(changed, matching.STEPS)))
     monkeypatch.setattr(monthly, "MATCHING", tuple(map(changed, monthly.MATCHING)))
     work_out_again(monkeypatch)
     if version:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -141,3 +142,28 @@ def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) ->
     assert code["code"] in step.text
     confirms(panel, step)
     assert loose["entry_id"] not in [row.key for row in rows_of(panel)]
+
+
+def test_a_line_is_divided_in_the_panel_by_reference_and_amount(month: Practice) -> None:
+    panel = month.workspace.panels.matches(size=100)
+    lines = month.workspace.matches.open().to_pylist()
+    loose = next(
+        row for row in lines if row["outcome"] == "unreferenced" and row["direction"] == "CRDT"
+    )
+    first, second = month.workspace.sql(
+        "SELECT v.reference_code AS code FROM virtual_bank_accounts AS v"
+        " JOIN statement_entries AS e ON e.entry_id = ? AND e.currency = v.currency LIMIT 2",
+        [loose["entry_id"]],
+    ).to_pylist()
+    amounts = (loose["amount"] - 1, 1)
+    typed = ", ".join(
+        f"{one['code']}={amount}" for one, amount in zip((first, second), amounts, strict=True)
+    )
+    panel.press("accept", chosen=loose["entry_id"], belongs_to=f"{typed} {first['code']}")
+    panel.wait()
+    assert panel.frame().step is None
+    step = asks(panel, "accept", loose["entry_id"], belongs_to=typed, reason="by telephone")
+    assert f"{second['code']} with {loose['currency']} 1.00" in step.text
+    confirms(panel, step)
+    (entry,) = month.journaled("match.accept")
+    assert sorted(map(Decimal, entry.body["shares"].values())) == sorted(map(Decimal, amounts))

@@ -19,7 +19,7 @@ from treasury.calendar import Month
 from treasury.cli.practice import prepare
 from treasury.lake import INSTANT
 from treasury.reconcile.monthly import MONTH_PACKAGE, requests_at_cut_off
-from treasury.reconcile.pipeline import load, load_steps, run
+from treasury.reconcile.pipeline import in_order, load, run, steps_of
 from treasury.reconcile.rollforward import RollForward
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
@@ -247,7 +247,7 @@ def test_a_status_at_the_cut_off_is_that_of_its_events_and_versions(case: str) -
             ),
         }
         load(connection, tables)
-        run(connection, load_steps(MONTH_PACKAGE, ("request_turns", "requests_at_cut_off")))
+        run(connection, in_order(steps_of(MONTH_PACKAGE), ("requests_at_cut_off",)))
         (row,) = connection.table("requests_at_cut_off").to_arrow_table().to_pylist()
     assert (row["status"], row["is_open"]) == expected
     assert row["status_now"] == now[0]["status"]

@@ -11,7 +11,7 @@ import pytest
 from match_tables import OWN, expectation, line, match, outcome, state
 
 from treasury.reconcile.monthly import MONTH_PACKAGE, _class_rules
-from treasury.reconcile.pipeline import load, load_steps, run
+from treasury.reconcile.pipeline import load, run, steps_of
 from treasury.reconcile.rules import ClassRule, Rules
 
 LONG, SHORT, NEXT = "PAY-2026-004417", "PAY-2026-00441", "PAY-2026-004418"
@@ -423,7 +423,7 @@ def classed(*rules: ClassRule, **more: Any) -> list[str]:
             ),
         }
         load(connection, tables)
-        run(connection, load_steps(MONTH_PACKAGE, ("line_classes",)))
+        run(connection, [steps_of(MONTH_PACKAGE)["line_classes"]])
         return connection.table("line_classes").to_arrow_table()["rule_name"].to_pylist()
 
 

@@ -6,11 +6,11 @@ two engines.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 import sqlglot
 from mangled import draw
@@ -19,7 +19,7 @@ from sqlglot import exp
 from treasury import Workspace, dictionary
 from treasury.reconcile import lookup, matching, monthly, tracing
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.pipeline import Step, compose, load
+from treasury.reconcile.pipeline import Step, compose, in_order, load, run
 from treasury.reconcile.rules import Rules
 
 ROOT = Path(__file__).resolve().parents[2] / "treasury"
@@ -151,18 +151,52 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
     assert isinstance(queries[0], exp.Query)
 
 
+MODEL = (*matching.STEPS, *monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)
+
+
 def test_every_file_is_a_step_of_a_model() -> None:
-    named = {
-        name
-        for path in ROOT.glob("reconcile/*.py")
-        for name in re.findall(r'"([a-z_]+)"', path.read_text("utf-8"))
-    }
-    assert {path.stem for path in FILES} <= named
+    assert {path.stem for path in FILES} == {step.name for step in MODEL}
+
+
+@pytest.mark.parametrize("step", {step.name: step for step in MODEL}.values(), ids=lambda s: s.name)
+def test_what_a_step_reads_is_what_its_query_selects_from(step: Step) -> None:
+    tree = sqlglot.parse_one(step.sql, read="duckdb")
+    own = {one.alias for one in tree.find_all(exp.CTE)}
+    assert step.reads == {table.name for table in tree.find_all(exp.Table)} - own
+
+
+@pytest.mark.parametrize("steps", [matching.STEPS, monthly.STEPS], ids=["matching", "month"])
+def test_every_step_stands_after_those_that_it_reads(steps: tuple[Step, ...]) -> None:
+    names = [step.name for step in steps]
+    for place, step in enumerate(steps):
+        assert not step.reads & set(names[place:]), step.name
+
+
+def test_steps_that_read_each_other_are_refused_with_their_names() -> None:
+    steps = {name: Step(name, f"SELECT * FROM {read}") for name, read in ("ab", "ba")}
+    with pytest.raises(ValueError, match="a > b > a"):
+        in_order(steps, ["a"])
+
+
+def test_rows_are_given_back_once_nothing_reads_them() -> None:
+    steps = (
+        Step("first", "SELECT * FROM given"),
+        Step("shown", "SELECT * FROM first", kept=False),
+        Step("second", "SELECT * FROM shown"),
+        Step("last", "SELECT * FROM second", kept=False),
+        Step("beside", "SELECT * FROM first"),
+    )
+    with duckdb.connect() as connection:
+        load(connection, {"given": pa.table({"n": [1]})})
+        run(connection, steps, wanted=["last"])
+        assert connection.table("last").fetchall() == [(1,)]
+        there = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    assert sorted(there) == [("given",), ("second",)]
 
 
 def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
     """A step named like a table of the lake would hide it from the steps after it."""
-    names = [step.name for step in (*monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)]
+    names = [step.name for step in MODEL[len(matching.STEPS) :]]
     assert len(names) == len(set(names))
     stored = [table.name for group in dictionary.GROUPS for table in group.tables]
     tables = {*stored, *(f"{name}_history" for name in stored)}

@@ -13,7 +13,7 @@ import pyarrow as pa
 from treasury.cli.desk import as_of_option, workspace_of
 from treasury.cli.months import month_argument
 from treasury.cli.output import format_option, print_rows
-from treasury.errors import InputError
+from treasury.reconcile.deciding import typed_expectations
 from treasury.text import clean
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def match_accept(
 
     A line for several virtual accounts is divided: CODE=AMOUNT for each, together its amount.
     """
-    wanted, desk = _divided(expectations), workspace_of(context)
+    wanted, desk = typed_expectations(expectations), workspace_of(context)
     accept = partial(desk.matches.accept, line, wanted, reason=reason)
     _require_agreed(desk, accept(dry_run=True), dry_run=dry_run)
     done = accept(dry_run=dry_run)
@@ -173,20 +173,6 @@ def _require_agreed(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
         click.echo(f"  {clean(str(one))}")
     if not dry_run and sys.stdin.isatty():
         click.confirm("Write the decision", abort=True)
-
-
-def _divided(expectations: tuple[str, ...]) -> tuple[str, ...] | dict[str, str]:
-    """The expectations, each with its share where shares are given."""
-    parts = [one.partition("=") for one in expectations]
-    if not any(equals for _, equals, _ in parts):
-        return expectations
-    names = [name for name, _, _ in parts]
-    if not all(equals for _, equals, _ in parts) or len(set(names)) != len(names):
-        raise InputError(
-            "some of the expectations have an amount and some have not, or one is there twice",
-            do="write CODE=AMOUNT for each of them, each once",
-        )
-    return {name: share for name, _, share in parts}
 
 
 @match.command("reject")

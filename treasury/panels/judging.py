@@ -37,7 +37,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     verb: str
-    pairs: tuple[tuple[str, tuple[str, ...]], ...]
+    pairs: tuple[tuple[str, tuple[str, ...] | dict[str, str]], ...]
     reason: str = ""
     to: str = ""
     seq: int | None = None
@@ -253,5 +253,5 @@ def _say(desk: Desk, verdict: Verdict, *, dry_run: bool) -> tuple[Decision, ...]
         case "assign":
             return (verbs.assign(line, verdict.to, reason=reason, dry_run=dry_run),)
         case _:
-            pair = expectations[0] if expectations else None
+            pair = next(iter(expectations), None)
             return (verbs.undo(line, pair, seq=verdict.seq, reason=reason, dry_run=dry_run),)

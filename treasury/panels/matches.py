@@ -7,6 +7,7 @@ again only where the lake or the journal has gone on. The steps are those of `ju
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, Literal
@@ -36,6 +37,7 @@ from treasury.panels.panel import alert
 from treasury.panels.text import instant, literal_text
 from treasury.panels.work import Work
 from treasury.reconcile.decided import NEEDS_A_PERSON, standing_table
+from treasury.reconcile.deciding import typed_expectations
 from treasury.reconcile.known import Known
 from treasury.report.words import OUTCOMES
 
@@ -167,7 +169,7 @@ class MatchesPanel(ListPanel):
         if self._shown != "lines":
             return (reason,)
         belongs = Field(
-            "belongs_to", "Belongs to", "Reference or id, if not proposed",
+            "belongs_to", "Belongs to", "Reference or id; REFERENCE=AMOUNT for each of several",
             self.error_of("belongs_to"),
         )  # fmt: skip
         return (reason, belongs, Field("to", "Assign to", "A colleague", self.error_of("to")))
@@ -261,7 +263,8 @@ class MatchesPanel(ListPanel):
             raise InputError("to: is missing", do="say whom the line is for")
         if verb == "assign" and len(rows) > 1:
             raise InputError("Several lines are chosen", do="assign one at a time")
-        named = tuple(press.typed.get("belongs_to", "").replace(",", " ").split())
+        words = re.split(r"[,;]?\s+|;", press.typed.get("belongs_to", ""))
+        named = typed_expectations([word.rstrip(",") for word in words if word.strip(",")])
         if verb == "accept" and named:
             if len(rows) > 1:
                 raise InputError(

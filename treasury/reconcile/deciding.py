@@ -29,7 +29,7 @@ from treasury.reconcile.matching import read_decisions
 from treasury.reconcile.rows import Rows, shown
 from treasury.text import clean
 
-__all__ = ["Deciding", "Wanted", "foreseen"]
+__all__ = ["Deciding", "Wanted", "foreseen", "typed_expectations"]
 
 Standing: TypeAlias = Sequence[Decision]
 Wanted: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
@@ -265,6 +265,20 @@ class Deciding:
 def _shares(seen: Known, wanted: Mapping[str, Decimal | str]) -> dict[str, Decimal]:
     """What is for each expectation, by its id; InputError for what is no exact amount."""
     return {seen.find_expectation(name): parse_amount(share) for name, share in wanted.items()}
+
+
+def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
+    """The expectations that a person typed, each with its share where CODE=AMOUNT was typed."""
+    parts = [one.partition("=") for one in typed]
+    if not any(equals for _, equals, _ in parts):
+        return tuple(typed)
+    names = [name for name, _, _ in parts]
+    if not all(equals for _, equals, _ in parts) or len(set(names)) != len(names):
+        raise InputError(
+            "some of the expectations have an amount and some have not, or one is there twice",
+            do="write CODE=AMOUNT for each of them, each once",
+        )
+    return {name: share for name, _, share in parts}
 
 
 def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:

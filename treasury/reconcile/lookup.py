@@ -18,10 +18,10 @@ import pyarrow as pa
 from treasury.errors import InputError, NothingStored
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import parse_amount
-from treasury.reconcile.pipeline import load, load_steps
+from treasury.reconcile.pipeline import load, steps_of
 from treasury.text import clean
 
-__all__ = ["CHOICES", "Subject", "amounts_in", "as_typed", "look_up"]
+__all__ = ["CHOICES", "TRACE_PACKAGE", "Subject", "amounts_in", "as_typed", "look_up"]
 
 CHOICES: Final = pa.schema(
     [
@@ -33,7 +33,8 @@ CHOICES: Final = pa.schema(
         ("says", TEXT),
     ]
 )
-(CHOSEN,) = load_steps("treasury.reconcile.month", ("chosen",))
+TRACE_PACKAGE: Final = "treasury.reconcile.month.trace"
+CHOSEN: Final = steps_of(TRACE_PACKAGE)["chosen"]
 MOST: Final = 50
 """So many choices are shown, the latest first."""
 SHORTEST: Final = 6

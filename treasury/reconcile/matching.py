@@ -6,7 +6,7 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from treasury.errors import TableError
 from treasury.lake import AMOUNT
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.pipeline import Step, compose, load, load_steps, run
+from treasury.reconcile.pipeline import Step, compose, in_order, load, needed, run, steps_of
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.tabular import Tabular
 from treasury.text import safe_html
@@ -38,122 +38,10 @@ OUTCOMES = (
     "unreferenced",
 )
 
-REFERENCE_STEPS = (
-    "fields",
-    "words",
-    "codes",
-    "sizes",
-    "initials",
-    "stopped",
-    "whole_tokens",
-    "tokens",
-    "segments",
-    "written",
-    "nested_codes",
-    "named_in_full",
-    "looked_at",
-    "spaced",
-    "printed",
-    "carried",
-    "rf_checks",
-    "qr_checks",
-    "structured",
-    "whole_references",
-)
-"""From the lines' texts and the codes to whole references; knows neither amounts nor classes."""
-
-OUTCOME_STEPS = (
-    "unplaced",
-    "rejoined",
-    "read_as",
-    "searched",
-    "forms",
-    "variants",
-    "cut_off",
-    "off_tail",
-    "off_head",
-    "damaged",
-    "goes_on",
-    "part_codes",
-    "second_codes",
-    "other_readings",
-    "pairs",
-    "crowded",
-    "named",
-    "accepted",
-    "owners",
-    "line_parties",
-    "marked",
-    "return_clues",
-    "evidence_of_return",
-    "full_return_events",
-    "full_returns",
-    "returns",
-    "came_back",
-    "returned",
-    "provisional",
-    "inexact_pairs",
-    "slips",
-    "unlikely_codes",
-    "unlikely",
-    "known_payers",
-    "name_words",
-    "other_payers",
-    "doubts",
-    "assigned",
-    "received",
-    "totals",
-    "known_counterparties",
-    "open_expectations",
-    "accepted_several",
-    "joint",
-    "proved_rejoined",
-    "further",
-    "conflicts",
-    "payers",
-    "unreferenced",
-    "unmarked_returns",
-    "sum_lines",
-    "sum_pool",
-    "one_for_several",
-    "parts_pool",
-    "several_for_one",
-    "sums",
-    "clues",
-    "ranked",
-    "candidates",
-    "outcomes",
-    "allocations",
-    "grand_totals",
-    "expectation_states",
-)
-"""From whole references to one outcome a line."""
-
 PACKAGE = "treasury.reconcile.match"
-READ_THROUGH = frozenset(
-    {
-        "texts",
-        "fields",
-        "words",
-        "whole_tokens",
-        "whole_references",
-        "named",
-        "owners",
-        "line_parties",
-    }
-    | {"assigned", "grand_totals", "candidates", "allocations", "outcomes", "expectation_states"}
-)
-"""Steps of many rows that are read once or twice: storing them would cost more."""
-STEPS = load_steps(PACKAGE, ("texts", *REFERENCE_STEPS, *OUTCOME_STEPS), READ_THROUGH)
-_TEXT_STEPS = STEPS[: [step.name for step in STEPS].index("pairs") + 1]
-_FACT_STEPS = STEPS[len(_TEXT_STEPS) :]
-_READ_LATER = frozenset({"unplaced", "other_readings", "structured", "codes", "stopped", "pairs"})
-"""Of the steps up to `pairs`, those that later ones read."""
-_READ_FROM = frozenset(
-    {"accepted", "came_back", "conflicts", "further", "ranked", "received", "returned", "returns"}
-    | {"stopped", "totals"}
-)
-"""What the result is read from, through the steps that are not stored."""
+RESULTS = ("outcomes", "expectation_states", "allocations", "candidates")
+"""The steps that the result is read from."""
+STEPS = in_order(steps_of(PACKAGE), RESULTS)
 
 
 class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
@@ -249,10 +137,7 @@ def match_references(
         connection.register("expectations", tables.pop("expectations"))
         load(connection, tables)
         tables.clear()  # a million lines are held once, by the connection
-        for steps, still_read in ((_TEXT_STEPS, _READ_LATER), (_FACT_STEPS, _READ_FROM)):
-            run(connection, steps)
-            _release(connection, (step.name for step in steps if step.kept), still_read)
-        _release(connection, _READ_LATER, _READ_FROM)
+        run(connection, STEPS, wanted=RESULTS)
         return read_matches(connection, STEPS, rules)
 
 
@@ -302,7 +187,7 @@ def read_matches(
         expectations=rows("expectation_states", "expectation_id"),
         allocations=rows("allocations", "entry_id, expectation_id"),
         candidates=rows("candidates", "entry_id, rank"),
-        sql=compose(steps, "outcomes"),
+        sql=compose(needed(steps, "outcomes"), "outcomes"),
         rules_hash=rules.hash,
     )
 
@@ -360,15 +245,6 @@ def _cut_lengths(rules: Rules) -> pa.Table:
 
 def _texts(**columns: tuple[str, ...]) -> pa.Table:
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
-
-
-def _release(
-    connection: duckdb.DuckDBPyConnection, names: Iterable[str], still_read: frozenset[str]
-) -> None:
-    """Give back the memory of what nothing reads any more."""
-    for name in names:
-        if name not in still_read:
-            connection.execute(f'DROP TABLE "{name}"')
 
 
 def _filled(lines: pa.Table) -> pa.Table:

@@ -26,17 +26,25 @@ from treasury.reconcile.differences import DIFFERENCES
 from treasury.reconcile.inputs import Field, read_table
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.reconcile.matching import (
-    OUTCOME_STEPS,
     OUTCOMES,
     PACKAGE,
-    REFERENCE_STEPS,
+    RESULTS,
     Matches,
     read_decisions,
     read_matches,
     rule_tables,
 )
 from treasury.reconcile.memo import Memo, fingerprint
-from treasury.reconcile.pipeline import Step, compose, load, load_steps, needed, run
+from treasury.reconcile.pipeline import (
+    Step,
+    compose,
+    in_order,
+    load,
+    needed,
+    run,
+    steps_of,
+    stored,
+)  # fmt: skip
 from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
 from treasury.reconcile.view import view_of
 from treasury.reconcile.worded import funding_table
@@ -67,65 +75,19 @@ __all__ = [
 ]
 
 MONTH_PACKAGE = "treasury.reconcile.month"
-STEPS: tuple[Step, ...] = (
-    *load_steps(
-        MONTH_PACKAGE,
-        ("counted_statements", "bank_lines", "fee_requests", "expectations", "texts"),
-    ),
-    *load_steps(PACKAGE, REFERENCE_STEPS),
-    *load_steps(MONTH_PACKAGE, ("line_classes", "lines")),
-    *load_steps(PACKAGE, OUTCOME_STEPS),
-    *load_steps(
-        MONTH_PACKAGE,
-        (
-            "month_statements",
-            "opening_balances",
-            "closing_balances",
-            "statement_proofs",
-            "deciders",
-            "every_line",
-            "month_lines",
-            "earlier_lines",
-            "bank_cutoffs",
-            "virtual_account_credits",
-            "evidence",
-            "settled_transfers",
-            "wallet_moves",
-            "balance_levels",
-            "conversion_intervals",
-            "conversion_accounts",
-            "conversion_credits",
-            "recorded_rates",
-            "provider_coverage",
-            "request_lines",
-            "held_requests",
-            "missing_lines",
-            "money_back",
-            "misdirected_lines",
-            "changed_requests",
-            "hash_uses",
-            "hash_problems",
-            "request_turns",
-            "requests_at_cut_off",
-            "own_legs",
-            "own_same_day",
-            "own_pairs",
-            "own_transfers",
-            "transfer_gaps",
-            "account_transfers",
-            "funding_lines",
-            "funding",
-            "paid_at_cut_off",
-            "in_transit",
-            "fee_accruals",
-            "fee_totals",
-        ),
-    ),
-)
-MATCHING = STEPS[: 1 + max(n for n, step in enumerate(STEPS) if step.name in OUTCOME_STEPS)]
-"""The steps up to the last one of matching; what a month shows of it comes after."""
-_STORED = 3
-"""How many of the steps tell whether anything is stored for the month."""
+_KNEW: Final = {
+    "bank_lines": "entry_id",
+    "lines": "entry_id",
+    "expectations": "expectation_id",
+    "returns": "return_id, original_id",
+}
+"""What a run of matching is kept with, and the order of its rows."""
+_ALL: Final = {**steps_of(PACKAGE), **steps_of(MONTH_PACKAGE)}
+STEPS: tuple[Step, ...] = stored(in_order(_ALL, (*RESULTS, *steps_of(MONTH_PACKAGE))))
+"""The steps of matching, over the month's own texts and lines, and what a month shows of them."""
+MATCHING = needed(STEPS, *RESULTS, *_KNEW)
+_STORED = needed(STEPS, "bank_lines", "fee_requests")
+"""The steps that tell whether anything is stored for the month."""
 DECIDED = (
     Field("entry_id", TEXT),
     Field("verdict", TEXT),
@@ -290,8 +252,7 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
 def step_sql(step: str) -> str:
     """The whole query behind one step of a month, to read or run."""
-    names = [known.name for known in STEPS]
-    return compose(STEPS[: names.index(step) + 1], step)
+    return compose(needed(STEPS, step), step)
 
 
 def reconcile_month(
@@ -388,10 +349,9 @@ def known_key(basis: Basis) -> Hashable | None:
 
 def _work_out(basis: Basis) -> WorkedOut:
     question = basis.question
-    steps = STEPS[:_STORED]
-    with _answered(basis.snapshot, question, basis.decisions, steps) as connection:
+    with _answered(basis.snapshot, question, basis.decisions, _STORED) as connection:
         _require_month(connection, question.month)
-        run(connection, STEPS[_STORED:])
+        run(connection, [step for step in STEPS if step not in _STORED])
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
         view = view_of(connection, question)
         funds = funding_table(connection, question.rules, question.today, basis.marks)
@@ -429,14 +389,6 @@ def _read_matched(connection: duckdb.DuckDBPyConnection, rules: Rules) -> Matche
     return Matched(tables, read_matches(connection, MATCHING, rules))
 
 
-_KNEW: Final = {
-    "bank_lines": "entry_id",
-    "lines": "entry_id",
-    "expectations": "expectation_id",
-    "returns": "return_id, original_id",
-}
-
-
 def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
     """Every ramp request that was made by a month's end, in the status that it had then."""
     records = snapshot.key()
@@ -450,7 +402,7 @@ _AT_CUT_OFF: Final[Memo[pa.Table]] = Memo()
 def _requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
     with snapshot.connection() as connection:
         load(connection, {"asked": _days_of(month, zone)})
-        run(connection, load_steps(MONTH_PACKAGE, ("request_turns", "requests_at_cut_off")))
+        run(connection, needed(STEPS, "requests_at_cut_off"))
         return connection.table("requests_at_cut_off").order("request_id").to_arrow_table()
 
 

@@ -1,13 +1,14 @@
 """Named SQL steps, each a short SELECT in a file of its own, composed into one query.
 
-A step may name the steps before it and the input tables; nothing is formatted into its text. The
-composed text is what runs and what a person sees.
+A step may name other steps and the input tables; nothing is formatted into its text. The composed
+text is what runs and what a person sees. What a step reads follows from its text, and the order of
+the steps from what they read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Final
@@ -16,49 +17,78 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-__all__ = ["Step", "compose", "load", "load_steps", "needed", "run"]
+__all__ = [
+    "READ_THROUGH", "Step", "compose", "in_order", "load", "needed", "run", "steps_of", "stored",
+]  # fmt: skip
 
-_WORDS: Final = re.compile(r"\w+")
+READ_THROUGH: Final = "-- read through"
+"""The first line of a step whose rows are many and read once or twice: storing them costs more."""
+_COMMENT: Final = re.compile(r"--[^\n]*")
+_READ: Final = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)')
+_OWN: Final = re.compile(r"(?:\bWITH|,)\s+(\w+) AS \(")
 _GIVEN: Final = "given_table"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One SELECT and the name that later steps know it by."""
+    """One SELECT and the name that other steps know it by."""
 
     name: str
     sql: str
     kept: bool = True
-    """Whether its rows are stored; else later steps read through it."""
+    """Whether its rows are stored; else other steps read through it."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The steps and tables that its text selects from."""
+        text = _COMMENT.sub("", self.sql)
+        return frozenset(_READ.findall(text)) - frozenset(_OWN.findall(text))
 
 
 @cache
-def load_steps(
-    package: str, names: tuple[str, ...], read_through: frozenset[str] = frozenset()
-) -> tuple[Step, ...]:
-    """The steps `names` of `package`, each from the file `<name>.sql`, in that order."""
-    folder = resources.files(package)
-    return tuple(
-        Step(name, (folder / f"{name}.sql").read_text("utf-8").strip(), name not in read_through)
-        for name in names
-    )
+def steps_of(package: str) -> Mapping[str, Step]:
+    """Every step of a package by its name, each from the file `<name>.sql`."""
+    found = {}
+    for file in resources.files(package).iterdir():
+        name, _, kind = file.name.rpartition(".")
+        if kind == "sql":
+            sql = file.read_text("utf-8").strip()
+            found[name] = Step(name, sql, kept=not sql.startswith(READ_THROUGH))
+    return found
+
+
+def in_order(steps: Mapping[str, Step], wanted: Iterable[str]) -> tuple[Step, ...]:
+    """The wanted steps and all that they rest on, each after what it reads."""
+    found: dict[str, Step] = {}
+
+    def visit(name: str, below: tuple[str, ...] = ()) -> None:
+        if name in found or name not in steps:
+            return
+        if name in below:
+            raise ValueError(f"steps read each other in a circle: {' > '.join((*below, name))}")
+        for read in sorted(steps[name].reads):
+            visit(read, (*below, name))
+        found[name] = steps[name]
+
+    for name in wanted:
+        visit(name)
+    return tuple(found.values())
+
+
+def needed(steps: Sequence[Step], *wanted: str) -> tuple[Step, ...]:
+    """Those of the steps that the wanted ones rest on, themselves included, in their order."""
+    names = {step.name for step in in_order({step.name: step for step in steps}, wanted)}
+    return tuple(step for step in steps if step.name in names)
+
+
+def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps, each of them stored: where rows are few and read again and again."""
+    return tuple(msgspec.structs.replace(step, kept=True) for step in steps)
 
 
 def compose(steps: Iterable[Step], final: str) -> str:
     """One query: every step as a common table expression, then all rows of `final`."""
     parts = ",\n".join(f"{_quoted(step.name)} AS (\n{_indent(step.sql)}\n)" for step in steps)
     return f"WITH {parts}\nSELECT * FROM {_quoted(final)}"
-
-
-def needed(steps: Sequence[Step], final: str) -> tuple[Step, ...]:
-    """The steps that `final` rests on, itself included, in their order.
-
-    A step rests on those that its text names anywhere, in a comment too: one too many is harmless.
-    """
-    wanted = {final}
-    for step in reversed(steps):
-        if step.name in wanted:
-            wanted.update(_WORDS.findall(step.sql))
-    return tuple(step for step in steps if step.name in wanted)
 
 
 def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
@@ -69,11 +99,38 @@ def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) 
         connection.unregister(_GIVEN)
 
 
-def run(connection: duckdb.DuckDBPyConnection, steps: Iterable[Step]) -> None:
-    """Run each step once and keep its rows for the steps after it, or only its name."""
-    for step in steps:
+def run(
+    connection: duckdb.DuckDBPyConnection,
+    steps: Sequence[Step],
+    *,
+    wanted: Collection[str] | None = None,
+) -> None:
+    """Run each step once and keep its rows for the steps after it, or only its name.
+
+    With `wanted`, rows are given back as soon as no later step and none of the wanted reads them.
+    """
+    spent = {} if wanted is None else _spent(steps, wanted)
+    for place, step in enumerate(steps):
         kind = "TABLE" if step.kept else "VIEW"
         connection.execute(f"CREATE TEMP {kind} {_quoted(step.name)} AS {step.sql}")
+        for name in spent.get(place, ()):
+            connection.execute(f"DROP TABLE {_quoted(name)}")
+
+
+def _spent(steps: Sequence[Step], wanted: Collection[str]) -> dict[int, list[str]]:
+    """The stored steps that nothing reads any more, by the place of the last step that does."""
+    rows: dict[str, frozenset[str]] = {}
+    last: dict[str, int] = {}
+    for place, step in enumerate(steps):
+        read = frozenset[str]().union(*(rows.get(name, ()) for name in step.reads))
+        rows[step.name] = frozenset({step.name}) if step.kept else read
+        if step.kept:
+            last.update(dict.fromkeys((step.name, *read), place))
+    needless = last.keys() - frozenset[str]().union(*(rows[name] for name in wanted))
+    by_place: dict[int, list[str]] = {}
+    for name in sorted(needless):
+        by_place.setdefault(last[name], []).append(name)
+    return by_place
 
 
 def _quoted(name: str) -> str:

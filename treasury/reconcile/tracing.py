@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from treasury.lake import Snapshot
 from treasury.reconcile.funding import marks_of
-from treasury.reconcile.lookup import as_typed, look_up
-from treasury.reconcile.monthly import MONTH_PACKAGE, STEPS, Question, _answered, _known_at
-from treasury.reconcile.pipeline import compose, load_steps, run
+from treasury.reconcile.lookup import TRACE_PACKAGE, as_typed, look_up
+from treasury.reconcile.monthly import STEPS, Question, _answered, _known_at
+from treasury.reconcile.pipeline import compose, in_order, needed, run, steps_of
 from treasury.reconcile.trace import Trace
 from treasury.reconcile.traced import Told
 from treasury.reconcile.traced_line import LineWay
@@ -21,8 +21,7 @@ from treasury.reconcile.traced_transfer import TransferWay
 
 __all__ = ["trace"]
 
-_NAMES: Final = ("traceables", "traced_amounts", "choices")
-TRACE_STEPS: Final = load_steps(MONTH_PACKAGE, _NAMES, frozenset(_NAMES))
+TRACE_STEPS: Final = in_order(steps_of(TRACE_PACKAGE), ("traceables", "traced_amounts", "choices"))
 WAYS: Final[Mapping[str, type[RequestWay | LineWay | TransferWay]]] = {
     "request": RequestWay,
     "line": LineWay,
@@ -60,7 +59,7 @@ def trace(
             company=question.company,
             known_at=_known_at(connection) or question.as_of,
             zone=question.zone,
-            sql=compose((*STEPS, *TRACE_STEPS), "choices"),
+            sql=compose(needed((*STEPS, *TRACE_STEPS), "choices"), "choices"),
         )
 
 

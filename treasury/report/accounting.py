@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
 from treasury.money import difference, total
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
-from treasury.reconcile.pipeline import load_steps, run
+from treasury.reconcile.pipeline import in_order, run, steps_of
 from treasury.report.transit import begun_before, paid_for
 from treasury.report.words import count
 from treasury.tabular import Tabular, html_table
@@ -534,7 +534,7 @@ def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[
 
 
 def _settled(snapshot: Snapshot, start: datetime, end: datetime) -> list[dict[str, Any]]:
-    steps = load_steps(MONTH_PACKAGE, ("settled_transfers",))
+    steps = in_order(steps_of(MONTH_PACKAGE), ("settled_transfers",))
     with snapshot.connection() as connection:
         run(connection, steps)
         found = connection.execute(

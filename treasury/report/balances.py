@@ -23,7 +23,7 @@ from treasury.items.facts import needing_a_person
 from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
-from treasury.reconcile.pipeline import load_steps, run
+from treasury.reconcile.pipeline import in_order, run, steps_of
 from treasury.report.company_wallets import company_rows
 from treasury.report.words import moment
 
@@ -59,7 +59,6 @@ added: they are part of its balance. `blocks`: not proved, and should be; `next_
 would prove it."""
 
 ZERO: Final = Decimal(0)
-_STEPS: Final = ("settled_transfers", "wallet_moves", "balance_levels")
 _PROVED: Final = ("proved", "proved_as_group")
 _CHARGE: Final = "bank_charge"
 SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
@@ -189,7 +188,7 @@ def _levels(r: Reconciliation) -> tuple[dict[tuple[str, str], list[Row]], dict[s
     """Every observation and move of each balance in time, and the accounts' names."""
     assert r.basis is not None
     with r.basis.snapshot.connection() as connection:
-        run(connection, load_steps(MONTH_PACKAGE, _STEPS))
+        run(connection, in_order(steps_of(MONTH_PACKAGE), ("balance_levels",)))
         found = connection.execute(
             "SELECT * FROM balance_levels WHERE account_id IS NOT NULL AND asset IS NOT NULL"
             " ORDER BY account_id, asset, moment, is_observed"

@@ -21,7 +21,7 @@ from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import basis_points, difference, total
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
-from treasury.reconcile.pipeline import load, load_steps, run
+from treasury.reconcile.pipeline import load, run, steps_of
 from treasury.report.fee_checks import Rates, expected_fee, finding
 from treasury.report.words import DIRECTIONS, amount_words, count
 from treasury.tabular import Tabular
@@ -229,7 +229,7 @@ def fees_between(
     calculated: Mapping[str, Decimal] | None = None,
 ) -> Fees:
     """The fees from the month `first` to the reconciled month, whose accruals count."""
-    steps = load_steps(MONTH_PACKAGE, (STEP,))
+    steps = [steps_of(MONTH_PACKAGE)[STEP]]
     asked = pa.table(
         {
             "zone": pa.array([zone.key], TEXT),

@@ -7,7 +7,6 @@ no workspace at hand.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -98,12 +97,12 @@ def _catalogue() -> dict[str, Table]:
 @cache
 def _read_tables() -> dict[str, tuple[str, ...]]:
     """The tables and histories that the steps read, each with the columns that order its rows."""
-    words = frozenset(re.findall(r"\w+", " ".join(step.sql for step in STEPS))) | _BESIDE
+    read = _BESIDE.union(*(step.reads for step in STEPS))
     found = {
         name: order
         for table in _catalogue().values()
         for name, order in _ordered(table)
-        if name in words
+        if name in read
     }
     return dict(sorted(found.items()))
 

@@ -1,1 +1,1 @@
-"""The SQL steps of matching; `treasury.reconcile.matching` says in which order they run."""
+"""The SQL steps of matching."""

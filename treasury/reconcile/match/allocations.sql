@@ -1,3 +1,4 @@
+-- read through
 -- Every share of a line that counts towards an expectation.
 SELECT entry_id, expectation_id, matched_amount AS amount
 FROM received

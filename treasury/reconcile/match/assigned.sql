@@ -1,3 +1,4 @@
+-- read through
 -- The one expectation that a line belongs to by itself: as a person accepted, else as its whole reference proves and
 -- nothing else could be meant.
 SELECT v.entry_id, v.expectation_id, v.tier, v.accepted_reason, v.booking_date, v.expected, v.rivals, v.amount

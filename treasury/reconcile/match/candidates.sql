@@ -1,3 +1,4 @@
+-- read through
 -- Every candidate of every line. A line that one reference, or a person, settled alone has just that one.
 SELECT entry_id, expectation_id, tier, score, reason, rank, lost
 FROM ranked

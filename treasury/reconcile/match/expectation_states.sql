@@ -1,3 +1,4 @@
+-- read through
 -- Where each expectation stands: what it received, what remains, its last line.
 SELECT
     e.expectation_id,

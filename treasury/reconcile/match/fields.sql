@@ -1,3 +1,4 @@
+-- read through
 -- The reference fields of each line, one row a field, in upper case, with full-width characters as their plain ones
 -- and one kind of dash. A control character, or one spelled out, is invisible (U+2060) and never divides a token.
 -- Letters beyond A to Z stay as they are: no other letter may turn into one of a code.

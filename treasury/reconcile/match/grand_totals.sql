@@ -1,3 +1,4 @@
+-- read through
 -- What each expectation received from all lines, shared ones too, and the last of them.
 SELECT
     coalesce(t.expectation_id, f.expectation_id) AS expectation_id,

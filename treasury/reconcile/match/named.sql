@@ -1,3 +1,4 @@
+-- read through
 -- The same for every line that names an expectation in full; most name just one.
 SELECT entry_id, code, other_code, tier, named, viable, any_id, contradiction
 FROM crowded

@@ -1,3 +1,4 @@
+-- read through
 -- One row a line: the first outcome that holds, in the order of the contract.
 SELECT
     l.entry_id,

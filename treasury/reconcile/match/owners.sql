@@ -1,3 +1,4 @@
+-- read through
 -- The expectation that a line is about, whether it counts or not: as accepted, else the one it names.
 SELECT entry_id, expectation_id
 FROM accepted

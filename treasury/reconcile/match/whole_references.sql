@@ -1,3 +1,4 @@
+-- read through
 -- Which expectations each line names in full (tier 1) or by a structured reference whose check digits hold
 -- (tier 3), pairs that a person rejected left out.
 SELECT entry_id, expectation_id, code, 1 AS tier

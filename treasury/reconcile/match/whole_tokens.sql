@@ -1,3 +1,4 @@
+-- read through
 -- Tokens that are a code once their hyphens, dots and slashes are dropped.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (

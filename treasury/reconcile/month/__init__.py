@@ -1,1 +1,1 @@
-"""The SQL steps from the lake to a month's answers; `treasury.reconcile.monthly` orders them."""
+"""The SQL steps from the lake to a month's answers."""

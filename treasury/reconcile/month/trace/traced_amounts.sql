@@ -1,3 +1,4 @@
+-- read through
 -- Everything that a trace can begin with by an amount: bank lines, every amount of a request, transfers.
 SELECT 'line' AS kind, entry_id AS id, amount, currency FROM bank_lines
 UNION ALL

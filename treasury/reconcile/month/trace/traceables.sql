@@ -1,3 +1,4 @@
+-- read through
 -- Everything that a trace can begin with, under each name that a person may have for it: letters and digits of
 -- a reference, an id, an account or a transaction hash.
 SELECT 'request' AS kind, id, 'reference' AS found_by, regexp_replace(upper(payment_reference), '[^0-9A-Z]', '', 'g') AS name

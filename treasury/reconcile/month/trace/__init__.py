@@ -1,0 +1,1 @@
+"""The steps by which a payment is looked up, over those of a month."""
