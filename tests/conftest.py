@@ -34,7 +34,6 @@ LONGEST = (
     "actions/test_actions_torture.py",
     "actions/test_actions_intermediary.py",
     "cli/test_cli_close.py",
-    "report/test_report_closing_page.py",
     "reconcile/test_period_close.py",
     "report/test_report_verify.py",
     "reconcile/test_late_decisions.py",

@@ -164,6 +164,7 @@ def test_the_notebook_walks_the_checklist_step_by_step(month_end: Workspace) -> 
         assert step.title.lower() in heading.lower()
 
 
+@pytest.mark.acceptance
 @pytest.mark.usefixtures("jupyter")
 def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

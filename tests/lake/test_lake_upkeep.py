@@ -24,10 +24,13 @@ from lake_samples import (
     small_lake,
     statuses,
 )
+from thorough import examples
 
 from treasury.errors import ActionRefused, InputError, WorkspaceDamaged
 from treasury.lake import Lake
 from treasury.lake.upkeep import FEW
+
+KILLS = examples(10, 40)
 
 
 def hourly(lake: Lake, first: int, count: int) -> None:
@@ -155,7 +158,8 @@ def test_what_a_killed_write_left_is_not_read_and_goes(tmp_path: Path) -> None:
     assert not orphan.exists()
 
 
-def test_forty_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
+@pytest.mark.thorough
+def test_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
     """A reader and a pinned commit keep their files all the while, though they are superseded."""
     lake = small_lake(tmp_path / "desk")
     put(lake, 0, requests(a="OPEN", b="OPEN", c="DONE"))
@@ -173,10 +177,10 @@ def test_forty_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
         child.write(small_lake(copy))
     one = sum(path.is_file() for path in copy.rglob("*")) - settled + 10
     chance = Random(1)
-    points = [str(chance.randrange(count[0] // 2)) for _ in range(40)]
+    points = [str(chance.randrange(count[0] // 2)) for _ in range(KILLS)]
     arguments = [sys.executable, child.__file__, "there", str(tmp_path / "desk"), *points]
     done = subprocess.run(arguments, check=True, timeout=120, capture_output=True, text=True)
-    assert done.stdout.split() == ["-9"] * 40
+    assert done.stdout.split() == ["-9"] * KILLS
     assert lake.commits().num_rows == 3
     assert files() <= settled + one
     child.write(lake)

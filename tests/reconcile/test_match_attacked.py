@@ -8,8 +8,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from match_tables import OWN, expectation, line, match, outcome, state
+from match_tables import OWN, arrow, expectation, line, match, outcome, state
 
+from treasury import match_references
 from treasury.reconcile.monthly import MONTH_PACKAGE, _class_rules
 from treasury.reconcile.pipeline import load, run, steps_of
 from treasury.reconcile.rules import ClassRule, Rules
@@ -246,6 +247,35 @@ def test_a13_a_neighbour_that_expects_exactly_the_amount(other: str, expected: s
     assert (paid["outcome"], paid["expectation_id"]) == ("matched", "r")
     neither = outcome(match([line("a", "77", LONG)], wanted))
     assert (neither["outcome"], neither["expectation_id"]) == ("matched", "r")
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_a13_a_neighbour_that_expects_the_amount_with_its_charges(stated: bool) -> None:
+    named, meant = (
+        expectation("r", "PAY-2026-004417", "500"),
+        expectation("s", "PAY-2026-004418", "80"),
+    )
+    paid = line("a", "75.50", "PAY-2026-004417", charges=Decimal("4.50") if stated else None)
+    rules = Rules() if stated else Rules(usual_charges=(Decimal(15), Decimal("4.5")))
+    found = outcome(match_references(arrow([paid]), arrow([named, meant]), rules=rules))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    assert "PAY-2026-004418, one slip away" in found["reason"]
+    assert outcome(match([paid | {"charges": None}], [named, meant]))["outcome"] == "matched"
+
+
+@pytest.mark.parametrize(
+    ("amount", "nearest"),
+    [
+        ("30", "PAY-2026-000001 and PAY-2026-000002 would be exactly it"),
+        ("71", "PAY-2026-000001, PAY-2026-000002 and PAY-2026-000004 would leave EUR 1.00 over"),
+        ("39.5", "PAY-2026-000004 would lack EUR 0.50"),
+    ],
+)
+def test_a_sum_that_is_off_is_told_with_its_best_part(amount: str, nearest: str) -> None:
+    wanted = [expectation(f"r{n}", f"PAY-2026-00000{n}", f"{n}0") for n in (1, 2, 4)]
+    found = outcome(match([line("a", amount, " ".join(one["code"] for one in wanted))], wanted))
+    assert (found["outcome"], found["expectation_id"]) == ("conflict", None)
+    assert found["reason"].endswith(f"; {nearest}")
 
 
 @pytest.mark.parametrize("changed", [{"currency": "USD"}, {"direction": "DBIT"},

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"```(bash|text)\n(.*?)```", re.DOTALL)
 
 
+@pytest.mark.acceptance
 @pytest.mark.timeout(900)
 def test_the_page_can_be_followed_from_top_to_bottom(month_end: Workspace, tmp_path: Path) -> None:
     if not shutil.which("bash"):

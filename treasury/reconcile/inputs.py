@@ -70,6 +70,7 @@ LINES = (
         values=("bank_charge", "own_transfer", "other_business", "conversion_sweep"),
     ),
     Field("proof", TEXT, values=("holds", "fails", "none")),
+    Field("charges", AMOUNT),
 )
 EXPECTATIONS = (
     Field("expectation_id", TEXT, required=True),

@@ -213,6 +213,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         "look_alikes": _texts(written=written, meant=meant),
         "labels": _texts(label=rules.labels),
         "legal_forms": _texts(form=rules.legal_forms),
+        "usual_charges": pa.table({"charge": pa.array(rules.usual_charges, AMOUNT)}),
         "cut_lengths": _cut_lengths(rules),
     }
 

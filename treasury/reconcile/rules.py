@@ -118,6 +118,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Words that do not tell two names apart."""
     over_tolerance: Decimal = Decimal("1.00")
     """A payment above what remains by more than this is a question, unless its payer is known."""
+    usual_charges: tuple[Decimal, ...] = ()
+    """What banks on the way may keep of a payment: one so much short may be somebody else's."""
     cut_lengths: tuple[Size, ...] = (27, 35, 65, 70, 78, 105, 108, 140)
     """Lengths, in characters or octets, at which banks cut a text."""
     placeholders: tuple[Written, ...] = (
@@ -210,6 +212,9 @@ def _read(content: object, where: str) -> Rules:
         value = getattr(rules, name)
         if not value.is_finite() or value < 0:
             raise SettingsError(f"{where}{name} is {value}", do=f"give {what}, 0 or more")
+    for value in rules.usual_charges:
+        if not value.is_finite() or value <= 0:
+            raise SettingsError(f"{where}usual_charges has {value}", do="give amounts above 0")
     for rule in (*rules.classes, *rules.standard_classes):
         wrong = _wrong(rule)
         if wrong:

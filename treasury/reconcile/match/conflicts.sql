@@ -6,7 +6,7 @@ SELECT
     CASE WHEN n.code = n.other_code THEN n.any_id END AS expectation_id,
     CASE
         WHEN n.code = n.other_code THEN n.contradiction
-        ELSE 'different codes in one text: ' || w.code || ', ' || w.other_code
+        ELSE 'different codes in one text: ' || w.code || ', ' || w.other_code || coalesce('; ' || s.nearest, '')
     END AS reason
 FROM named AS n
 LEFT JOIN (
@@ -20,5 +20,6 @@ LEFT JOIN (
     WHERE p.tier IN (1, 3) AND c.code <> c.other_code
     GROUP BY p.entry_id
 ) AS w ON w.entry_id = n.entry_id
+LEFT JOIN nearest_sums AS s ON s.entry_id = n.entry_id
 LEFT JOIN (SELECT DISTINCT entry_id FROM joint) AS j ON j.entry_id = n.entry_id
 WHERE j.entry_id IS NULL AND (n.code <> n.other_code OR n.viable = 0)

@@ -1,11 +1,26 @@
 -- Is it a slip onto somebody else's code? Other open expectations whose code lies one slip away (they are alike once
--- each lost at most one character, look-alikes taken as one) and that expect exactly the line's amount, where the
--- named one does not.
-WITH open_for_amount AS (
+-- each lost at most one character, look-alikes taken as one) and that expect exactly the line's amount, or the amount
+-- with the charges that the line states or that a rule names, where the named one does not.
+WITH sent AS (
+    SELECT entry_id, amount FROM inexact_pairs
+    UNION
+    SELECT p.entry_id, CAST(p.amount + l.charges AS DECIMAL(38, 18)) AS amount
+    FROM inexact_pairs AS p
+    JOIN lines AS l ON l.entry_id = p.entry_id
+    WHERE l.charges > 0
+    UNION
+    SELECT p.entry_id, CAST(p.amount + c.charge AS DECIMAL(38, 18)) AS amount
+    FROM inexact_pairs AS p
+    CROSS JOIN usual_charges AS c
+),
+open_for_amount AS (
     SELECT c.expectation_id, c.code, e.amount, e.currency, e.direction, e.closed_at, e.opened_at
     FROM codes AS c
     JOIN expectations AS e ON e.expectation_id = c.expectation_id
-    JOIN (SELECT DISTINCT amount, currency, direction FROM inexact_pairs) AS a
+    JOIN (
+        SELECT DISTINCT s.amount, p.currency, p.direction
+        FROM sent AS s JOIN inexact_pairs AS p ON p.entry_id = s.entry_id
+    ) AS a
         ON a.amount = e.amount AND a.currency = e.currency AND a.direction = e.direction
     LEFT JOIN stopped AS x ON x.status = e.status
     WHERE x.status IS NULL
@@ -19,10 +34,11 @@ shortened AS (
 )
 SELECT DISTINCT a.entry_id, a.expectation_id AS named_id, w.expectation_id, w.code
 FROM inexact_pairs AS a
+JOIN sent AS b ON b.entry_id = a.entry_id
 JOIN shortened AS s ON s.code = a.code
 JOIN shortened AS t ON t.rest = s.rest
 JOIN open_for_amount AS w
-    ON w.code = t.code AND w.amount = a.amount AND w.currency = a.currency AND w.direction = a.direction
+    ON w.code = t.code AND w.amount = b.amount AND w.currency = a.currency AND w.direction = a.direction
 WHERE w.code <> a.code
     AND coalesce(CAST(w.closed_at AS DATE) >= a.booking_date, TRUE)
     AND coalesce(CAST(w.opened_at AS DATE) <= a.booking_date, TRUE)

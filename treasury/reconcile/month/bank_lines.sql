@@ -26,6 +26,7 @@ SELECT
         THEN coalesce(e.original_end_to_end_id, e.end_to_end_id)
     END AS original_reference,
     e.bank_transaction_code,
+    CASE WHEN e.charges_currency = coalesce(e.currency, s.currency, d.only_currency) THEN abs(e.charges_amount) END AS charges,
     s.proof_state AS proof,
     e.file_name,
     e.position
