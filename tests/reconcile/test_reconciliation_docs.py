@@ -2,8 +2,17 @@
 
 from doc_examples import ROOT, as_run
 
+from treasury.reconcile.matching import TIERS
+
 
 def test_every_example_prints_what_the_page_shows() -> None:
     page = (ROOT / "docs" / "reconciliation.md").read_text("utf-8")
     assert page.count("```python") > 10
     assert as_run(page) == page
+
+
+def test_the_page_has_every_tier_with_what_it_proves() -> None:
+    page = (ROOT / "docs" / "reconciliation.md").read_text("utf-8")
+    rows = [f"| {tier.rank} | {tier.words} | {tier.proves} |" for tier in TIERS]
+    assert "\n".join(rows) in page
+    assert [tier.rank for tier in TIERS] == sorted(tier.rank for tier in TIERS)

@@ -7,7 +7,7 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 import msgspec
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import TableError
-from treasury.lake import AMOUNT
+from treasury.lake import AMOUNT, TEXT
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.pipeline import Step, compose, in_order, load, needed, run, steps_of
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
@@ -25,7 +25,7 @@ from treasury.text import safe_html
 if TYPE_CHECKING:
     from treasury.reconcile.inputs import TableLike
 
-__all__ = ["OUTCOMES", "STEPS", "Matches", "match_references"]
+__all__ = ["OUTCOMES", "STEPS", "TIERS", "Matches", "Tier", "match_references"]
 
 
 OUTCOMES = (
@@ -42,6 +42,32 @@ PACKAGE = "treasury.reconcile.match"
 RESULTS = ("outcomes", "expectation_states", "allocations", "candidates")
 """The steps that the result is read from."""
 STEPS = in_order(steps_of(PACKAGE), RESULTS)
+
+
+class Tier(msgspec.Struct, frozen=True):
+    """One kind of evidence: its rank among the others, its words, and what it proves."""
+
+    name: str
+    rank: int
+    words: str
+    proves: str
+
+
+TIERS: Final = (
+    Tier("whole", 1, "whole reference", "the line, unless something speaks against it"),
+    Tier(
+        "rejoined", 2, "reference split by a space or line break",
+        "the line, with its amount or a known payer",
+    ),
+    Tier(
+        "structured", 3, "structured reference, check digits hold",
+        "the line, unless something speaks against it",
+    ),
+    Tier("damaged", 4, "damaged reference", "nothing: it is suggested"),
+    Tier("unnamed", 5, "no reference", "nothing: it is suggested"),
+    Tier("sum", 6, "sum", "the line, where whole references add up to it exactly"),
+)  # fmt: skip
+_TIER: Final = pa.schema([("name", TEXT), ("rank", pa.int32()), ("words", TEXT), ("proves", TEXT)])
 
 
 class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
@@ -199,6 +225,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     written, meant = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
     return {
         "rules": pa.table(row),
+        "tiers": pa.Table.from_pylist([msgspec.to_builtins(tier) for tier in TIERS], _TIER),
         "contradicting_statuses": _texts(
             status=tuple(
                 status.strip().upper().replace("-", "_") for status in rules.contradicting_statuses

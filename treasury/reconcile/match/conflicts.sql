@@ -17,7 +17,7 @@ LEFT JOIN (
     FROM pairs AS p
     JOIN crowded AS c ON c.entry_id = p.entry_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
-    WHERE p.tier IN (1, 3) AND c.code <> c.other_code
+    WHERE p.is_whole AND c.code <> c.other_code
     GROUP BY p.entry_id
 ) AS w ON w.entry_id = n.entry_id
 LEFT JOIN nearest_sums AS s ON s.entry_id = n.entry_id

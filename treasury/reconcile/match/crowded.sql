@@ -4,14 +4,14 @@ SELECT
     p.entry_id,
     min(p.code) AS code,
     max(p.code) AS other_code,
-    min(p.tier) AS tier,
+    CASE WHEN bool_or(p.tier = 'whole') THEN 'whole' ELSE 'structured' END AS tier,
     count(*) AS named,
     count(*) FILTER (WHERE p.contradiction IS NULL) AS viable,
     min(p.expectation_id) AS any_id,
     min(p.contradiction) AS contradiction
 FROM pairs AS p
 JOIN (
-    SELECT entry_id FROM pairs WHERE tier IN (1, 3) GROUP BY entry_id HAVING count(*) > 1
+    SELECT entry_id FROM pairs WHERE is_whole GROUP BY entry_id HAVING count(*) > 1
 ) AS m ON m.entry_id = p.entry_id
-WHERE p.tier IN (1, 3)
+WHERE p.is_whole
 GROUP BY p.entry_id

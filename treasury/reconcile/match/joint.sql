@@ -15,7 +15,7 @@ WITH named_here AS (
     JOIN lines AS l ON l.entry_id = p.entry_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
     LEFT JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
-    WHERE p.tier IN (1, 3) AND p.proves
+    WHERE p.is_whole AND p.proves
         AND p.entry_id NOT IN (SELECT entry_id FROM doubts)
         AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'ignore'))
         AND p.entry_id NOT IN (SELECT return_id FROM returns)
@@ -23,7 +23,7 @@ WITH named_here AS (
 ),
 exact AS (
     SELECT
-        h.entry_id, h.expectation_id, h.booking_date, h.expected, h.share AS amount, 6 AS tier,
+        h.entry_id, h.expectation_id, h.booking_date, h.expected, h.share AS amount, 'sum' AS tier,
         row_number() OVER (PARTITION BY h.expectation_id ORDER BY h.booking_date, h.entry_id) AS turn
     FROM named_here AS h
     JOIN (
@@ -34,7 +34,7 @@ exact AS (
     ) AS w ON w.entry_id = h.entry_id
     UNION ALL
     SELECT
-        r.entry_id, r.expectation_id, r.booking_date, r.expected, r.share AS amount, 1 AS tier,
+        r.entry_id, r.expectation_id, r.booking_date, r.expected, r.share AS amount, 'whole' AS tier,
         row_number() OVER (PARTITION BY r.expectation_id ORDER BY r.booking_date, r.entry_id) AS turn
     FROM named_here AS r
     JOIN named_here AS v ON v.entry_id = r.entry_id AND v.account = r.account

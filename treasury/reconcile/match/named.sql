@@ -8,4 +8,4 @@ SELECT
     CASE WHEN p.contradiction IS NULL THEN 1 ELSE 0 END AS viable, p.expectation_id AS any_id, p.contradiction
 FROM pairs AS p
 LEFT JOIN crowded AS c ON c.entry_id = p.entry_id
-WHERE p.tier IN (1, 3) AND c.entry_id IS NULL
+WHERE p.is_whole AND c.entry_id IS NULL

@@ -6,7 +6,7 @@ WITH named_here AS (
     JOIN crowded AS n ON n.entry_id = p.entry_id
     JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
-    WHERE p.tier IN (1, 3) AND p.contradiction IS NULL AND s.remaining IS NOT NULL
+    WHERE p.is_whole AND p.contradiction IS NULL AND s.remaining IS NOT NULL
         AND n.code <> n.other_code AND n.named <= 9
 ),
 subsets AS (

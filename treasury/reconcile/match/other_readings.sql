@@ -1,9 +1,9 @@
 -- The other codes that a line's text may mean, from the questions that the text alone answers.
-SELECT entry_id, expectation_id, code, CASE WHEN is_cut THEN 4 ELSE 2 END AS tier, 'cut off at the end' AS damage
+SELECT entry_id, expectation_id, code, CASE WHEN is_cut THEN 'damaged' ELSE 'rejoined' END AS tier, 'cut off at the end' AS damage
 FROM goes_on
 UNION
-SELECT entry_id, expectation_id, code, 4 AS tier, 'cut off at the end' AS damage
+SELECT entry_id, expectation_id, code, 'damaged' AS tier, 'cut off at the end' AS damage
 FROM part_codes
 UNION
-SELECT entry_id, expectation_id, code, CASE tier WHEN 'rejoined' THEN 2 ELSE 4 END AS tier, 'one character off' AS damage
+SELECT entry_id, expectation_id, code, tier, 'one character off' AS damage
 FROM second_codes

@@ -23,7 +23,7 @@ SELECT
     END AS expectation_id,
     CASE
         WHEN l.line_class IS NOT NULL OR i.entry_id IS NOT NULL OR b.entry_id IS NOT NULL OR a.entry_id IS NOT NULL THEN NULL
-        ELSE coalesce(r.tier, n.tier, f.tier, c.tier)
+        ELSE t.rank
     END AS tier,
     CASE
         WHEN l.line_class IS NOT NULL THEN 'left out: ' || l.line_class
@@ -34,14 +34,14 @@ SELECT
         WHEN n.entry_id IS NOT NULL THEN n.reason
             || CASE WHEN l.is_reversal OR l.return_reason IS NOT NULL THEN '; marked as a return' ELSE '' END
         WHEN r.entry_id IS NOT NULL THEN
-            CASE r.tier WHEN 1 THEN 'whole reference' ELSE 'structured reference, check digits hold' END
+            t.words
             || CASE
                 WHEN r.amount > r.matched_amount THEN '; more than what remained'
                 WHEN r.before + r.amount < r.expected THEN '; less than what remained'
                 ELSE ''
             END
             || CASE WHEN v.entry_id IS NULL THEN '' ELSE '; a part of it came back on ' || CAST(v.booking_date AS VARCHAR) END
-        WHEN f.tier = 6 THEN 'whole references, and exactly what all of them still expect'
+        WHEN f.tier = 'sum' THEN 'whole references, and exactly what all of them still expect'
         WHEN f.entry_id IS NOT NULL THEN c.reason
         WHEN c.entry_id IS NULL AND (l.is_reversal OR l.return_reason IS NOT NULL)
             THEN CASE WHEN l.proof = 'fails' THEN 'a return on a statement that is not proved' ELSE 'a return of no line that is known' END
@@ -58,9 +58,9 @@ SELECT
     CASE WHEN i.entry_id IS NULL AND b.entry_id IS NULL AND NOT coalesce(r.is_duplicate, FALSE)
         THEN coalesce(r.matched_amount, f.amount) END AS matched_amount,
     CASE WHEN coalesce(r.rivals, 1) > 0 AND a.entry_id IS NULL AND b.entry_id IS NULL AND n.entry_id IS NULL
-        AND coalesce(f.tier, 2) = 2 THEN u.expectation_id END AS runner_up_id,
+        AND coalesce(f.tier, 'rejoined') = 'rejoined' THEN u.expectation_id END AS runner_up_id,
     CASE WHEN coalesce(r.rivals, 1) > 0 AND a.entry_id IS NULL AND b.entry_id IS NULL AND n.entry_id IS NULL
-        AND coalesce(f.tier, 2) = 2 THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
+        AND coalesce(f.tier, 'rejoined') = 'rejoined' THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
     l.line_class
 FROM lines AS l
 LEFT JOIN (SELECT entry_id, reason FROM decisions WHERE verdict = 'ignore') AS i ON i.entry_id = l.entry_id
@@ -94,8 +94,9 @@ LEFT JOIN (
     GROUP BY entry_id
 ) AS f ON f.entry_id = l.entry_id
 LEFT JOIN (
-    SELECT *, sum(CASE WHEN tier = 1 AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
+    SELECT *, sum(CASE WHEN tier = 'whole' AND score > 0 THEN 1 ELSE 0 END) OVER (PARTITION BY entry_id) AS equals
     FROM ranked
     QUALIFY rank = 1
 ) AS c ON c.entry_id = l.entry_id
+LEFT JOIN tiers AS t ON t.name = coalesce(r.tier, n.tier, f.tier, c.tier)
 LEFT JOIN ranked AS u ON u.entry_id = l.entry_id AND u.rank = 2 AND u.tier = c.tier

@@ -1,11 +1,12 @@
 -- Every line beside every expectation that its text points to, by tier, and what contradicts them, in words;
--- null where nothing does. `proves`: the line is booked, no return, unlike every other and of no statement whose
+-- null where nothing does. `is_whole`: the text names it in full, or by check digits that hold. `proves`: the line is booked, no return, unlike every other and of no statement whose
 -- proof fails, so that its text may settle it.
 SELECT
     f.entry_id,
     f.expectation_id,
     f.code,
     f.tier,
+    f.is_whole,
     f.score,
     f.damage,
     l.amount,
@@ -31,12 +32,13 @@ SELECT
             THEN 'opened on ' || CAST(CAST(e.opened_at AS DATE) AS VARCHAR) || ', after this line'
     END AS contradiction
 FROM (
-    SELECT entry_id, expectation_id, code, tier, CAST(0.7 AS DECIMAL(6, 4)) AS score, CAST(NULL AS VARCHAR) AS damage
+    SELECT entry_id, expectation_id, code, tier, TRUE AS is_whole, CAST(0.7 AS DECIMAL(6, 4)) AS score,
+        CAST(NULL AS VARCHAR) AS damage
     FROM whole_references
     UNION ALL
-    SELECT p.entry_id, p.expectation_id, p.code, p.tier, p.score, p.damage
+    SELECT p.entry_id, p.expectation_id, p.code, p.tier, FALSE AS is_whole, p.score, p.damage
     FROM (
-        SELECT r.entry_id, r.expectation_id, r.code, 2 AS tier, CAST(0.7 AS DECIMAL(6, 4)) AS score,
+        SELECT r.entry_id, r.expectation_id, r.code, 'rejoined' AS tier, CAST(0.7 AS DECIMAL(6, 4)) AS score,
             CAST(NULL AS VARCHAR) AS damage
         FROM rejoined AS r JOIN unplaced AS u ON u.entry_id = r.entry_id
         UNION ALL
@@ -45,7 +47,7 @@ FROM (
         LEFT JOIN read_as AS n ON n.entry_id = o.entry_id AND n.expectation_id = o.expectation_id
         WHERE n.entry_id IS NULL
         UNION ALL
-        SELECT d.entry_id, d.expectation_id, d.code, 4 AS tier, d.score, d.damage
+        SELECT d.entry_id, d.expectation_id, d.code, 'damaged' AS tier, d.score, d.damage
         FROM damaged AS d JOIN unplaced AS u ON u.entry_id = d.entry_id
     ) AS p
     LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d

@@ -13,7 +13,7 @@ FROM (
         p.amount AS booked,
         CAST(p.amount - coalesce(b.amount, 0) AS DECIMAL(38, 18)) AS amount
     FROM (
-        SELECT entry_id, expectation_id, CAST(NULL AS VARCHAR) AS code, CAST(NULL AS INTEGER) AS tier,
+        SELECT entry_id, expectation_id, CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS tier,
             reason AS accepted_reason, booking_date, expected, amount, 0 AS rivals
         FROM accepted
         WHERE several = 1 AND counts
@@ -22,7 +22,7 @@ FROM (
             p.booking_date, p.expected, p.amount, coalesce(n.named - 1, 0) AS rivals
         FROM pairs AS p
         LEFT JOIN crowded AS n ON n.entry_id = p.entry_id
-        WHERE p.tier IN (1, 3) AND p.contradiction IS NULL AND p.proves
+        WHERE p.is_whole AND p.contradiction IS NULL AND p.proves
             AND (n.entry_id IS NULL OR (n.code = n.other_code AND n.viable = 1))
             AND p.entry_id NOT IN (SELECT entry_id FROM other_readings)
             AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'ignore'))

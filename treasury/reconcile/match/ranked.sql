@@ -2,25 +2,26 @@
 -- score within the tier, reason, and for all but the first why they lost. A candidate that a fact contradicts
 -- is listed only beside one that nothing does; one that a person rejected is none, whatever points to it.
 SELECT
-    entry_id, expectation_id, tier, score, reason, rank,
+    entry_id, expectation_id, tier, tier_rank, score, reason, rank,
     CASE
         WHEN rank = 1 THEN NULL
         WHEN contradiction IS NOT NULL THEN contradiction
-        WHEN tier > first_tier THEN 'weaker evidence'
+        WHEN tier_rank > first_tier THEN 'weaker evidence'
         WHEN score < first_score THEN 'less agrees'
         ELSE 'nothing tells them apart'
     END AS lost
 FROM (
     SELECT
         *,
-        row_number() OVER (PARTITION BY entry_id ORDER BY tier, score DESC, expectation_id) AS rank,
-        min(tier) OVER (PARTITION BY entry_id) AS first_tier,
-        first_value(score) OVER (PARTITION BY entry_id ORDER BY tier, score DESC, expectation_id) AS first_score
+        row_number() OVER (PARTITION BY entry_id ORDER BY tier_rank, score DESC, expectation_id) AS rank,
+        min(tier_rank) OVER (PARTITION BY entry_id) AS first_tier,
+        first_value(score) OVER (PARTITION BY entry_id ORDER BY tier_rank, score DESC, expectation_id) AS first_score
     FROM (
         SELECT
             c.entry_id,
             c.expectation_id,
             c.tier,
+            c.tier_rank,
             c.contradiction,
             CAST(CASE WHEN c.contradiction IS NOT NULL THEN 0 ELSE c.score
                 + CASE WHEN e.amount = l.amount THEN 0.2 ELSE 0 END

@@ -1,4 +1,4 @@
--- Tier 6: sums without a reference, each as the lines and requests in it, with how many ways there are to the sum.
+-- Sums without a reference, each as the lines and requests in it, with how many ways there are to the sum.
 SELECT entry_id, expectation_id, min(what) AS what, count(*) AS ways
 FROM (
     SELECT entry_id, first_id AS expectation_id, 'one payment for several' AS what FROM one_for_several

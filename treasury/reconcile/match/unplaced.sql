@@ -6,5 +6,5 @@ LEFT JOIN (
 ) AS d ON d.entry_id = l.entry_id
 WHERE l.line_class IS NULL
     AND l.entry_id NOT IN (SELECT entry_id FROM written)
-    AND l.entry_id NOT IN (SELECT entry_id FROM whole_references WHERE tier = 3)
+    AND l.entry_id NOT IN (SELECT entry_id FROM whole_references WHERE tier = 'structured')
     AND (d.entry_id IS NULL OR (d.verdict = 'accept' AND coalesce(l.entry_status, 'BOOK') <> 'BOOK'))
