@@ -1,6 +1,7 @@
 """Matching, all tiers, against what pandas needs for whole references alone on the same rows.
 
     python -m benchmarks.reconcile [ROWS]
+    python -m benchmarks.reconcile --hostile [ROWS]
 
 Both sides read the same Parquet files before the clock starts, each in a process of its own,
 alternately. Pandas does what an analyst would write by hand: `findall` tokens, `explode`, `merge`.
@@ -8,7 +9,8 @@ The function does every tier, outcome and allocation in that time. Seconds of pr
 beside those of the wall: on a busy machine only the former can be compared.
 
 Then, by the function alone: a tenth of the rows, two sets that are built to hurt (everyone pays the
-same amount; every line names one code), and a month of 5,000 lines, asked a second time.
+same amount; every line names one code), and a month of 5,000 lines, asked a second time. With
+`--hostile`, sets that a payer can cause, each as a multiple of the ordinary set in time and memory.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -30,7 +31,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.hostile_sets import HOSTILE, lines_table, ordinary_code, requests_table
+
 ROWS = 1_000_000
+HOSTILE_ROWS = 100_000
+LONGEST = 20
+"""A hostile set is stopped after so many times the ordinary set's time."""
 ROUNDS = 3
 MONTH = 5_000
 MIX = {
@@ -67,7 +73,7 @@ def written(code: str, place: int, random: Random) -> str:
 def ordinary(rows: int) -> tuple[pa.Table, pa.Table]:
     """`rows` lines against `rows` requests, written by the mix, the amounts as they fall."""
     random = Random(rows)
-    codes = [f"PAY-2026-{n:07d}" for n in range(rows)]
+    codes = [ordinary_code(n) for n in range(rows)]
     order = random.sample(range(rows), rows)
     amounts = [Decimal(random.randrange(10_000, 5_000_000)).scaleb(-2) for _ in range(rows)]
     texts = [written(codes[n], at % 100, random) for at, n in enumerate(order)]
@@ -97,44 +103,12 @@ SETS: dict[str, Callable[[int], tuple[pa.Table, pa.Table]]] = {
     "ordinary": ordinary,
     "same amount": same_amount,
     "one code": one_code,
+    **HOSTILE,
 }
 
 
 def replaced(table: pa.Table, amounts: pa.Array) -> pa.Table:
     return table.set_column(table.schema.get_field_index("amount"), "amount", amounts)
-
-
-def lines_table(texts: list[str], amounts: list[Decimal]) -> pa.Table:
-    rows, first = len(texts), date(2026, 10, 1)
-    return pa.table(
-        {
-            "entry_id": [f"e{n}" for n in range(rows)],
-            "account": ["NL05TEST0417164300"] * rows,
-            "amount": pa.array(amounts).cast(pa.decimal128(38, 18)),
-            "currency": ["EUR"] * rows,
-            "direction": ["CRDT"] * rows,
-            "booking_date": [first + timedelta(days=n % 31) for n in range(rows)],
-            "remittance": texts,
-            "counterparty_account": [f"LT{n % 50:018d}" for n in range(rows)],
-        }
-    )
-
-
-def requests_table(codes: list[str], amounts: list[Decimal]) -> pa.Table:
-    rows = len(codes)
-    opened = datetime(2026, 9, 25, tzinfo=UTC)
-    return pa.table(
-        {
-            "expectation_id": [f"r{n}" for n in range(rows)],
-            "kind": ["off_ramp"] * rows,
-            "code": codes,
-            "amount": pa.array(amounts).cast(pa.decimal128(38, 18)),
-            "currency": ["EUR"] * rows,
-            "direction": ["CRDT"] * rows,
-            "opened_at": pa.array([opened] * rows, pa.timestamp("us", tz="UTC")),
-            "status": ["SUCCEEDED"] * rows,
-        }
-    )
 
 
 def by_treasury(lines: pa.Table, expectations: pa.Table) -> int:
@@ -178,10 +152,10 @@ def one(side: str, folder: Path, times: int) -> Run:
     return run
 
 
-def apart(side: str, folder: Path, times: int = 1) -> Run:
-    """The same in a process of its own."""
+def apart(side: str, folder: Path, times: int = 1, longest: float | None = None) -> Run:
+    """The same in a process of its own; TimeoutExpired after `longest` seconds."""
     command = [sys.executable, "-m", "benchmarks.reconcile", "--side", side, folder, str(times)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=longest)
     return msgspec.convert(json.loads(done.stdout), Run)
 
 
@@ -238,8 +212,28 @@ def main(rows: int) -> None:
         print(told("a month", MONTH, month))
 
 
+def hostile(rows: int) -> None:
+    """Each hostile set beside the ordinary one of as many rows."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plain = apart("treasury", prepared(folder, "ordinary", rows))
+        print(told("ordinary", rows, plain))
+        for what in HOSTILE:
+            place = prepared(folder, what, rows)
+            try:
+                run = apart("treasury", place, longest=LONGEST * plain.wall)
+            except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+                print(f"{what:<28} stopped: {type(error).__name__}")
+                continue
+            print(told(what, rows, run))
+            time, memory = run.processor / plain.processor, run.peak_mb / plain.peak_mb
+            print(f"{what}: {time:.1f} of the ordinary set's time, {memory:.1f} of its memory")
+
+
 if __name__ == "__main__":
-    if "--side" in sys.argv:
+    if "--hostile" in sys.argv:
+        hostile(int(sys.argv[2]) if len(sys.argv) > 2 else HOSTILE_ROWS)
+    elif "--side" in sys.argv:
         print(msgspec.json.encode(one(sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]))).decode())
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)

@@ -4,6 +4,10 @@ SELECT DISTINCT o.entry_id, 'the text may also read ' || e.code AS why
 FROM other_readings AS o
 JOIN expectations AS e ON e.expectation_id = o.expectation_id
 UNION
+SELECT r.entry_id, 'very many expectations have its code' AS why
+FROM read_as AS r
+JOIN shared_codes AS s ON s.code = r.code
+UNION
 SELECT s.entry_id, e.code || ', one slip away, expects exactly this amount' AS why
 FROM slips AS s
 JOIN expectations AS e ON e.expectation_id = s.expectation_id

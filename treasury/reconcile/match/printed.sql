@@ -1,28 +1,27 @@
 -- Structured references as they are printed, with spaces or without: RF (ISO 11649) and, by rule, the Swiss
 -- QR reference and the Belgian OGM. Each begins and ends with a word; the check digits come after.
+WITH texts_looked_at AS (
+    SELECT s.entry_id, s.field, k.kind, substr(s.spaced, 1, (SELECT max_text FROM rules)) AS spaced
+    FROM spaced AS s
+    JOIN structured_kinds AS k
+        ON (k.kind = 'RF' AND contains(s.text, 'RF'))
+        OR (k.kind <> 'RF' AND regexp_matches(s.text, '[0-9]'))
+),
+beginnings_of_words AS (
+    SELECT entry_id, field, kind, substr(spaced, p, 60) AS rest
+    FROM (SELECT *, unnest(generate_series(1, length(spaced))) AS p FROM texts_looked_at) AS places
+    WHERE (p = 1 OR substr(spaced, p - 1, 1) = ' ')
+        AND CASE WHEN kind = 'RF' THEN regexp_matches(substr(spaced, p, 5), '^RF ?[0-9]')
+            ELSE regexp_matches(substr(spaced, p, 1), '[0-9]') END
+),
+ends_of_words AS (
+    SELECT entry_id, kind, rest, unnest(generate_series(1, length(rest))) AS n
+    FROM (SELECT DISTINCT entry_id, kind, rest FROM beginnings_of_words) AS different
+)
 SELECT DISTINCT entry_id, kind, form
 FROM (
     SELECT entry_id, kind, replace(substr(rest, 1, n), ' ', '') AS form
-    FROM (
-        SELECT entry_id, kind, rest, unnest(generate_series(1, length(rest))) AS n
-        FROM (
-            SELECT entry_id, kind, substr(spaced, p, 60) AS rest
-            FROM (
-                SELECT
-                    s.entry_id, k.kind, s.spaced,
-                    unnest(generate_series(1, length(s.spaced))) AS p
-                FROM (
-                    SELECT entry_id, text, substr(spaced, 1, (SELECT max_text FROM rules)) AS spaced FROM spaced
-                ) AS s
-                JOIN structured_kinds AS k
-                    ON (k.kind = 'RF' AND contains(s.text, 'RF'))
-                    OR (k.kind <> 'RF' AND regexp_matches(s.text, '[0-9]'))
-            ) AS every_place
-            WHERE (p = 1 OR substr(spaced, p - 1, 1) = ' ')
-                AND CASE WHEN kind = 'RF' THEN substr(spaced, p, 2) = 'RF'
-                    ELSE regexp_matches(substr(spaced, p, 1), '[0-9]') END
-        ) AS starts
-    ) AS ends
+    FROM ends_of_words
     WHERE n = length(rest) OR substr(rest, n + 1, 1) = ' '
 ) AS forms
 WHERE (kind = 'RF' AND regexp_matches(form, '^RF[0-9]{2}[A-Z0-9]{1,21}$'))

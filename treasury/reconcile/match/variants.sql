@@ -1,8 +1,8 @@
 -- What a text would read as if one thing had happened to it: letters for digits or digits for letters that look
 -- alike, a longer word around the code, zeros dropped from a group or added to it, one character too many, two
 -- neighbours swapped, other characters inside it. Only these are compared with codes, so that the cost grows with the text and
--- not with lines times codes.
-SELECT DISTINCT form, variant, damage
+-- not with lines times codes; and only those that are one are kept.
+SELECT DISTINCT v.form, v.variant, v.damage
 FROM (
     SELECT form, form AS variant, 'other characters inside it' AS damage
     FROM searched
@@ -13,15 +13,21 @@ FROM (
     CROSS JOIN look_alikes AS k
     WHERE f.length = f.size
     UNION ALL
-    SELECT form, substr(form, p, size) AS variant, 'inside a longer word' AS damage
+    SELECT w.form, substr(w.form, w.p, z.size) AS variant, 'inside a longer word' AS damage
     FROM (
-        SELECT
-            s.form, z.size,
-            unnest(generate_series(1, length(s.form) - z.size + 1)) AS p
-        FROM (SELECT DISTINCT form FROM searched) AS s
-        JOIN sizes AS z ON z.size < length(s.form)
-        WHERE z.size >= (SELECT min_damaged FROM rules)
-    ) AS windows
+        SELECT s.form, s.p
+        FROM (
+            SELECT form, p, substr(form, p, min_damaged) AS start
+            FROM (
+                SELECT s.form, u.min_damaged, unnest(generate_series(1, length(s.form) - u.min_damaged + 1)) AS p
+                FROM (SELECT DISTINCT form FROM searched) AS s
+                CROSS JOIN rules AS u
+            ) AS places
+        ) AS s
+        JOIN heads AS h ON h.head = s.start
+    ) AS w
+    JOIN sizes AS z ON z.size < length(w.form) AND z.size <= length(w.form) - w.p + 1
+    WHERE z.size >= (SELECT min_damaged FROM rules)
     UNION ALL
     SELECT form, substr(form, 1, p - 1) || substr(form, p + 1) AS variant, 'one character too many' AS damage
     FROM (
@@ -55,5 +61,6 @@ FROM (
         JOIN sizes AS z ON z.size <> length(s.form) AND z.size BETWEEN length(s.form) - 4 AND length(s.form) + 4
     ) AS places
     WHERE (p = 1 OR substr(token, p - 1, 1) IN ('-', '.', '/')) AND regexp_matches(substr(token, p, 1), '[0-9]')
-) AS every_variant
-WHERE variant <> form OR damage = 'other characters inside it'
+) AS v
+JOIN (SELECT DISTINCT code FROM codes) AS c ON c.code = v.variant
+WHERE v.variant <> v.form OR v.damage = 'other characters inside it'

@@ -1,9 +1,14 @@
--- Tier 1: which expectations each line names in full, pairs that a person rejected left out.
+-- Which expectations each line names in full, pairs that a person rejected left out.
 SELECT DISTINCT r.entry_id, r.expectation_id, r.code
 FROM (
     SELECT entry_id, expectation_id, code FROM whole_tokens
     UNION ALL
     SELECT entry_id, expectation_id, code FROM segments
+    UNION ALL
+    SELECT w.entry_id, a.expectation_id, a.code
+    FROM whole_tokens AS w
+    JOIN texts AS t ON t.entry_id = w.entry_id
+    JOIN shared_amounts AS a ON a.code = w.code AND a.amount = t.amount
 ) AS r
 LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
     ON d.entry_id = r.entry_id AND d.expectation_id = r.expectation_id

@@ -1,0 +1,197 @@
+"""Sets of lines and expectations that a payer can cause and that are meant to cost.
+
+Each takes a number of rows and gives so many lines, or fewer where the set says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+__all__ = ["HOSTILE", "lines_table", "ordinary_code", "requests_table"]
+
+Tables: TypeAlias = tuple[pa.Table, pa.Table]
+AMOUNT: Final = pa.decimal128(38, 18)
+LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+
+def lines_table(texts: list[str], amounts: list[Decimal], **more: list[object]) -> pa.Table:
+    """Lines of October on one account, one each of these texts; `more` replaces columns."""
+    rows, first = len(texts), date(2026, 10, 1)
+    columns = {
+        "entry_id": [f"e{n}" for n in range(rows)],
+        "account": ["NL05TEST0417164300"] * rows,
+        "amount": pa.array(amounts).cast(AMOUNT),
+        "currency": ["EUR"] * rows,
+        "direction": ["CRDT"] * rows,
+        "booking_date": [first + timedelta(days=n % 31) for n in range(rows)],
+        "remittance": texts,
+        "counterparty_account": [f"LT{n % 50:018d}" for n in range(rows)],
+    }
+    return pa.table(columns | more)
+
+
+def requests_table(
+    codes: list[str], amounts: list[Decimal | None], **more: list[object]
+) -> pa.Table:
+    """Expectations of these codes; `more` replaces columns."""
+    rows = len(codes)
+    opened = datetime(2026, 9, 25, tzinfo=UTC)
+    columns = {
+        "expectation_id": [f"r{n}" for n in range(rows)],
+        "kind": ["off_ramp"] * rows,
+        "code": codes,
+        "amount": pa.array(amounts, AMOUNT),
+        "currency": ["EUR"] * rows,
+        "direction": ["CRDT"] * rows,
+        "opened_at": pa.array([opened] * rows, pa.timestamp("us", tz="UTC")),
+        "status": ["SUCCEEDED"] * rows,
+    }
+    return pa.table(columns | more)
+
+
+def ordinary_code(number: int) -> str:
+    """The code of a request in the ordinary set."""
+    return f"PAY-2026-{number:07d}"
+
+
+def _amounts(random: Random, rows: int) -> list[Decimal]:
+    return [Decimal(random.randrange(10_000, 5_000_000)).scaleb(-2) for _ in range(rows)]
+
+
+def _word(random: Random, length: int) -> str:
+    return "".join(random.choices(LETTERS, k=length))
+
+
+def _of_texts(
+    rows: int, text: Callable[[Random], str], code: Callable[[Random, int], str]
+) -> Tables:
+    random = Random(rows)
+    codes = [code(random, n) for n in range(rows)]
+    texts = [text(random) for _ in range(rows)]
+    return (
+        lines_table(texts, _amounts(random, rows)),
+        requests_table(codes, [*_amounts(random, rows)]),
+    )
+
+
+def one_long_token(rows: int) -> Tables:
+    """One token of 140 characters, and codes of four lengths."""
+    return _of_texts(
+        rows,
+        lambda random: _word(random, 140),
+        lambda random, n: _word(random, (8, 10, 12, 14)[n % 4]),
+    )
+
+
+def groups_of_digits(rows: int) -> Tables:
+    """Groups of digits to 140 characters, and codes of 25 lengths."""
+
+    def text(random: Random) -> str:
+        return " ".join(str(random.randrange(10, 10_000)) for _ in range(30))[:140]
+
+    def code(random: Random, n: int) -> str:
+        return "".join(random.choices("0123456789", k=8 + n % 25))
+
+    return _of_texts(rows, text, code)
+
+
+def many_tokens(rows: int) -> Tables:
+    """Seventy tokens of one character."""
+    return _of_texts(
+        rows, lambda random: " ".join(_word(random, 70)), lambda _, n: ordinary_code(n)
+    )
+
+
+def many_words(rows: int) -> Tables:
+    """Words that begin as the codes do."""
+    return _of_texts(
+        rows, lambda random: " ".join(["PAY", "2026"] * 15 + [_word(random, 5)]),
+        lambda _, n: ordinary_code(n),
+    )  # fmt: skip
+
+
+def many_rf(rows: int) -> Tables:
+    """What looks like creditor references, again and again."""
+
+    def text(random: Random) -> str:
+        return " ".join(f"RF{random.randrange(10, 99)}{_word(random, 6)}" for _ in range(14))
+
+    return _of_texts(rows, text, lambda random, _: _word(random, 6))
+
+
+def many_slashes(rows: int) -> Tables:
+    """Segments between slashes, each nearly a code."""
+    return _of_texts(
+        rows,
+        lambda random: "/".join(f"PAY2026{random.randrange(10**5)}" for _ in range(11)),
+        lambda _, n: ordinary_code(n),
+    )
+
+
+def returns_of_one_code(rows: int) -> Tables:
+    """Every line names one standing code, and one in two hundred went back."""
+    random = Random(rows)
+    amounts = [Decimal(random.choice((10, 20, 50))) for _ in range(rows)]
+    is_back = [n % 200 == 199 for n in range(rows)]
+    lines = lines_table(
+        ["thanks PAY-2026-0000000"] * rows, amounts,
+        direction=["DBIT" if back else "CRDT" for back in is_back],
+        return_reason=["AC04" if back else None for back in is_back],
+    )  # fmt: skip
+    codes = [ordinary_code(n) for n in range(rows)]
+    return lines, requests_table(codes, [None, *_amounts(random, rows - 1)])
+
+
+def one_code_for_all(rows: int) -> Tables:
+    """A twelfth of the rows, each expectation of one and the same code."""
+    few = max(1, rows // 12)
+    amounts = _amounts(Random(rows), few)
+    lines = lines_table(["thanks PAY-2026-0000000"] * few, amounts)
+    return lines, requests_table(["PAY-2026-0000000"] * few, [*amounts])
+
+
+def a_code_that_all_begin_with(rows: int) -> Tables:
+    """Lines that name a short code, with which every other code begins."""
+    random = Random(rows)
+    few = max(1, rows // 50)
+    lines = lines_table(["PAY-2026-00"] * few, _amounts(random, few))
+    codes = ["PAY-2026-00", *(f"PAY-2026-00{n:06d}" for n in range(rows - 1))]
+    return lines, requests_table(codes, [*_amounts(random, rows)])
+
+
+def a_pooled_account(rows: int) -> Tables:
+    """A twelfth of the rows: no reference, one account, one amount."""
+    few = max(1, rows // 12)
+    amounts = [Decimal(100)] * few
+    lines = lines_table(["thanks"] * few, amounts)
+    account: list[object] = ["NL05TEST0417164300"] * few
+    codes = [ordinary_code(n) for n in range(few)]
+    return lines, requests_table(codes, [*amounts], account=account)
+
+
+def slips_of_one_amount(rows: int) -> Tables:
+    """A dense series of one amount, every line a cent off it."""
+    codes = [ordinary_code(n) for n in range(rows)]
+    lines = lines_table([f"thanks {code}" for code in codes], [Decimal("99.99")] * rows)
+    return lines, requests_table(codes, [Decimal("99.99") + n % 2 for n in range(rows)])
+
+
+HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
+    "one long token": one_long_token,
+    "groups of digits": groups_of_digits,
+    "many tokens": many_tokens,
+    "many words": many_words,
+    "many RF": many_rf,
+    "many slashes": many_slashes,
+    "returns of one code": returns_of_one_code,
+    "one code for all": one_code_for_all,
+    "a code that all begin with": a_code_that_all_begin_with,
+    "a pooled account": a_pooled_account,
+    "slips of one amount": slips_of_one_amount,
+}

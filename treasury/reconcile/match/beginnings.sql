@@ -1,0 +1,25 @@
+-- Where a word begins as a code does, with what follows it, and the same without spaces.
+SELECT r.entry_id, r.rest, r.joined, r.length, r.is_short
+FROM (
+    SELECT
+        b.entry_id, b.rest, b.joined, k.length, k.length < b.min_damaged AS is_short,
+        substr(b.joined, 1, k.length) AS start
+    FROM (
+        SELECT entry_id, rest, min_damaged, replace(rest, ' ', '') AS joined
+        FROM (
+            SELECT entry_id, min_damaged, substr(spaced, p, (SELECT max(size) + max(size) FROM sizes)) AS rest
+            FROM (
+                SELECT entry_id, spaced, min_damaged, unnest(generate_series(1, length(spaced))) AS p
+                FROM (
+                    SELECT s.entry_id, substr(s.spaced, 1, u.max_text) AS spaced, u.min_damaged
+                    FROM spaced AS s
+                    CROSS JOIN rules AS u
+                ) AS texts_looked_at
+            ) AS places
+            WHERE (p = 1 OR substr(spaced, p - 1, 1) = ' ')
+                AND substr(spaced, p, 1) IN (SELECT initial FROM initials)
+        ) AS rests
+    ) AS b
+    CROSS JOIN (SELECT DISTINCT length FROM heads) AS k
+) AS r
+JOIN heads AS h ON h.head = r.start AND h.length = r.length
