@@ -10,9 +10,9 @@ ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
 help:
 	@echo "make demo      the whole job on a practice company"
-	@echo "make test      all tests"
+	@echo "make test      the tests; the long ones in make acceptance"
 	@echo "make acceptance  what takes LibreOffice, Spark, or long: before a release"
-	@echo "make coverage  all tests, and which lines they run (a third slower)"
+	@echo "make coverage  the same, and which lines they run (a third slower)"
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
 	@echo "make bench     measure, in ratios (BENCH=reconcile for one part)"
