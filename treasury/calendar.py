@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -78,6 +79,11 @@ def target_days_between(start: date, end: date) -> int:
     return sum(map(is_target_day, days))
 
 
+FIRST_YEAR: Final = 1900
+LAST_YEAR: Final = 9998
+"""The years whose months have one before and one after them."""
+
+
 def parse_instant(text: str) -> datetime:
     """An ISO 8601 date-time as an instant in UTC; one without a zone is taken as UTC."""
     try:
@@ -86,6 +92,11 @@ def parse_instant(text: str) -> datetime:
         raise InputError(
             f"{text[:40]!r} is not a date and time", do="write it as 2026-11-01T09:00Z"
         ) from None
+    if not FIRST_YEAR <= parsed.year <= LAST_YEAR:
+        raise InputError(
+            f"{text[:40]!r} is outside the years {FIRST_YEAR} to {LAST_YEAR}",
+            do="give an instant of a year that there are records of",
+        )
     return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
 
 
@@ -107,7 +118,7 @@ class Month(msgspec.Struct, frozen=True, order=True):
     def parse(cls, text: str) -> Month:
         """`2026-10` as a Month; InputError for anything else."""
         matched = _MONTH.fullmatch(text.strip())
-        if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < 1900:
+        if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < FIRST_YEAR:
             raise InputError(f"{text[:40]!r} is not a month", do="write it as 2026-10")
         return cls(int(matched[1]), int(matched[2]))
 

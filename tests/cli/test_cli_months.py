@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from treasury.cli import treasury
 from treasury.cli.months import month_argument
+from treasury.errors import InputError
 from treasury.workspace import Workspace
 
 VERBS = (
@@ -53,3 +54,20 @@ def test_the_month_that_is_meant_without_one_is_the_last_that_ended(month_end: W
     assert str(month_end.month()) == "2026-10"
     assert month_end.month("2026-09") == month_end.month(month_end.month("2026-09"))
     assert str(month_end.fees().months.last) == "2026-10"
+
+
+@pytest.mark.parametrize("instant", ["0001-01-01T00:00Z", "9999-12-31T23:59Z"])
+def test_an_instant_at_the_end_of_time_is_refused_in_a_line(
+    month_end: Workspace, instant: str
+) -> None:
+    arguments = ["-w", str(month_end.folder), "status", "--as-of", instant]
+    done = CliRunner().invoke(treasury, arguments)
+    assert isinstance(done.exception, InputError)
+    assert "outside the years 1900 to 9998" in str(done.exception)
+
+
+def test_a_list_of_one_kind_does_not_say_that_nothing_is_open(month_end: Workspace) -> None:
+    arguments = ["-w", str(month_end.folder), "exceptions", "2026-10", "--kind", "late_item"]
+    said = CliRunner().invoke(treasury, arguments).stdout
+    assert "none of these; " in said
+    assert "nothing" not in said

@@ -111,3 +111,24 @@ def test_the_sentence_that_is_confirmed_says_what_is_whose(desk: Workspace, line
     )
     assert f"{FIRST} with EUR 2,000.00" in sentence(planned)
     assert f"{SECOND} with EUR 740.00" in sentence(planned)
+
+
+def test_a_share_finer_than_a_cent_is_refused(desk: Workspace, line: str) -> None:
+    with pytest.raises(InputError, match="finer than EUR is paid in"):
+        desk.matches.accept(line, {FIRST: "1999.995", SECOND: "740.005"}, dry_run=True)
+
+
+def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> None:
+    """A line that a person gives to it in part settles that part alone."""
+    items = desk.open_items("2026-10")
+    missing = next(item for item in items if item.kind == "payout_missing")
+    (request,) = desk.sql(
+        "SELECT payment_reference, fiat_net_amount FROM ramp_requests WHERE id = ?",
+        [missing.subject_id],
+    ).to_pylist()
+    shares = {FIRST: "1740.00", request["payment_reference"]: "1000.00"}
+    desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
+    (rest,) = desk.open_items("2026-10").select(subject="request", kind="payout_missing")
+    assert rest.subject_id == missing.subject_id
+    assert rest.amount == request["fiat_net_amount"] - 1000
+    assert "only EUR 1,000.00 of it arrived" in rest.next_step

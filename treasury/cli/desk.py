@@ -108,6 +108,8 @@ def exceptions(
     form: str,
 ) -> None:
     """List everything that is open in a month: each item once, whose move it is, what to do."""
+    from treasury.report.screen import open_words
+
     if kind is not None and kind not in KINDS:
         raise InputError(f"there is no kind {kind!r:.60}", do=f"give one of {', '.join(KINDS)}")
     items = workspace_of(context, as_of).open_items(month)
@@ -119,7 +121,7 @@ def exceptions(
         columns=ITEM_COLUMNS,
         spare=ITEM_SPARE,
         title=f"Open items of {items.month.title}",
-        empty="nothing: everything that could be open was asked",
+        empty=f"none of these; {open_words(items)} in all" if len(items) else open_words(items),
     )
 
 

@@ -18,7 +18,7 @@ from treasury.errors import ActionRefused, InputError
 from treasury.journal.decisions import Decision
 from treasury.journal.periods import closed_periods
 from treasury.journal.turns import Decided
-from treasury.money import format_amount, total
+from treasury.money import format_amount, quantize, total
 from treasury.reconcile.corrections import next_open
 from treasury.reconcile.decided import NEEDS_A_PERSON
 from treasury.reconcile.facts import contradicts, expectation_facts, line_facts
@@ -291,6 +291,12 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
                 do="divide it: write CODE=AMOUNT for each, together the amount of the line",
             )
         return
+    for code, share in wish.shares.items():
+        if quantize(share, line["currency"]) != share:
+            raise InputError(
+                f"the share of {clean(code)}, {share}, is finer than {line['currency']} is paid in",
+                do="give each share in whole cents, together the amount of the line",
+            )
     shares = total(wish.shares.values())
     if any(share <= 0 for share in wish.shares.values()) or shares != line["amount"]:
         raise InputError(

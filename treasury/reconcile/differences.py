@@ -183,7 +183,7 @@ def _missing(row: Row, today: Today) -> dict[str, Any]:
     due = rail.add(since, today.rules.theirs_target_days) if off_ramp else since
     account = short_account(row["account"])
     told = {"due": due}
-    if row["returned_on"]:
+    if row["returned_on"] and not row["arrived"]:
         step = "ask for it again" if off_ramp else "ask the provider: it says it has delivered"
         return told | {
             "state": "RETURNED",
@@ -207,7 +207,10 @@ def _missing(row: Row, today: Today) -> dict[str, Any]:
         gap = f" after {_day(reaches)}" if reaches is not None and reaches < due else ""
         step = f"Add the statement of {account or 'every own account'}{gap}"
         return told | {"state": "CHECK BANK", "next_step": step}
-    if off_ramp:
+    if row["arrived"]:
+        arrived = format_amount(row["arrived"], row["currency"])
+        step = f"Ask the provider: only {arrived} of it arrived"
+    elif off_ramp:
         step = "Ask the provider: no payout has reached the account; it may have bounced"
     else:
         step = "Ask the provider whose money it was: no wire of ours shows in any statement"
