@@ -74,6 +74,9 @@ items = t.open_items("2026-10")  # .groups, .turns, .blocking, .select(kind="ove
 - **Money is counted once.** A request whose money may be a line that needs a decision names that
   line in `counted_in`, and the line counts it; a line counts no more requests than its amount
   pays.
+- **A line of more than was expected** is matched, and its rest stays open (*more than was
+  expected*) until it comes back or the line is divided; of a wire of ours it counts with the
+  request while that is open.
 - **`blocks`**: *never acceptable* holds up the close whatever anybody says, *until accepted*
   holds it up until two people agree to carry that item, *never* is listed and carried. What two
   people agreed to lapses when the amount or the state moves, when the day passes by which it

@@ -91,18 +91,22 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 what = f"withdrawn on {day} by {before.actor.name} ({reason}); it counts again"
                 yield Problem(added.file_name, "", what)
 
-    def withdraw(self, name: str, *, reason: str, actor: Actor | None = None) -> Withdrawal:
+    def withdraw(
+        self, name: str, *, reason: str, actor: Actor | None = None, dry_run: bool = False
+    ) -> Withdrawal:
         """Take a stored statement out of what counts; the journal keeps who did it and why.
 
         `name` is its id, the beginning of it, or the name of its file. Closed months rest on what
         they were closed on and stay as they are. InputError where nothing is stored by that name.
         """
-        from treasury.statements import find_statement, withdraw_statement
+        from treasury.statements import find_statement, planned_withdrawal, withdraw_statement
 
         self._require_now("withdraw a statement")
         if not reason.strip():
             raise InputError("a withdrawal needs a reason", do="give it with reason, or --reason")
         statement = find_statement(self.snapshot(), name)
+        if dry_run:
+            return planned_withdrawal(self.snapshot(), statement)
         body = {**msgspec.to_builtins(statement), "reason": reason.strip()}
         who = actor or self.journal.who()
         self.journal.append(WITHDRAWN, statement.statement_id, body, actor=who)

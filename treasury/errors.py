@@ -158,7 +158,13 @@ class NotFound(ServiceError):
 
 
 class NotOffered(ServiceError):
-    """404 or 405 on a route that this generation of the service does not have."""
+    """404 or 405 on a route that this generation of the service does not have.
+
+    `by_service` is True where the service itself says so, in its own error shape: a page of
+    something in between, as at a wrong address, proves nothing about the service.
+    """
+
+    by_service = False
 
 
 class InvalidRequest(ServiceError):

@@ -6,7 +6,8 @@ settings, and a workspace as known at an earlier instant is kept from deciding a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from treasury.decoding import convert
 from treasury.errors import InputError, NothingStored
 from treasury.items import Carrying, Effects, Limits, OpenItems, effects_between
 from treasury.journal import Actor, Journal
-from treasury.journal.decisions import Decision
+from treasury.journal.decisions import Decision, Mark
 from treasury.journal.heads import publish_head
 from treasury.journal.periods import (
     Close,
@@ -41,8 +42,8 @@ from treasury.reconcile.compare import Comparison, compare_bases
 from treasury.reconcile.deciding import Deciding, foreseen
 from treasury.reconcile.known import Known, known
 from treasury.reconcile.late import late_items
-from treasury.reconcile.marking import Marking
-from treasury.reconcile.monthly import Basis
+from treasury.reconcile.marking import Marking, foreseen_remark
+from treasury.reconcile.monthly import Basis, require_synced
 from treasury.reconcile.periods import (
     basis_of,
     basis_on,
@@ -57,6 +58,7 @@ from treasury.reconcile.rollforward import ROLL_FORWARD, RollForward
 if TYPE_CHECKING:
     from treasury.report.closing import Closing, VerifiedMonth
     from treasury.report.locking import PreparedMonth
+    from treasury.statements import Withdrawal
 
 __all__ = ["Desk", "Periods", "compare", "rules_for"]
 
@@ -116,30 +118,67 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         They are those of the last month that has ended, or of the first open one that a line is in.
         """
+        decided = read_decided(self.journal, until=self.until)
+        booked = [
+            Month.of(date.fromisoformat(line["booking_date"]))
+            for one in planned
+            if (line := one.facts.get("line"))
+        ]
+        after, lines = foreseen(decided, planned), {one.entry_id for one in planned}
+        return self._effects(decided, after, booked, lines)
+
+    def remark_effects(self, planned: Mark) -> Effects:
+        """What a planned remark would change in the open items of the last month that has ended."""
+        decided = read_decided(self.journal, until=self.until)
+        return self._effects(decided, foreseen_remark(decided, planned))
+
+    def rests_on(self, withdrawal: Withdrawal) -> tuple[str, ...]:
+        """What rests on a statement that is to be withdrawn, a sentence each; empty for nothing.
+
+        Its lines by outcome, how many of them people decided, and the closed months that keep it.
+        """
+        from treasury.report.words import count, outcome_counts
+
+        seen, stand = self.matches.look()
+        statement, entries = withdrawal.statement, set(withdrawal.entry_ids)
+        rows = [seen.outcomes[name] for name in entries if name in seen.outcomes]
+        counts = Counter("other_business" if row["line_class"] else row["outcome"] for row in rows)
+        sentences = [f"bank lines now: {outcome_counts(counts)}"] if rows else []
+        if decided := sum(one.entry_id in entries for one in stand):
+            sentences.append(f"{count(decided, 'decision')} on them would rest on no line")
+        first, last = (
+            Month.of(day or date.min) for day in (statement.first_day, statement.last_day)
+        )
+        closed = closed_periods(read_decided(self.journal, until=self.until).entries)
+        kept = (name for name in closed if str(first) <= name <= str(last))
+        return (*sentences, *(f"{name} is closed and keeps it" for name in kept))
+
+    def _effects(
+        self,
+        decided: Decided,
+        then: Decided,
+        months: Sequence[Month] = (),
+        lines: Collection[str] = (),
+    ) -> Effects:
+        """The open items that change from what is decided to what would be, `lines` left out."""
         from treasury.reconcile.known import answer_and_known
         from treasury.report.closing import closing_of
 
-        decided = read_decided(self.journal, until=self.until)
-        month = self._month_of(planned, closed_periods(decided.entries))
+        month = self._first_open(max((*months, self.month.previous)), decided)
         question, snapshot = self.question(month, None), self.snapshot()
         sides = []
-        for entries in (decided.entries, foreseen(decided, planned).entries):
+        for entries in (decided.entries, then.entries):
             try:
                 answer, seen = answer_and_known(basis_on(snapshot, question, entries))
             except NothingStored as error:
                 return Effects(month=month, effects=(), unknown=str(error))
             sides.append((closing_of(answer, self.zone).items, seen))
         (before, first), (after, last) = sides
-        return effects_between(before, after, (first, last), {one.entry_id for one in planned})
+        return effects_between(before, after, (first, last), lines)
 
-    def _month_of(self, planned: Sequence[Decision], closed: Mapping[str, Period]) -> Month:
-        """The month whose open items the decisions are seen in."""
-        booked = [
-            Month.of(date.fromisoformat(line["booking_date"]))
-            for one in planned
-            if (line := one.facts.get("line"))
-        ]
-        month = max((*booked, self.month.previous))
+    def _first_open(self, month: Month, decided: Decided) -> Month:
+        """The month, or the first after it that is not closed."""
+        closed = closed_periods(decided.entries)
         while str(month) in closed and month < self.month:
             month = month.next
         return month
@@ -371,8 +410,12 @@ class Periods:
         return pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
 
     def roll_forward(self, month: str | Month) -> RollForward:
-        """The month's open items from opening to closing, as they are known now."""
+        """The month's open items from opening to closing, as they are known now.
+
+        Raises NothingStored where the services were never read: what is open is not known.
+        """
         t = self._desk
+        require_synced(t.snapshot())
         return roll_forward_of(t.journal, t.lake, self._basis(month), self._decided())
 
     def late(self, month: str | Month | None = None) -> Rows:

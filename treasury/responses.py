@@ -27,28 +27,6 @@ __all__ = ["RESPONSES", "responses"]
 DONE: Final = "action.done"
 
 
-class Execution(models.Model, frozen=True):
-    """One step by which a payment request is carried out."""
-
-    id: str | None = None
-    wallet_pair_id: str | None = None
-    type: str | None = None
-    chain: str | None = None
-    asset: str | None = None
-    amount: Decimal | None = None
-    exchange_rate: Decimal | None = None
-    status: str | None = None
-    transaction_hash: str | None = None
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
-
-
-class Requested(models.PaymentRequest, frozen=True):
-    """A payment request with its executions, which stay bytes until they are asked for."""
-
-    executions: tuple[msgspec.Raw, ...] | None = None
-
-
 class Answered(Found, frozen=True, kw_only=True):
     """What one answer holds, and the entry of the journal that holds the answer."""
 
@@ -98,9 +76,27 @@ def _money(column: str, name: str, meaning: str) -> Field:
     return Field(column, AMOUNT, _fiat(name), meaning, source, "`currency`")
 
 
-def _coins(found: Found) -> Decimal | None:
-    amount = getattr(found.value, "amount", None)
-    return amount.crypto if isinstance(amount, models.Money) else None
+def _coins(name: str) -> Callable[[Found], Decimal | None]:
+    """The side in coins of an amount, which later generations give beside the fiat one."""
+
+    def take(found: Found) -> Decimal | None:
+        value = getattr(found.value, name, None)
+        return value.crypto if isinstance(value, models.Money) else None
+
+    return take
+
+
+def _in_coins(name: str) -> Field:
+    head, *rest = name.split("_")
+    source = f"{head}{''.join(map(str.capitalize, rest))}.crypto"
+    column = "crypto_amount" if name == "amount" else name.replace("_amount", "_crypto_amount")
+    return Field(column, AMOUNT, _coins(name), "the same in coins", source, "not stated")
+
+
+def _metadata(found: Found) -> str | None:
+    """JSON text; None where there is none, as where an answer does not read."""
+    text = bytes(getattr(found.value, "metadata", b"null")).decode()
+    return None if text == "null" else text
 
 
 SESSIONS: Final = form(
@@ -118,6 +114,7 @@ SESSIONS: Final = form(
     Field("transaction_hash", TEXT, "blockchain_tx_id", "on the chain"),
     Field("cancellable", BOOL, "cancellable", "whether it could then be cancelled"),
     Field("expires_at", INSTANT, "expires_at", "when the checkout closes"),
+    Field("metadata", TEXT, _metadata, "what we had kept with it, as JSON", "metadata"),
     Field("idempotency_key", TEXT, "idempotency_key", "key that it was created with"),
     *_TIMES,
     *_JOURNALED,
@@ -132,14 +129,22 @@ REQUESTS: Final = form(
     Field("account_id", TEXT, "account_id", "the account that pays"),
     _STATUS,
     _money("fiat_amount", "amount", "what is requested"),
-    Field("crypto_amount", AMOUNT, _coins, "the same in coins", "amount.crypto", "not stated"),
+    _in_coins("amount"),
     _money("original_fiat_amount", "original_amount", "what was requested first"),
+    _in_coins("original_amount"),
     _money("settlement_fiat_amount", "settlement_amount", "what is to be settled"),
+    _in_coins("settlement_amount"),
     _money("settled_fiat_amount", "settled_amount", "what was settled"),
+    _in_coins("settled_amount"),
     _money("shortfall_fiat_amount", "shortfall_amount", "what could not be settled"),
+    _in_coins("shortfall_amount"),
     Field("currency", TEXT, "currency", "of the amounts in fiat"),
     Field("external_id", TEXT, "external_id", "our own name for it"),
     Field("description", TEXT, "description", "text of the requester"),
+    Field("settled_at", INSTANT, "settled_at", "when it was settled"),
+    Field("reversal_reason", TEXT, "reversal_reason", "why it was given back, as a code"),
+    Field("reversal_description", TEXT, "reversal_description", "why, in words"),
+    Field("reversed_at", INSTANT, "reversed_at", "when it was given back"),
     Field("idempotency_key", TEXT, "idempotency_key", "key that it was created with"),
     *_TIMES,
     *_JOURNALED,
@@ -167,6 +172,7 @@ EXECUTIONS: Final = form(
     ),
     Field("wallet_pair_id", TEXT, "wallet_pair_id", "between which", "executions[].walletPairId"),
     Field("transaction_hash", TEXT, "transaction_hash", "on it", "executions[].transactionHash"),
+    Field("error_message", TEXT, "error_message", "why it failed", "executions[].errorMessage"),
     Field("created_at", INSTANT, "created_at", "when it began", "executions[].createdAt"),
     Field("updated_at", INSTANT, "updated_at", "its last change", "executions[].updatedAt"),
     *_JOURNALED,
@@ -192,7 +198,10 @@ def _executions(found: Answered) -> Iterator[Answered]:
     for part in getattr(found.value, "executions", None) or ():
         raw = bytes(part)
         yield Answered(
-            value=_read(raw, Execution), raw=raw, entry=found.entry, request_id=_id(found)
+            value=_read(raw, models.PaymentExecution),
+            raw=raw,
+            entry=found.entry,
+            request_id=_id(found),
         )
 
 
@@ -200,8 +209,8 @@ RESPONSES: Final = {
     one.form.table.name: one
     for one in (
         Response(SESSIONS, "/payment-sessions", models.PaymentSession),
-        Response(REQUESTS, "/payment-requests", Requested),
-        Response(EXECUTIONS, "/payment-requests", Requested, _executions),
+        Response(REQUESTS, "/payment-requests", models.PaymentRequest),
+        Response(EXECUTIONS, "/payment-requests", models.PaymentRequest, _executions),
     )
 }
 """Every such table, by name."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems
     from treasury.journal import Actor, Journal
-    from treasury.journal.decisions import Decision
+    from treasury.journal.decisions import Decision, Mark
     from treasury.lake import Lake, Snapshot
     from treasury.panels import Panels
     from treasury.people import Desk, Periods
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from treasury.report.bridge import TransitBridge
     from treasury.report.checklist import Checklist
     from treasury.report.verify import Verified
+    from treasury.statements import Withdrawal
     from treasury.text import Screen
     from treasury.wallets import Wallets
 
@@ -358,10 +359,13 @@ class Workspace:
         """Fees of the requests completed in a month or in several, each in its own currency.
 
         Several are written "2026-07..2026-10". With `calculate` the service's calculator is asked
-        for each fee, one request at a time, and what it says is marked so.
+        for each fee, one request at a time, and what it says is marked so. Raises NothingStored
+        where the services were never read.
         """
+        from treasury.reconcile.monthly import require_synced
         from treasury.report import calculated_fees, fees_between, fees_of
 
+        require_synced(self.snapshot())
         asked = self._months(months)
         r = self.reconcile(asked.last)
 
@@ -516,6 +520,9 @@ class Workspace:
 
         Without a month it is the last one that has ended. Raises NothingStored.
         """
+        from treasury.reconcile.monthly import require_synced
+
+        require_synced(self.snapshot())
         return self.periods.month(month).bridge
 
     # What people decide
@@ -560,6 +567,14 @@ class Workspace:
     def decision_effects(self, *planned: Decision) -> Effects:
         """What decisions planned with `dry_run=True` would change beside their own lines."""
         return self._desk().effects(planned)
+
+    def rests_on(self, withdrawal: Withdrawal) -> tuple[str, ...]:
+        """What rests on a statement whose withdrawal was planned with `dry_run=True`, in words."""
+        return self._desk().rests_on(withdrawal)
+
+    def remark_effects(self, planned: Mark) -> Effects:
+        """What a remark planned with `dry_run=True` would change in the open items."""
+        return self._desk().remark_effects(planned)
 
     @cached_property
     def funding(self) -> Marking:

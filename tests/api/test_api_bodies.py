@@ -174,7 +174,7 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (NewBankAccount, UK, {"sort_code": "11-22-33"}, "6 digits"),
     (NewBankAccount, UK, {"account_number": "123456789"}, "8 digits"),
     (NewBankAccount, OTHER, {"currency": None}, "currency is missing"),
-    (NewBankAccount, OTHER, {"iban": "BE68539007547034"}, "needed"),
+    (NewBankAccount, OTHER, {"account_number": None}, "needed"),
     (NewCompanyWallet, {"address": "0x", "chain": "BASE"}, {"address": "0" * 256}, "than 255"),
     (NewCompanyWallet, {"address": "0x", "chain": "BASE"}, {"description": "x" * 501}, "than 500"),
     (PartyChanges, {"version": 1, "name": "H"}, {"name": None}, "nothing is changed"),

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import httpx
 import pytest
 from fake_service import Connect, refusal
 
 from treasury import errors
 from treasury.api.errors import error_for, read_refusal
+from treasury.api.finance import Finance
 
 CASES = [
     (400, "VALIDATION_ERROR", errors.InvalidRequest),
@@ -65,6 +68,32 @@ def test_a_404_that_may_be_about_the_operation_says_both(connect: Connect) -> No
 
 
 @pytest.mark.parametrize(
+    "ask",
+    [
+        lambda finance: finance.accounts.reactivate("a1"),
+        lambda finance: finance.wallets.permits("a1", "w1"),
+        lambda finance: finance.wallets.allowances("a1", "w1", "USDC"),
+    ],
+)
+def test_a_404_of_an_operation_whose_record_is_there_means_not_offered(
+    connect: Connect, ask: Callable[[Finance], object]
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        if path.endswith("/accounts/a1"):
+            return httpx.Response(200, json={"success": True, "result": {"id": "a1"}})
+        if path.endswith("/accounts/a1/wallets"):
+            return httpx.Response(200, json={"success": True, "result": [{"id": "w1"}]})
+        return refusal(404, "NOT_FOUND")
+
+    client, _ = connect(answer)
+    with pytest.raises(errors.NotOffered, match="do without it") as caught:
+        ask(client.finance)
+    assert caught.value.by_service
+    assert not caught.value.may_have_executed
+
+
+@pytest.mark.parametrize(
     ("body", "headers", "expected"),
     [
         ({"errors": [{"code": "a-b"}], "traceCode": "t1"}, {}, ("A_B", None, "t1")),
@@ -78,6 +107,42 @@ def test_a_404_that_may_be_about_the_operation_says_both(connect: Connect) -> No
 def test_refusals_of_every_shape_are_read(body: object, headers: dict, expected: tuple) -> None:
     found = read_refusal(httpx.Response(400, json=body, headers=headers))
     assert (found.code, found.message, found.trace) == expected
+
+
+MANY = {
+    "success": False,
+    "errors": [
+        {"code": "REQUIRED_FIELD", "field": "address.city", "message": "must be set"},
+        {"code": "invalid-format", "field": "vatNumber", "message": "vatNumber is too long"},
+        {"code": "REQUIRED_FIELD", "field": "lastName", "traceCode": "t-7"},
+    ],
+}
+
+
+def test_every_error_of_a_refusal_is_shown_with_its_field_and_trace(connect: Connect) -> None:
+    client, _ = connect(lambda _: httpx.Response(400, json=MANY))
+    with pytest.raises(errors.InvalidRequest) as caught:
+        client.finance.parties.get("p1")
+    assert caught.value.what == (
+        "GET /parties/{id}: 400 REQUIRED_FIELD: address.city must be set;"
+        " INVALID_FORMAT: vatNumber is too long; REQUIRED_FIELD: lastName (id p1, trace t-7)"
+    )
+    assert (caught.value.code, caught.value.trace) == ("REQUIRED_FIELD", "t-7")
+
+
+def test_the_kind_of_a_refusal_may_stand_in_a_later_error() -> None:
+    listed = [{"code": "VALIDATION_ERROR"}, {"code": "kyc-not-verified"}]
+    answer = httpx.Response(400, json={"success": False, "errors": listed})
+    assert isinstance(error_for(answer, "POST /transfers"), errors.NotReady)
+
+
+def test_a_flood_of_errors_is_counted() -> None:
+    listed = [{"code": f"C{number}", "message": "x" * 400} for number in range(5000)]
+    answer = httpx.Response(400, json={"success": False, "errors": listed})
+    error = error_for(answer, "GET /parties")
+    assert "C19: x" in error.what
+    assert error.what.endswith("and 4980 more errors")
+    assert len(error.what) < 8000
 
 
 def test_a_message_is_one_bounded_line_without_controls() -> None:

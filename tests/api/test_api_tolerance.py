@@ -334,6 +334,13 @@ def announced(connect: Connect, _: HandClock) -> None:
     client, service = serving(connect, [{"asset": {"name": "USDC"}, "allowance": "5000.000000"}])
     (allowance,) = client.finance.wallets.allowances("a", "w", "USDC")
     assert allowance.value.allowance == Decimal(5000)
+    assert not allowance.value.is_unlimited
+    for text in (str(2**256 - 1), f"{(2**256 - 1) // 10**6}.{(2**256 - 1) % 10**6:06}"):
+        client, _ = serving(
+            connect, [{"asset": {"name": "USDC", "decimals": 6}, "allowance": text}]
+        )
+        (allowance,) = client.finance.wallets.allowances("a", "w", "USDC")
+        assert allowance.value.is_unlimited
     client, service = serving(connect, [{"asset": "USDC", "status": "CONFIRMED"}])
     assert client.finance.wallets.permits("a", "w")[0].value.status == "CONFIRMED"
     assert {request.method for request in service.requests} == {"GET"}

@@ -231,7 +231,7 @@ def test_a_refusal_is_not_argued_with(connect: Connect, name: str, status: int) 
     client, service = connect(scripted(refusal(status, "NO")))
     with pytest.raises(errors.ServiceError) as caught:
         (KEYED | ONCE)[name](client)
-    assert len(service.requests) == 1
+    assert len([one for one in service.requests if one.method != "GET"]) == 1
     assert caught.value.operation is not None
     documented = status in REFUSES[caught.value.operation]
     assert caught.value.may_have_executed is not documented
@@ -273,7 +273,7 @@ def test_an_answer_that_is_not_the_services_own_refusal_is_none(
 def test_every_write_of_the_practice_services_is_in_the_table_of_refusals() -> None:
     places = re.compile(r"{\w+}")
     listed = {places.sub("{}", name): statuses for name, statuses in REFUSES.items()}
-    for route in (*finance.routes("spec"), *ramp.ROUTES):
+    for route in (*finance.routes("spec"), *ramp.routes("spec")):
         name = places.sub("{}", f"{route.method} {route.path}")
         if route.method != "GET" and name != "POST /fees/calculate":
             assert set(route.refuses) <= listed[name], name

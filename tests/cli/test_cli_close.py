@@ -177,7 +177,7 @@ def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
     written = (desk.folder / "close" / "2026-10" / notebook.NOTEBOOK).read_text("utf-8")
     assert "closed by anna, reviewed by bert" in written
     status = desk.status("2026-10")
-    said = "closed by anna, reviewed by bert, 2 Nov 09:00 CET, 65 open items carried"
+    said = "closed by anna, reviewed by bert, 2 Nov 09:00 CET, 67 open items carried"
     assert f"CLOSE               {said}" in status
     assert "BLOCKED" not in status
     assert "BLOCKED" in desk.status("2026-09")

@@ -97,24 +97,32 @@ def test_lines_are_closed_handed_on_and_rejected(desk: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "mark", "said"),
+    ("command", "mark", "said", "state"),
     [
-        ("mark-sent", "marked_sent", "marked sent"),
-        ("will-not-fund", "will_not_fund", "will not be funded"),
+        ("mark-sent", "marked_sent", "marked sent", ""),
+        ("will-not-fund", "will_not_fund", "will not be funded", "WILL NOT FUND"),
     ],
 )
-def test_a_request_is_remarked_on(desk: Workspace, command: str, mark: str, said: str) -> None:
+def test_a_request_is_remarked_on(
+    desk: Workspace, command: str, mark: str, said: str, state: str
+) -> None:
     one = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
     remark = ("request", command, one["reference"])
     assert run(desk, *remark).exit_code == 2
     because = (*remark, "--reason", "as bert said")
     planned = run(desk, *because, "--dry-run").stdout
-    assert planned == f"{one['request']}: {said} (not written)\n"
+    name = one["reference"]
+    assert planned.endswith(f"{name}: {said} (not written)\n")
+    change = f"  {name}, EUR 15,000.00: PAY to {state} (" if state else ""
+    assert change in planned
+    assert ("changes, in the open items of 2026-10:" in planned) is bool(state)
     assert rows(desk, "request", "list") == []
-    assert run(desk, *because).stdout == f"{one['request']}: {said}\n"
+    assert run(desk, *because).stdout.endswith(f"{name}: {said}\n")
     (standing,) = rows(desk, "request", "list")
     assert (standing["mark"], standing["reason"]) == (mark, "as bert said")
-    assert run(desk, "request", "undo", one["reference"]).stdout == f"{one['request']}: undone\n"
+    undone = run(desk, "request", "undo", name).stdout
+    assert undone.endswith(f"{name}: undone\n")
+    assert (f"EUR 15,000.00: {state} to PAY (" in undone) is bool(state)
     assert rows(desk, "request", "list") == []
 
 

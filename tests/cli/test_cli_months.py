@@ -68,6 +68,6 @@ def test_an_instant_at_the_end_of_time_is_refused_in_a_line(
 
 def test_a_list_of_one_kind_does_not_say_that_nothing_is_open(month_end: Workspace) -> None:
     arguments = ["-w", str(month_end.folder), "exceptions", "2026-10", "--kind", "late_item"]
-    said = CliRunner().invoke(treasury, arguments).stdout
-    assert "none of these; " in said
-    assert "nothing" not in said
+    printed = CliRunner().invoke(treasury, arguments).stdout
+    assert "none of these; " in printed
+    assert "nothing" not in printed

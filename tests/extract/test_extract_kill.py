@@ -98,7 +98,7 @@ def test_a_later_sync_killed_at_any_write_point_is_made_good_by_the_next(
         assert before[0]["ramp_requests"] != expected[0]["ramp_requests"]
         assert len(expected[1]["ramp_requests_history"]) == 3
         assert count[0] > 30
-        # The lake's own tests stop at each.
+        # The lake's own tests stop at each, before a release.
         points = sorted({*range(0, count[0], examples(15, 5)), count[0] - 1})
         arguments = [served.base_url, str(desk), sandbox.now.isoformat(), "each"]
         done = subprocess.run(

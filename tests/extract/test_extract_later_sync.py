@@ -128,18 +128,17 @@ def test_passing_faults_change_nothing_in_the_result(
     assert contents(lake) == contents(quiet)
 
 
-@pytest.mark.parametrize("status", [403, 405])
 def test_a_table_that_may_not_be_read_stays_and_is_reported(
-    own: Own, maker: Client, lake: Lake, status: int
+    own: Own, maker: Client, lake: Lake
 ) -> None:
     sandbox, _ = own
     sync(maker, lake, sandbox.now)
     before = contents(lake)
     for path in ("/ramp/v1/fees", "/finance/v1/account-to-account-transfers"):
-        sandbox.faults.add(path, status=status)
+        sandbox.faults.add(path, status=403)
     report = sync(maker, lake, sandbox.now)
     assert [skipped.table for skipped in report.skipped] == ["fees", "transfers"]
-    assert str(status) in report.skipped[0].why
+    assert "403" in report.skipped[0].why
     assert changes(report) == {}
     assert contents(lake)["fees"] == before["fees"]
 

@@ -20,7 +20,7 @@ from treasury.report.ledger import LEDGER
 Row = dict[str, Any]
 OF_ANSWER = (
     "lines", "earlier_lines", "awaiting_funds", "differences", "internal_transfers", "bank_cutoffs",
-    "conversions",
+    "conversions", "excess_lines",
     "statements", "virtual_accounts",
 )  # fmt: skip
 OF_FACTS = {"late": LATE_ITEMS, "moved": STANDING, "actions": ACTIONS, "ledger": LEDGER}

@@ -47,6 +47,13 @@ def cutoff(**changed: Any) -> dict[str, Any]:
             "counterparty_name": "Noordzee Vis BV", **booked, **changed}  # fmt: skip
 
 
+def excess(**changed: Any) -> dict[str, Any]:
+    """A wire of ours that was EUR 50 more than its request asked for."""
+    return {"entry_id": "e8", "booking_date": date(2026, 10, 6), "direction": "DBIT",
+            "amount": Decimal(50), "currency": "EUR", "expectation_id": "r1",
+            "reference": "PAY-2026-005184", **changed}  # fmt: skip
+
+
 LEDGER = {
     "account": "BE45539951876689",
     "name": "Operating",
@@ -70,6 +77,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "sent": {"awaiting_funds": [waiting("SENT")]},
     "silent": {"awaiting_funds": [waiting("SENT", silent=True)]},
     "sent_wrong": {"awaiting_funds": [waiting("SENT WRONG")]},
+    "deposit_inactive": {"awaiting_funds": [waiting("DETAILS INACTIVE")]},
     "returned": {"awaiting_funds": [waiting("RETURNED")]},
     "paid_early": {"awaiting_funds": [waiting("PAID BEFORE APPROVAL", approved=None)]},
     "hash_given": {"awaiting_funds": [waiting("HASH GIVEN")]},
@@ -98,6 +106,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "under_way": {"internal_transfers": [own_transfer("under_way", stage="expected")]},
     "leg_not_shown": {"internal_transfers": [own_transfer("check_bank")]},
     "bank_cutoff": {"bank_cutoffs": [cutoff()]},
+    "more_than_expected": {"excess_lines": [excess()]},
     "balance_unexplained": {"balances": [balance("bank")]},
     "balance_not_proved": {"balances": [balance("custodial")]},
     "wallet_not_proved": {"balances": [balance("company", blocks=False)]},
@@ -230,6 +239,20 @@ def test_what_the_bank_booked_late_is_counted_with_the_request_that_it_settles(
     line, request = both.by_id["line:e9/2026-10"], both.by_id["request:r1"]
     assert (line.counted_in, line.counted_amount) == ("request:r1", None)
     assert request.counted_in is None
+
+
+def test_what_a_wire_has_above_its_request_is_counted_with_it_while_that_is_open(
+    october: Closing,
+) -> None:
+    (alone,) = items_of(october, excess_lines=[excess()])
+    assert (alone.state, alone.counted_amount) == ("PAID TOO MUCH", Decimal(50))
+    waits = difference("AMOUNT CHANGED AFTER PAYMENT", request_id="r1")
+    both = items_of(october, excess_lines=[excess()], differences=[waits])
+    assert both.by_id["line:e8/rest"].counted_in == "request:r1"
+    received = excess(direction="CRDT")
+    both = items_of(october, excess_lines=[received], differences=[waits])
+    rest = both.by_id["line:e8/rest"]
+    assert (rest.state, rest.counted_in) == ("RECEIVED TOO MUCH", None)
 
 
 def test_a_statement_is_missing_since_the_first_day_that_none_shows(october: Closing) -> None:

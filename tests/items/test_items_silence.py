@@ -89,17 +89,29 @@ def test_bank_files_alone_say_that_the_services_were_never_read(unread: Workspac
 def test_a_month_without_a_statement_says_so_beside_when_the_services_were_read(
     month_end: Workspace,
 ) -> None:
-    screen = month_end.status("2026-11")
+    screen = month_end.status("2026-04")
     assert "STATEMENTS  18 statements stored, none for this month" in screen
     assert "SERVICES    last read 2 Nov 09:00 CET" in screen
-    assert "OPEN                not known: nothing is stored for 2026-11" in screen
+    assert "OPEN                not known: nothing is stored for 2026-04" in screen
+
+
+def test_the_month_that_has_just_begun_lists_what_is_open_before_its_first_line(
+    month_end: Workspace,
+) -> None:
+    screen = month_end.status("2026-11")
+    assert "STATEMENTS  0 of 3 proved" in screen
+    assert "BANK LINES  not known: the statements of the month are not complete" in screen
+    carried = month_end.open_items("2026-10").select(subject="request", kind="payout_missing")
+    listed = month_end.open_items("2026-11")
+    assert {item.item_id for item in carried} <= set(listed.by_id)
+    assert len(listed.select(kind="statement_missing")) == 3
 
 
 def test_the_exceptions_panel_says_what_is_not_known(
     empty: Workspace, month_end: Workspace
 ) -> None:
     assert empty.panels.exceptions().frame().empty == "Nothing is known yet. Sync first."
-    panel = month_end.panels.exceptions("2026-11")
+    panel = month_end.panels.exceptions("2026-04")
     assert panel.frame().table is None
     assert panel.frame().empty.startswith("What is open is not known: nothing is stored for 2026-")
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -316,3 +319,38 @@ def test_an_empty_lake_has_every_table_typed_and_empty(tmp_path: Path) -> None:
     assert snapshot.sql("SELECT * FROM wallets_history").schema == WALLETS.history_schema
     assert snapshot.sql("SELECT sum(amount) AS s FROM requests")["s"].to_pylist() == [None]
     assert lake.commits().num_rows == 0
+
+
+def named(*columns: str, **more: Any) -> Table:
+    return Table("pets", tuple(Column(name, TEXT, name) for name in ("id", *columns)), **more)
+
+
+def from_raw(names: Sequence[str], raws: Sequence[str]) -> dict[str, pa.Array]:
+    found = [json.loads(raw) for raw in raws]
+    return {name: pa.array([one.get(name) for one in found], TEXT) for name in names}
+
+
+def test_a_column_declared_later_is_filled_from_the_records_as_received(tmp_path: Path) -> None:
+    raw = '{"id": "%s", "name": "%s", "colour": "%s"}'
+    rows = [("a", "Ann", "red"), ("b", "Bo", "blue")]
+    first, later = named("name"), named("name", "colour", reread=from_raw)
+
+    def stored(table: Table, hour: int, rows: list[tuple[str, str, str]]) -> Changes:
+        lake = Lake(tmp_path, [table])
+        given = [
+            {"id": a, "name": b, "raw": raw % (a, b, c)} | ({"colour": c} if table is later else {})
+            for a, b, c in rows
+        ]
+        with lake.writer("sync", START + timedelta(hours=hour)) as writer:
+            return writer.upsert(table, pa.Table.from_pylist(given, schema=table.row_schema))
+
+    assert stored(first, 0, rows) == Changes(new=2)
+    assert stored(first, 1, [("a", "Anna", "red"), rows[1]]) == Changes(changed=1, unchanged=1)
+    assert stored(later, 2, [("a", "Anna", "red"), ("b", "Bo", "green")]) == Changes(
+        changed=1, unchanged=1
+    )
+    snapshot = Lake(tmp_path, [later]).snapshot()
+    now = snapshot.sql("SELECT id, colour FROM pets ORDER BY id").to_pylist()
+    assert now == [{"id": "a", "colour": "red"}, {"id": "b", "colour": "green"}]
+    past = snapshot.sql("SELECT name, colour FROM pets_history ORDER BY name").to_pylist()
+    assert past == [{"name": "Ann", "colour": "red"}, {"name": "Bo", "colour": "blue"}]

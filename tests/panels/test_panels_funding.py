@@ -364,7 +364,7 @@ def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
     look = f"LOOK: the hash stands on {used['name']} already"
     assert (frame.step.tone, frame.step.notes) == ("stop", (Line(look, "warn"),))
     assert frame.step.buttons[-1].label == "Confirm and propose"
-    assert "waiting for a second person" in said(confirm(panel))
+    assert "Proposed, nothing sent: waiting for a second person" in said(confirm(panel))
     assert not paying.request(row["request"]).blockchain_transaction_hash
     (paying.workspace.folder / "policy.toml").write_text("one_person = true\n", "utf-8")
     frame = ask(panel, "submit", row["request"], transaction_hash=used["hash"])
@@ -401,9 +401,51 @@ def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
     assert f"IBAN was X, is {IBAN}, since PAY-" in told
     row = rows(other, "PAY")[0]
     assert any(line.text.startswith("CHANGED: ") for line in shown(other, row["request"]).cells[1])
-    step = ask(other, "export", row["request"], pay_from="6689").step
-    assert step is not None
-    assert step.tone == "stop"
+    frame = ask(other, "export", row["request"], pay_from="6689")
+    assert frame.step is None
+    assert "is to be paid to other details than before (IBAN was X" in said(frame)
+    assert paying.journaled("payment_file.made") == []
+
+
+def test_nothing_is_payable_before_the_approval_though_the_service_says_where(
+    panel: FundingPanel, paying: Practice
+) -> None:
+    query = (
+        "SELECT id, deposit_iban FROM ramp_requests"
+        " WHERE status = 'AWAITING_APPROVAL' AND ramp_type = 'ON_RAMP'"
+    )
+    waiting = paying.workspace.sql(query).arrow.to_pylist()
+    assert waiting
+    assert all(row["deposit_iban"] == IBAN for row in waiting)
+    listed = {
+        row["request"]: row for row in paying.workspace.awaiting_funds().to_arrow().to_pylist()
+    }
+    for row in waiting:
+        assert not listed.get(row["id"], {"to_account": ""})["to_account"]
+        assert row["id"] not in {one["request"] for one in rows(panel, "PAY")}
+
+
+def test_details_that_are_not_active_are_never_payable(
+    panel: FundingPanel, paying: Practice
+) -> None:
+    row = rows(panel, "PAY")[0]
+    paying.drive("change_deposit", requestId=row["request"], active=False)
+    frame = ask(panel, "export", row["request"], pay_from="6689")
+    assert frame.step is None
+    assert "active was yes, is no" in said(frame)
+    paying.workspace.sync()
+    again = paying.workspace.panels.funding(size=50)
+    (stopped,) = [
+        one for one in rows(again, "DETAILS INACTIVE") if one["request"] == row["request"]
+    ]
+    assert not stopped["payable"]
+    assert "do not pay" in stopped["next_step"]
+    assert copies(shown(again, row["request"])) == {}
+    frame = ask(again, "export", row["request"], pay_from="6689")
+    assert frame.step is None
+    assert "only PAY is payable" in said(frame)
+    kinds = {item["kind"] for item in paying.workspace.open_items().to_arrow().to_pylist()}
+    assert "deposit_inactive" in kinds
 
 
 def test_a_panel_of_an_earlier_instant_is_refused(practice: Practice) -> None:

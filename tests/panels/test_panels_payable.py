@@ -10,7 +10,7 @@ import pytest
 
 from treasury.extract import TABLES
 from treasury.panels.paging import Held
-from treasury.panels.payable import payable_table
+from treasury.panels.payable import DETAILS, payable_table
 from treasury.reconcile import monthly
 from treasury.reconcile.funding import FUNDING
 from treasury.reconcile.memo import Memo
@@ -93,6 +93,40 @@ def test_each_request_says_how_its_details_differ_from_the_last_ones_paid() -> N
         "pounds": "",
     }
     assert {name for name, row in found.items() if row["first_time"]} == {"pounds"}
+
+
+SEEN = {
+    "valid_from": datetime(2026, 10, 2, tzinfo=UTC),
+    "valid_to": datetime(2026, 10, 3, tzinfo=UTC),
+}
+
+
+def otherwise(name: str) -> object:
+    kind = RAMP.schema.field(name).type
+    return {pa.bool_(): False, pa.int64(): 7}.get(kind, "X")
+
+
+def test_every_deposit_detail_is_compared() -> None:
+    """A column of deposit details that is not compared is one that a thief may change."""
+    columns = {name for name in RAMP.schema.names if name.startswith("deposit_")}
+    ids = {"deposit_bank_account_id", "deposit_wallet_id"}
+    assert set(DETAILS) == columns - ids
+
+
+@pytest.mark.parametrize("column", [name for name in DETAILS if "is_active" not in name])
+def test_a_change_of_any_detail_is_told(column: str) -> None:
+    found = told([request("moved") | {column: otherwise(column)}], [request("moved") | SEEN])
+    shown = "X" if otherwise(column) == "X" else {False: "no", 7: "7"}[otherwise(column)]
+    assert f"{DETAILS[column]} was" in found["moved"]["differs"]
+    assert f"is {shown}, since" in found["moved"]["differs"]
+
+
+@pytest.mark.parametrize("column", ["deposit_is_active", "deposit_wallet_is_active"])
+def test_details_that_are_not_active_are_not_given(column: str) -> None:
+    found = told([request("a") | {column: False}, request("b") | {column: True}])
+    assert not found["a"]["payable"]
+    assert found["a"]["deposit_iban"] is None
+    assert found["b"]["payable"]
 
 
 def test_details_that_changed_while_it_waited_are_told_first_and_hostile_text_is_shown() -> None:

@@ -4,7 +4,9 @@
 
 Each FOLDER/plan.json names the session's settings, the input tables (their Parquet files, the
 folder that these are divided under, their columns) and the steps in order. The rows of each step
-are written to FOLDER/rows/<step> and read from there by the steps after it.
+are written to FOLDER/rows/<step> and read from there by the steps after it. FOLDER/products.json
+then lists every join by no equal columns in Spark's own plans for tables too large to be sent
+around: the step, and the tables on either side.
 """
 
 import json
@@ -34,6 +36,46 @@ def run(session, folder, plan):
         session.read.schema(rows.schema).parquet(place).createOrReplaceTempView(name)
 
 
+def products(session, plan):
+    """Each join of every row with every row that Spark plans where no table is small."""
+    session.sql("SET spark.sql.autoBroadcastJoinThreshold=-1")
+    database = f"plans{plan['number']}"
+    session.sql(f"CREATE DATABASE {database}")
+    session.sql(f"USE {database}")
+    for name, table in plan["inputs"].items():
+        session.sql(f"CREATE TABLE {name} ({table['columns']}) USING parquet")
+    found = []
+    for name, sql in plan["steps"]:
+        rows = session.sql(sql)
+        nodes = nodes_of(rows._jdf.queryExecution().sparkPlan())
+        found += [
+            [name, [tables_of(child) for child in children_of(node)]]
+            for node in nodes
+            if "NestedLoop" in node.nodeName() or "Cartesian" in node.nodeName()
+        ]
+        columns = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema)
+        session.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
+    return found
+
+
+def children_of(node):
+    children = node.children()
+    return [children.apply(place) for place in range(children.length())]
+
+
+def nodes_of(node):
+    yield node
+    for child in children_of(node):
+        yield from nodes_of(child)
+
+
+def tables_of(node):
+    """The tables that are read below a node of a plan."""
+    leaves = [one for one in nodes_of(node) if not children_of(one)]
+    scans = [one for one in leaves if one.nodeName().startswith("Scan parquet")]
+    return sorted({one.tableIdentifier().get().table() for one in scans})
+
+
 def main(folders):
     """Every plan, in one session."""
     plans = [json.loads((folder / "plan.json").read_text("utf-8")) for folder in folders]
@@ -44,6 +86,8 @@ def main(folders):
     try:
         for folder, plan in zip(folders, plans, strict=True):
             run(session, folder, plan)
+            found = products(session.newSession(), plan)
+            (folder / "products.json").write_text(json.dumps(found), "utf-8")
     finally:
         session.stop()
 

@@ -139,8 +139,9 @@ def test_case_08_an_amount_that_does_not_read_is_named_and_never_zero(tmp_path: 
     path = csv(tmp_path, "1.234,56", "12,34,5")
     reading = read_statements([path], profiles=[good], account=OWN)
     assert reading.entries["amount"].to_pylist() == [Decimal("1234.56")]
-    (problem,) = reading.problems
+    problem, lost = reading.problems
     assert (problem.line, "12,34,5" in problem.what) == (3, True)
+    assert lost.what == "1 entry is not read"
     assert reading.statements["proved"].to_pylist() == [False]
 
 

@@ -1,4 +1,4 @@
-"""A line for several virtual accounts is divided by the person, or refused."""
+"""A line for several virtual accounts is divided by the person, or refused; none counts twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treasury.cli import treasury
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor
 from treasury.money import total
-from treasury.panels.judging import sentence
+from treasury.panels.judging import AskedVerdict, Verdict, ask_verdict, sentence, verdict_step
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"
@@ -132,3 +132,62 @@ def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> Non
     assert rest.subject_id == missing.subject_id
     assert rest.amount == request["fiat_net_amount"] - 1000
     assert "only EUR 1,000.00 of it arrived" in rest.next_step
+
+
+# A line for what it is not
+
+
+@pytest.fixture
+def before_it(desk: Workspace) -> str:
+    """A payout of August, EUR 4,921.23 above one that was asked for in October."""
+    (found,) = [
+        row["entry_id"]
+        for row in desk.matches.open().to_pylist()
+        if row["entry_id"].startswith("451eb22c")
+    ]
+    return str(found)
+
+
+def test_a_line_before_its_request_is_not_simply_accepted(desk: Workspace, before_it: str) -> None:
+    with pytest.raises(ActionRefused, match="was opened on 2026-10-21, after the line of 2026-08-"):
+        desk.matches.accept(before_it, "PAY-2026-005308", actor=ANNA)
+    done = desk.matches.accept(before_it, "PAY-2026-005308", reason="by telephone", actor=ANNA)
+    assert len(done.despite) == 2
+    assert done.despite[0].startswith("PAY-2026-005308 was opened on 2026-10-21")
+    assert "more than the EUR 6,051.20 still expected" in done.despite[1]
+    assert desk.journal.entries("match.")[-1].body["despite"] == list(done.despite)
+
+
+def test_what_speaks_against_a_decision_is_shown_before_it_is_confirmed(
+    desk: Workspace, before_it: str
+) -> None:
+    verdict = Verdict(
+        verb="accept", pairs=((before_it, ("PAY-2026-005308",)),), reason="by telephone"
+    )
+    asked = ask_verdict(desk, verdict)
+    assert isinstance(asked, AskedVerdict)
+    facts = {fact.name: fact.lines for fact in verdict_step(asked, idle=True).facts}
+    assert [line.text for line in facts["Although"]] == list(asked.planned[0].despite)
+    arguments = ["-w", str(desk.folder), "match", "accept", before_it, "PAY-2026-005308",
+                 "--reason", "by telephone", "--dry-run"]  # fmt: skip
+    printed = CliRunner().invoke(treasury, arguments).stdout
+    assert "although PAY-2026-005308 was opened on 2026-10-21" in printed
+    assert "EUR 4,921.23: not open to RECEIVED TOO MUCH (Send the rest back" in printed
+
+
+def test_what_was_received_above_what_was_expected_stays_open(
+    desk: Workspace, before_it: str
+) -> None:
+    desk.matches.accept(before_it, "PAY-2026-005308", reason="by telephone", actor=ANNA)
+    rest = desk.open_items(MONTH).by_id[f"line:{before_it}/rest"]
+    assert (rest.kind, rest.month) == ("more_than_expected", "2026-08")
+    assert rest.amount == Decimal("4921.23")
+    assert rest.is_blocking
+    desk.matches.undo(before_it, actor=ANNA)
+    assert f"line:{before_it}/rest" not in desk.open_items(MONTH).by_id
+
+
+def test_a_wire_of_more_than_its_request_asked_for_stays_open(desk: Workspace) -> None:
+    (rest,) = desk.open_items(MONTH).select(kind="more_than_expected")
+    assert (rest.name, rest.state) == ("PAY-2026-005184, Ramp Operator BV", "PAID TOO MUCH")
+    assert (rest.amount, rest.turn) == (Decimal(50), "us")

@@ -251,10 +251,8 @@ def test_a13_a_neighbour_that_expects_exactly_the_amount(other: str, expected: s
 
 @pytest.mark.parametrize("stated", [True, False])
 def test_a13_a_neighbour_that_expects_the_amount_with_its_charges(stated: bool) -> None:
-    named, meant = (
-        expectation("r", "PAY-2026-004417", "500"),
-        expectation("s", "PAY-2026-004418", "80"),
-    )
+    named = expectation("r", "PAY-2026-004417", "500")
+    meant = expectation("s", "PAY-2026-004418", "80")
     paid = line("a", "75.50", "PAY-2026-004417", charges=Decimal("4.50") if stated else None)
     rules = Rules() if stated else Rules(usual_charges=(Decimal(15), Decimal("4.5")))
     found = outcome(match_references(arrow([paid]), arrow([named, meant]), rules=rules))
@@ -577,36 +575,3 @@ def test_a_code_cut_off_before_its_first_digit_is_suggested() -> None:
         assert (found["outcome"], found["expectation_id"]) == ("suggested", "r"), length
     elsewhere = left_open([line("a", "100", "for LEASING of october")], wanted)
     assert elsewhere["outcome"] == "unreferenced"
-
-
-# What nobody may make slow
-
-
-def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
-    wanted = [expectation(f"r{n:03}", "PAY-2026-004417", f"{n + 10}") for n in range(60)]
-    wanted[59] = wanted[59] | {"amount": Decimal(5000)}
-    matches = match(
-        [line("a", "5000", "PAY-2026-004417"), line("b", "7", "PAY-2026-004417")], wanted
-    )
-    found = outcome(matches)
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r059")
-    assert "very many expectations have its code" in found["reason"]
-    assert outcome(matches, "b")["outcome"] == "suggested"
-
-
-def test_one_that_is_still_open_among_very_many_is_never_matched_by_itself() -> None:
-    wanted = [
-        expectation(f"r{n:03}", "PAY-2026-004417", "10", status="CANCELLED" if n else "PROCESSING")
-        for n in range(60)
-    ]
-    found = outcome(match([line("a", "10", "PAY-2026-004417")], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r000")
-
-
-def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
-    wanted = [expectation("r", "PAY-2026-004417", "10"), expectation("s", "AB12C", "20")]
-    inside = match([line("a", "10", "X" * 60 + "PAY2026004417" + "Y" * 60)], wanted)
-    across = match([line("a", "20", "AB 12C thanks"), line("b", "10", "PAY 2026-00 4417")], wanted)
-    assert outcome(inside)["expectation_id"] == "r"
-    assert outcome(across)["expectation_id"] == "s"
-    assert outcome(across, "b")["outcome"] == "matched"

@@ -162,3 +162,24 @@ def test_a_line_accepted_as_money_coming_back_is_no_original_of_another_return()
     assert [row["outcome"] for row in matches.lines.to_pylist()] == [
         "returned", "returned", "suggested",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("references", [("", ""), ("E2E-1", "E2E-2")])
+@pytest.mark.parametrize("back", [1, 2])
+def test_money_that_a_person_says_came_back_is_of_the_second_payment_first(
+    references: tuple[str, str], back: int
+) -> None:
+    """Two wires paid one request; nothing tells apart which of them each credit brings back."""
+    wanted = [expectation("r", CODE, "100", direction="DBIT")]
+    paid = [
+        line(name, "100", CODE, day, direction="DBIT", end_to_end_id=reference or None)
+        for name, day, reference in zip("ab", (1, 2), references, strict=True)
+    ]
+    refunds = [line(name, "100", "refund", day) for name, day in zip("cd", (8, 9), strict=True)]
+    said = [decision("accept", "r", name) for name in "cd"[:back]]
+    matches = match([*paid, *refunds[:back]], wanted, said)
+    found = [outcome(matches, name)["outcome"] for name in "abcd"[: 2 + back]]
+    first = "matched" if back == 1 else "returned"
+    assert found == [first, "returned", *["returned"] * back]
+    assert outcome(matches, "c")["reason"] == "returned: brings back the payment of 2026-10-02"
+    assert state(matches)["received"] == Decimal(100 if back == 1 else 0)

@@ -31,10 +31,8 @@ from treasury.reconcile.rules import Rules
 
 TRACED = (*monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)
 """A month's steps, and those by which a payment is looked up."""
-pytestmark = [
-    pytest.mark.acceptance,
-    pytest.mark.timeout(900),
-]  # some twenty seconds alone, minutes beside other work
+# Some twenty seconds alone to begin, minutes beside other work.
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-spark" / "bin" / "python"
 RUNNER = Path(__file__).with_name("spark_runner.py")
@@ -86,8 +84,8 @@ def models(
             ),
             "month": Model(TRACED, month, tmp_path_factory.mktemp("month")),
         }
-        for model in found.values():
-            plan(model, snapshot if model.connection is month else None)
+        for number, model in enumerate(found.values()):
+            plan(model, number, snapshot if model.connection is month else None)
         run_on_spark([model.folder for model in found.values()])
         yield found
 
@@ -123,10 +121,11 @@ def matched() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def plan(model: Model, snapshot: Snapshot | None) -> None:
+def plan(model: Model, number: int, snapshot: Snapshot | None) -> None:
     """Write what Spark is to do. It reads the snapshot's own files where a table is stored."""
     inputs = {name: given(model, name, snapshot) for name in sorted(inputs_of(model.steps))}
     wanted = {
+        "number": number,
         "settings": SPARK_SETTINGS | LOCAL | {"spark.sql.warehouse.dir": str(model.folder / "own")},
         "inputs": {name: msgspec.structs.asdict(table) for name, table in inputs.items()},
         "steps": [[step.name, render(step)] for step in model.steps],
@@ -201,6 +200,22 @@ def test_a_step_gives_the_same_rows(models: dict[str, Model], name: str, step: s
     table = model.connection.table(step).to_arrow_table()
     spark = ds.dataset(model.folder / "rows" / step).to_table()
     assert in_order(spark, table.schema) == in_order(table, table.schema)
+
+
+OWN = {"asked", "class_rules", "covered", "declared_accounts", "statement_proofs"}
+SMALL = OWN | {*matching.rule_tables(Rules()), "sizes", "body_sizes", "part_sizes"}
+"""Tables that do not grow with what is matched: rules, our own accounts, lengths of codes."""
+
+
+@pytest.mark.parametrize("name", ["matching", "month"])
+def test_no_step_joins_every_row_with_every_row(models: dict[str, Model], name: str) -> None:
+    """But where one side is small whatever is matched."""
+    products = json.loads((models[name].folder / "products.json").read_text("utf-8"))
+    large = [
+        [step, sides] for step, sides in products if not any(set(side) <= SMALL for side in sides)
+    ]
+    assert large == []
+    assert products, "crossing the lengths of codes is one"
 
 
 def test_the_inputs_say_something(models: dict[str, Model]) -> None:

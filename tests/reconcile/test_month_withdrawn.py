@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from case_desk import OWN, camt, desk, entry
+from click.testing import CliRunner
 
+from treasury.cli import treasury
 from treasury.errors import InputError, StatementError
 from treasury.workspace import Workspace
 
@@ -154,3 +157,45 @@ def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path
     assert workspace.reconcile("2026-10").lines.num_rows == 1
     assert "BANK LINES" in workspace.status("2026-10")
     assert [row["entry_id"] for row in workspace.matches.list().arrow.to_pylist()] == [line]
+
+
+def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path) -> None:
+    workspace = desk(tmp_path / "desk")
+    workspace.statements.add([camt(tmp_path, entry("7.00"), entry("1.00"), closing="108.00")])
+    line = workspace.reconcile("2026-10").lines["entry_id"].to_pylist()[0]
+    workspace.matches.ignore(line, reason="ours")
+    arguments = ["-w", str(workspace.folder), "statements", "withdraw", "october.xml"]
+    planned = [*arguments, "--reason", "wrong file", "--dry-run"]
+    printed = CliRunner().invoke(treasury, planned).stdout.splitlines()
+    assert printed[0] == "bank lines now: 1 no reference + 1 closed"
+    assert printed[1] == "1 decision on them would rest on no line"
+    assert printed[2].startswith("would be withdrawn: october.xml ")
+    assert printed[2].endswith("2 movements count no more")
+    assert workspace.journal.entries("statement.") == []
+    assert workspace.reconcile("2026-10").lines.num_rows == 2
+    done = CliRunner().invoke(treasury, [*arguments, "--reason", "wrong file"]).stdout
+    assert done.splitlines()[:2] == printed[:2]
+    assert "\nwithdrawn: october.xml " in done
+    assert workspace.statements.list().arrow.num_rows == 0
+
+
+def test_the_closed_months_that_keep_a_statement_are_named(month_end: Workspace) -> None:
+    planned = month_end.statements.withdraw(
+        "camt053_BE45539951876689_2026-10.xml", reason="x", dry_run=True
+    )
+    (sentence,) = month_end.rests_on(planned)
+    assert sentence.startswith("bank lines now: ")
+
+
+def test_a_reconciliation_without_statements_does_not_say_that_there_is_none(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    workspace = Workspace(Path(shutil.copytree(month_end.folder, tmp_path / "desk")))
+    for row in workspace.statements.list().arrow.to_pylist():
+        if row["closing_date"].month == 10:
+            workspace.statements.withdraw(row["statement_id"], reason="try")
+    for command in ("reconcile", "status"):
+        arguments = ["-w", str(workspace.folder), command, "2026-10"]
+        printed = CliRunner().invoke(treasury, arguments).stdout
+        assert "not known: the statements of the month are not complete" in printed, printed
+        assert "none" not in printed

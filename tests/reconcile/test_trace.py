@@ -58,7 +58,7 @@ def test_an_off_ramp_that_never_paid_out_names_the_gap_and_since_when(
     missing = next(
         row
         for row in month_end.reconcile("2026-10").differences.to_pylist()
-        if row["state"] == "NOT AT BANK"
+        if (row["state"], row["direction"]) == ("NOT AT BANK", "off-ramp")
     )
     trace = month_end.trace(missing["request_id"])
     (gap,) = trace.gaps
@@ -213,7 +213,7 @@ def test_the_message_to_the_provider_holds_what_they_need_and_none_of_our_files(
     missing = next(
         row
         for row in month_end.reconcile("2026-10").differences.to_pylist()
-        if row["state"] == "NOT AT BANK"
+        if (row["state"], row["direction"]) == ("NOT AT BANK", "off-ramp")
     )
     paid = request(month_end, id=missing["request_id"])
     text = month_end.trace(missing["request_id"]).provider_text()

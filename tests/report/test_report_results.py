@@ -51,7 +51,7 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         t.periods.roll_forward("2026-10"),
         t.transit_bridge("2026-10"),
         t.decision_effects(ignored),
-        Withdrawal(statement=_statement(t), movements=3, add_again=(HOSTILE,)),
+        Withdrawal(statement=_statement(t), entry_ids=("a", "b", "c"), add_again=(HOSTILE,)),
         t.checklist("2026-10"),
         t.open_items("2026-10"),
         pack := t.close("2026-10", folder / "pack"),

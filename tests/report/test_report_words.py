@@ -111,7 +111,20 @@ def test_the_parts_of_the_bank_lines_add_up() -> None:
             line("c", outcome="ignored", line_class="bank_charge"),
         ]
     )
-    assert words.bank_lines_words(r.counts()) == (
-        "3 = 1 matched + 1 needs decision + 1 other business"
-    )
-    assert words.bank_lines_words(reconciliation().counts()) == "0"
+    assert words.bank_lines_words(r) == "3 = 1 matched + 1 needs decision + 1 other business"
+
+
+@pytest.mark.parametrize(
+    ("complete", "said"),
+    [
+        ((), words.LINES_NOT_KNOWN),
+        ((False,), words.LINES_NOT_KNOWN),
+        ((True, False), words.LINES_NOT_KNOWN),
+        ((True, True), "0"),
+    ],
+)
+def test_no_bank_line_is_said_where_every_statement_is_complete(
+    complete: tuple[bool, ...], said: str
+) -> None:
+    statements = [{"account": str(n), "complete": one} for n, one in enumerate(complete)]
+    assert words.bank_lines_words(reconciliation(statements=statements)) == said

@@ -527,3 +527,35 @@ def test_a_driver_can_be_called_over_http(
 ) -> None:
     answer = http.post(f"{maker.served.base_url}/sandbox/drive/{driver}", json=arguments)
     assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize("submitted", [False, True])
+def test_a_crypto_transfer_costs_the_networks_fee_once_that_is_driven(
+    maker: Any, drive: Any, submitted: bool
+) -> None:
+    free, kept = balance(maker, ACCOUNT)
+    assert "networkFee" not in made(maker, SEND, crypto())
+    drive.network_fees()
+    amount = Decimal("100.25")
+    transfer = made(maker, SEND, crypto(number=2))
+    fee = transfer["networkFee"]
+    assert fee > 0
+    assert balance(maker, ACCOUNT) == (free - 2 * amount - fee, kept + 2 * amount)
+    if submitted:
+        drive.process_transfer(transfer["id"])
+    drive.fail_transfer(transfer["id"], "GAS", "Out of gas")
+    spent = fee if submitted else Decimal(0)
+    assert balance(maker, ACCOUNT) == (free - amount - spent, kept + amount)
+    assert set(drive.ledger_sums().values()) == {0}
+    drive.network_fees(charged=False)
+    assert "networkFee" not in made(maker, SEND, crypto(number=3))
+
+
+def test_a_transfer_of_everything_leaves_nothing_for_the_network(maker: Any, drive: Any) -> None:
+    drive.network_fees()
+    before = balance(maker, ACCOUNT)
+    body = crypto(float(before[0]))
+    answer = maker.write("POST", SEND, body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["code"] == "INSUFFICIENT_FUNDS"
+    assert balance(maker, ACCOUNT) == before

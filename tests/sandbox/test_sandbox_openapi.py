@@ -40,7 +40,7 @@ def test_every_route_is_published_with_all_its_statuses_and_nothing_else(profile
     told = operations(document(profile))
     routes = {
         (route.method, service + route.path): route
-        for service, table in ((FINANCE, finance.routes(profile)), (RAMP, ramp.ROUTES))
+        for service, table in ((FINANCE, finance.routes(profile)), (RAMP, ramp.routes(profile)))
         for route in table
     }
     assert set(told) == {*routes, ("POST", TOKEN)}

@@ -68,6 +68,9 @@ PATHS = {
     "/accounts/{senderAccountId}": {"senderAccountId": "account"},
     "/{virtualBankAccountId}": {"virtualBankAccountId": "virtual"},
     "/{transferId}": {"transferId": "transfer"},
+    "/party-roles/{partyId}": {"partyId": "party"},
+    "/wallets/{walletId}": {"walletId": "custodial"},
+    "/{paymentRequestId}": {"paymentRequestId": "payment"},
 }
 IDS = {
     "partyId": "party",
@@ -77,6 +80,7 @@ IDS = {
     "referenceId": "account",
     "fiatCurrencyId": "fiat",
     "cryptoCurrencyId": "crypto",
+    "supportedAssetId": "asset",
 }
 FITTING: dict[str, dict[type, object]] = {
     # what fits a field of that name, by the type that it has
@@ -88,6 +92,7 @@ FITTING: dict[str, dict[type, object]] = {
     "failureRedirectUrl": {str: "https://shop.example.test/sorry"},
     "bankAccountType": {str: "EUR_SEPA"},
     "chain": {str: "BASE"},
+    "currency": {str: "EUR"},
 }
 
 
@@ -147,6 +152,17 @@ class Known:
             self.ids["party"] = [self._party() for _ in range(12)]
         if path == f"{FINANCE}/accounts/{{id}}" or path.endswith("/party-roles"):
             self.ids["account"] = [self._account() for _ in range(12)]
+        if path.endswith("/party-roles/{partyId}"):
+            self.ids["account"] = [self._account()]
+            roles = self._result("GET", f"{FINANCE}/accounts/{self.ids['account'][0]}/party-roles")
+            self.ids["party"] = [role["partyId"] for role in roles]
+        if "/wallets/{walletId}" in path:
+            self._with_one_account("custodial", "/wallets")
+            at = f"/accounts/{self.ids['account'][0]}/wallets/{self.ids['custodial'][0]}/permits"
+            permits = self._result("GET", f"{FINANCE}{at}")
+            self.ids["asset"] = [permit["supportedAssetId"] for permit in permits]
+        if "/payment-requests/" in path:
+            self.ids["payment"] = [self._payment() for _ in range(24)]
         if path.endswith("/reactivate"):
             made = [self._account() for _ in range(12)]
             self.ids["account"] = [self._sandbox.finance.suspend_account(a).id for a in made]
@@ -165,6 +181,19 @@ class Known:
         if path.endswith("/tx-hash"):
             at = f"{RAMP}/ramp-requests/{made['id']}/approve"
             self._result("POST", at, {"version": made["version"]}, who=1)
+        return made["id"]
+
+    def _payment(self) -> str:
+        """A payment request whose id of our own is the key that it was made with."""
+        key = self.key()
+        body = {
+            "cardProviderReference": {"type": "card", "referenceId": self.ids["account"][0]},
+            "paymentRequest": {
+                "amount": 12.5, "currency": "EUR", "externalId": key, "idempotencyKey": key,
+            },
+        }  # fmt: skip
+        made = self._result("POST", f"{FINANCE}/payment-requests", body)
+        self.ids.setdefault("card", []).append(key)
         return made["id"]
 
     def _party(self) -> str:
@@ -206,6 +235,11 @@ def acquaint(case: Case, path: str, here: Known, draw: st.DataObject) -> None:
 
 def _agree(body: dict[str, Any], path: str, pick: Callable[[str], str]) -> None:
     """Leave what goes together in a body."""
+    if "paymentRequestReference" in body:
+        body["paymentRequestReference"] = {
+            "cardProviderReference": {"type": "card", "referenceId": pick("account")},
+            "externalId": pick("card"),
+        }
     if "/transfers" in path:
         _one_of(body, RECEIVERS, "receiverAccountId", pick("account"))
     elif "externalId" in body and "chain" in body:
@@ -262,4 +296,4 @@ def test_every_answer_is_one_that_is_published(
         seen.add(answer.status_code)
 
     BUDGET(given(st.data(), st.sampled_from(here.tokens), st.booleans())(ask))()
-    assert seen & {200, 201, 204}, f"never carried out, only {sorted(seen)}"
+    assert seen & {200, 201, 202, 204}, f"never carried out, only {sorted(seen)}"

@@ -103,7 +103,11 @@ def test_a_decision_answers_in_the_shape_of_its_example(callers: dict[str, Any])
         body = callers[name].decide(f"{request}/{verb}", {"version": 1}).json()
         example = outline(examples[f"POST /ramp-requests/{{id}}/{verb} 200"])
         assert example - outline(body) == set()
-        extra = {path.rpartition(".")[2] for path, _ in outline(body) - example}
+        extra = {
+            path.rpartition(".")[2]
+            for path, _ in outline(body) - example
+            if ".depositBankAccount" not in path  # of a request from its creation on
+        }
         assert extra == added
 
 

@@ -176,3 +176,62 @@ def test_adding_no_entries_works(lake: Lake, tmp_path: Path) -> None:
     report = add(lake, write(tmp_path, document()))
     assert (report.statements, report.entries_new) == ((), 0)
     assert "no statement" in report.problems[0].what
+
+
+def test_files_without_any_statement_make_no_commit(lake: Lake, tmp_path: Path) -> None:
+    write(tmp_path, "dear customer", "letter.txt")
+    add(lake, write(tmp_path, MONTH))
+    before = lake.snapshot().sql("SELECT count(*) AS n FROM commits")
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letter.txt").rename(tmp_path / "letters" / "letter.txt")
+    with pytest.raises(StatementError, match="no bank statement is in what was given") as caught:
+        add(lake, tmp_path / "letters", days=1)
+    assert "letter.txt" in str(caught.value.do)
+    assert lake.snapshot().sql("SELECT count(*) AS n FROM commits").equals(before)
+
+
+def twelve_twins(order: range) -> str:
+    """A batch of twelve payments that only their payers' accounts tell apart, in this order."""
+    parties = (
+        f"<RltdPties><DbtrAcct><Id><Othr><Id>P{n}</Id></Othr></Id></DbtrAcct></RltdPties>"
+        for n in order
+    )
+    details = [detail("INV", amount="1.00", more=one) for one in parties]
+    return document(statement(entry("12.00", "CRDT", *details), closing="112.00"))
+
+
+@pytest.mark.parametrize("order", [range(12), range(11, -1, -1)])
+def test_more_than_ten_twins_keep_their_ids_when_they_come_again(
+    lake: Lake, tmp_path: Path, order: range
+) -> None:
+    """Their counter is a number, not a text; in another order each is still itself."""
+    text = twelve_twins(range(12)).replace("<DbtrAcct><Id>", "<DbtrAcct><Id>")
+    add(lake, write(tmp_path, text))
+    before = {row["entry_id"]: row["debtor_account"] for row in stored(lake).to_pylist()}
+    add(lake, write(tmp_path, twelve_twins(order), "again.xml"), days=1)
+    after = {row["entry_id"]: row["debtor_account"] for row in stored(lake).to_pylist()}
+    assert (len(before), after) == (12, before)
+
+
+VERSION = ":20:A\n:25:{}\n:28C:5/1\n:60F:C261001EUR1,\n{}:62F:C261002EUR{},\n-"
+MOVED = ":61:261002C{},NMSC\n:86:{}\n"
+
+
+@pytest.mark.parametrize("closings", [("2", "2"), ("2", "9"), ("9", "2"), ("9", "9")])
+@pytest.mark.parametrize("each", [True, False])
+def test_versions_of_one_statement_come_again_without_any_change(
+    lake: Lake, tmp_path: Path, closings: tuple[str, str], each: bool
+) -> None:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    for number, closing in enumerate(closings):
+        text = VERSION.format(OURS, MOVED.format(1, f"text {number}"), closing)
+        write(folder, text, f"{number}.sta")
+    calls = [[path] for path in sorted(folder.iterdir())] if each else [[folder]]
+    for days, paths in enumerate(calls):
+        add(lake, *paths, days=days)
+    before = stored(lake), stored(lake, "statements")
+    for days, paths in enumerate(calls, 5):
+        report = add(lake, *paths, days=days)
+        assert (report.statements_new, report.entries_new, report.entries_changed) == (0, 0, 0)
+        assert (stored(lake), stored(lake, "statements")) == before

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from camt_samples import OURS, document, entry, rows, statement, write
 
+from treasury.errors import StatementError
 from treasury.lake import Lake
 from treasury.statements import (
     TABLES,
@@ -238,3 +239,116 @@ def test_statements_that_say_no_currency_or_no_account_are_compared_with_none(
         ] * 2
         reading = read_statements([first, other], account=account)
         assert check_statements(reading)["proved"].to_pylist() == [False, False]
+
+
+def test_a_version_that_is_off_is_not_proved_by_another_with_its_id(
+    desk: Desk, tmp_path: Path
+) -> None:
+    before = day(1, "0.00", "10.00")
+    right = day(5, "10.00", "30.00", sequence=5)  # numbers 2 to 4 are missing: a soft remark
+    wrong = right.replace("30.00</Amt>", "50.00</Amt>")
+    paths = [
+        write(tmp_path, document(text), f"{name}.xml")
+        for name, text in (("before", before), ("right", right), ("wrong", wrong))
+    ]
+    checks = check_statements(read_statements(paths))
+    assert rows(checks, "file_name", "proved") == [
+        ("before.xml", True), ("right.xml", True), ("wrong.xml", False)
+    ]  # fmt: skip
+    assert "(EUR 20.00 off)" in checks["proof"].to_pylist()[2]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_truncated_version_is_listed_with_its_own_proof(
+    desk: Desk, tmp_path: Path, together: bool
+) -> None:
+    whole = statement(
+        entry("10.00"), entry("5.00", more="<AcctSvcrRef>B</AcctSvcrRef>"), closing="115.00"
+    )
+    short = statement(entry("10.00"), closing="115.00")
+    if together:
+        paths = [
+            write(tmp_path, document(text), f"{number}.xml")
+            for number, text in enumerate((whole, short))
+        ]
+        report = add_statements(desk.lake, paths, NOW, declared={OURS: "own_bank"})
+        assert [one.proved for one in report.statements] == [True, False]
+    else:
+        desk.add(whole)
+        report = desk.add(short)
+    last = report.statements[-1]
+    assert (last.proved, last.state) == (False, "known")
+    assert "(EUR 5.00 off); it does not count, another version of it does" in last.proof
+    assert report.failed == (last,)
+    assert [proved for _, proved in desk.proofs()] == [True]
+
+
+def test_a_csv_that_is_off_adds_no_row_to_the_statement_that_is_proved(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "workspace", TABLES)
+    head = "Transaction Date,Transaction Type,Sort Code,Account Number,Transaction Description"
+    text = (
+        f"{head},Debit Amount,Credit Amount,Balance\n"
+        "01/10/2026,FPI,'10-00-00,123,A,,100.00,100.00\n"
+        "02/10/2026,FPI,'10-00-00,123,B,,{},105.00\n"
+    )
+    for number, amount in enumerate(("5.00", "25.00")):
+        path = write(tmp_path, text.format(amount), f"{number}.csv")
+        report = add_statements(lake, [path], NOW, declared={"123": "own_bank"})
+    assert [one.proved for one in report.statements] == [False]
+    stored = lake.snapshot().sql("SELECT amount FROM statement_entries ORDER BY amount")
+    assert stored["amount"].to_pylist() == [Decimal("5.00"), Decimal("100.00")]
+
+
+def day_as_mt(number: int, opening: str, closing: str, *, days: int = 1) -> str:
+    """The statement of a day, or of several up to it, as MT940: in words unlike those of camt."""
+    moved = Decimal(closing) - Decimal(opening)
+    return (
+        f":20:MT\n:25:{OURS}\n:28C:{number}/1\n"
+        f":60F:C2610{number - days:02d}EUR{opening.replace('.', ',')}\n"
+        f":61:2610{number:02d}C{moved:f}NTRFNONREF\n:86:other words\n".replace(".", ",", 0)
+        + f":62F:C2610{number:02d}EUR{closing.replace('.', ',')}\n-\n"
+    )
+
+
+def goes_over(desk: Desk, *texts: str) -> list[AddReport]:
+    reports = []
+    for number, text in enumerate(texts):
+        content = text if text.startswith(":20:") else document(text)
+        path = write(desk.folder, content, f"{number}.txt")
+        now = NOW + timedelta(days=number)
+        reports.append(add_statements(desk.lake, [path], now, declared={OURS: "own_bank"}))
+    return reports
+
+
+@pytest.mark.parametrize("is_camt_first", [True, False])
+def test_a_change_of_format_that_overlaps_a_day_is_one_proved_chain(
+    desk: Desk, is_camt_first: bool
+) -> None:
+    last = day(15, "20.00", "30.00", sequence=101)
+    both = [day_as_mt(15, "20.00", "30.00"), last]
+    both = both[::-1] if is_camt_first else both
+    reports = goes_over(
+        desk, day_as_mt(14, "10.00", "20.00"), *both, day(16, "30.00", "45.00", sequence=102)
+    )
+    (repeated,) = reports[2].statements
+    assert (repeated.state, repeated.proved, reports[2].entries_new) == ("known", True, 0)
+    named = "camt.053" if is_camt_first else "MT940"
+    assert f"its days are in 1.txt too, as {named}: nothing of it is added" in repeated.proof
+    stored = desk.lake.snapshot().sql("SELECT amount FROM statement_entries ORDER BY booking_date")
+    assert stored["amount"].to_pylist() == [Decimal(10), Decimal(10), Decimal(15)]
+    assert [proved for _, proved in desk.proofs()] == [True, True, True]
+
+
+def test_formats_whose_days_overlap_in_part_are_refused_naming_both_files(desk: Desk) -> None:
+    with pytest.raises(StatementError) as caught:
+        goes_over(
+            desk,
+            day_as_mt(15, "10.00", "30.00", days=5),
+            statement(
+                entry("5.00"), opening="20.00", closing="25.00", days=("2026-10-15", "2026-10-16")
+            ).replace("2026-10-31", "2026-10-16"),
+        )
+    assert "1.txt: camt.053 from 2026-10-15 to 2026-10-16 has days of 0.txt too" in str(
+        caught.value
+    )
+    assert len(desk.proofs()) == 1

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from camt_samples import rows, write
+from click.testing import CliRunner
 from csv_samples import BANKS
 
+from treasury.cli import treasury
 from treasury.errors import StatementError
 from treasury.statements import StatementFile, read_file
 
@@ -240,3 +242,314 @@ def test_a_whole_file_in_central_european_letters_is_read_by_its_profile(tmp_pat
     assert file.statements["proved"].to_pylist() == [True]
     assert file.entries["remittance"].to_pylist() == [["In"], ["Out"]]
     assert next(p.what for p in file.problems) == "not UTF-8; read as Windows-1250"
+
+
+def without_header(first: int, debit: str, credit: str, step: int, *, days: int = 1) -> list[str]:
+    """Twelve rows of a day each, of which the odd ones are debits in the column `debit`."""
+    lines, balance = [], first
+    for number in range(12):
+        is_debit = number % 2 == 0
+        balance += -step if is_debit else 3 * step
+        cells = {
+            debit: f"{step}.00" if is_debit else "",
+            credit: "" if is_debit else f"{3 * step}.00",
+        }
+        day = f"{1 + number * days:02d}.10.2026"
+        lines.append(f"{day};Text {number};{cells['third']};{cells['fourth']};{day};{balance}.00")
+    return lines
+
+
+def test_without_header_the_balances_show_which_column_is_the_debit(tmp_path: Path) -> None:
+    right = without_header(1000, "fourth", "third", 10)
+    file = read_file(write(tmp_path, "\n".join(right), "a.csv"))
+    assert file.format == "CSV postfinance without header"
+    assert file.entries["direction"].to_pylist()[:2] == ["DBIT", "CRDT"]
+    swapped = without_header(1000, "third", "fourth", 10)
+    with pytest.raises(StatementError, match="not a bank statement in any known format"):
+        read_file(write(tmp_path, "\n".join(swapped), "b.csv"))
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_without_header_and_without_proof_by_balances_no_sign_is_guessed(
+    tmp_path: Path, count: int
+) -> None:
+    """One balance proves nothing, and equal movements of one day are read in either order."""
+    lines = [f"01.10.2026;Text;;10.00;01.10.2026;{1000 - 10 * n}.00" for n in range(count)]
+    with pytest.raises(StatementError, match="not a bank statement in any known format"):
+        read_file(write(tmp_path, "\n".join(lines), "a.csv"))
+
+
+def test_a_header_of_an_unknown_bank_is_never_left_out_as_a_total(tmp_path: Path) -> None:
+    lines = ["Datum;Text;Belastung;Gutschrift;Valuta;Saldo"]
+    lines += without_header(1000, "third", "fourth", 10)
+    file = read_file(write(tmp_path, "\n".join(lines), "a.csv"))
+    assert file.format == "CSV proposed"
+    assert file.entries["direction"].to_pylist()[:2] == ["DBIT", "CRDT"]
+    assert not any("total" in problem.what for problem in file.problems)
+
+
+def test_a_header_in_the_middle_is_left_out_if_it_is_the_same_else_refused(tmp_path: Path) -> None:
+    bank = BANKS["lloyds"].splitlines()
+    again = read_file(write(tmp_path, "\n".join([*bank[:2], bank[0], *bank[2:]]), "a.csv"))
+    assert [(p.line, p.what) for p in again.problems] == [(3, "left out: the header again")]
+    assert again.statements["proved"].to_pylist() == [True]
+    swapped = bank[0].replace("Debit Amount,Credit Amount", "Credit Amount,Debit Amount")
+    with pytest.raises(StatementError, match=r"b\.csv line 3: another table begins"):
+        read_file(write(tmp_path, "\n".join([*bank[:2], swapped, *bank[2:]]), "b.csv"))
+
+
+def test_a_row_that_is_not_read_and_names_no_known_account_unproves_all(tmp_path: Path) -> None:
+    bank = BANKS["lloyds"].splitlines()
+    torn = "01/10/2026,FPI,'11-22-33,1234,In,,100.x0,5100.50"
+    file = read_file(write(tmp_path, "\n".join([*bank, torn]), "a.csv"))
+    assert rows(file.statements, "account", "proved") == [("12345678", False)]
+    assert "line 4: entry not read: '100.x0'" in file.statements["proof"].to_pylist()[0]
+
+
+TORN = """Buchungstag;Verwendungszweck;Betrag;Waehrung;Saldo
+01.10.2026;a;10,00;EUR;110,00
+02.10.2026;b;20,00;EUR;130,00
+{}
+04.10.2026;d;40,00;EUR;200,00
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "count"),
+    [
+        ("03.10.2026;c", 2),
+        ("03.10.2026;c;3", 3),  # of 30,00
+        ("03.10.2026;c;30,00;EUR", 4),
+        ("03.10.2026;c;c;30,00;EUR;160,00", 6),
+        (";03.10.2026;c;30,00;EUR;160,00", 6),
+        ("03.10.2026;c;;30,00;EUR;", 6),
+    ],
+)
+def test_a_row_of_a_wrong_number_of_cells_is_told_by_its_line_and_unproves(
+    tmp_path: Path, row: str, count: int
+) -> None:
+    file = read(tmp_path, TORN.format(row))
+    assert file.entries["remittance"].to_pylist() == [["a"], ["b"], ["d"]]
+    assert file.statements["proved"].to_pylist() == [False]
+    said = f"line 4: entry not read: it has {count} cells, where the others have 5"
+    assert said in file.statements["proof"].to_pylist()[0]
+
+
+def test_rows_that_leave_out_what_is_empty_at_their_end_are_read(tmp_path: Path) -> None:
+    text = "Date;Amount;Currency;Balance;Description;Memo\n"
+    text += "2026-10-01;1.00;EUR;11.00;a;b\n2026-10-02;1.00;EUR;12.00;a\n"
+    text += "2026-10-03;1.00;EUR;13.00;a;b\n2026-10-04;1.00;EUR;14.00\n"
+    assert read(tmp_path, text).entries.num_rows == 4
+
+
+REVOLUT = (
+    "Date started (UTC),Date completed (UTC),ID,Type,Description,Reference,Payer,Payment currency,"
+    "Amount,Fee,Fee currency,Balance,Account\n"
+    "2026-10-02,2026-10-02,b,TRANSFER,Out,Ref,,EUR,-100.00,{},{},{},EUR Main\n"
+    "2026-10-01,2026-10-01,a,TOPUP,In,,,EUR,500.00,0.00,EUR,500.00,EUR Main\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("fee", "currency", "balance", "amount"),
+    [
+        ("-4.50", "EUR", "395.50", "104.50"),
+        ("4.50", "EUR", "395.50", "104.50"),
+        ("-4.50", "EUR", "400.00", "100.00"),
+        ("-4.50", "GBP", "400.00", "100.00"),
+    ],
+)
+def test_a_fee_beside_the_amount_counts_where_the_balance_has_it(
+    tmp_path: Path, fee: str, currency: str, balance: str, amount: str
+) -> None:
+    file = read_file(write(tmp_path, REVOLUT.format(fee, currency, balance), "a.csv"))
+    assert file.statements["proved"].to_pylist() == [True]
+    assert file.entries["amount"].to_pylist() == [Decimal(amount), Decimal(500)]
+
+
+UBS = {
+    "de": "Bewertungsdatum;Bankbeziehung;Portfolio;Produkt;IBAN;Whrg.;Datum von;Datum bis;"
+    "Beschreibung;Abschluss;Buchungsdatum;Valuta;Beschreibung 1;Beschreibung 2;Beschreibung 3;"
+    "Transaktions-Nr.;Devisenkurs;Einzelbetrag;Belastung;Gutschrift;Saldo",
+    "fr": "Date d'évaluation;Relation bancaire;Portefeuille;Produit;IBAN;Monn.;Date du;Date au;"
+    "Description;Date de transaction;Date de comptabilisation;Date de valeur;Description 1;"
+    "Description 2;Description 3;N° de transaction;Cours;Sous-montant;Débit;Crédit;Solde",
+    "it": "Data di valutazione;Relazione bancaria;Portafoglio;Prodotto;IBAN;Mon.;Data dal;Data al;"
+    "Descrizione;Data di chiusura;Data di registrazione;Valuta;Descrizione 1;Descrizione 2;"
+    "Descrizione 3;N. di transazione;Corso;Importo singolo;Addebito;Accredito;Saldo",
+}
+
+
+@pytest.mark.parametrize("header", UBS.values(), ids=UBS)
+def test_classic_exports_of_ubs_have_account_and_currency(tmp_path: Path, header: str) -> None:
+    row = "31.10.2026;1;;2;CH93 0076 2011 6238 5295 7;CHF;01.10.2026;31.10.2026;x;{0};{0};{0};a;b;;"
+    text = (
+        f"{header}\n{row.format('02.10.2026')}T2;;;20.00;;80.00\n"
+        f"{row.format('01.10.2026')}T1;;;;50.00;100.00\n"
+    )
+    file = read_file(write(tmp_path, text, "a.csv"))
+    assert (file.format, *file.statements["proved"].to_pylist()) == ("CSV ubs classic", True)
+    assert rows(file.entries, "account", "currency", "direction", "remittance") == [
+        ("CH9300762011623852957", "CHF", "DBIT", ["a", "b"]),
+        ("CH9300762011623852957", "CHF", "CRDT", ["a", "b"]),
+    ]
+
+
+STRANGERS = {
+    "asn without header": (
+        (
+            "01-10-2026,{0},NL11,Acme,,,,EUR,100.00,EUR,20.00,01-10-2026,01-10-2026,1,NGM,7,,'in',1\n"
+            "02-10-2026,{0},NL11,Acme,,,,EUR,120.00,EUR,-5.00,02-10-2026,02-10-2026,1,NG,8,,'out',1\n"
+        ),
+        True,
+    ),
+    "easybank without header": (
+        "{0};in;01.10.2026;01.10.2026;+20,00;EUR\n\n{0};out;02.10.2026;02.10.2026;-5,00;EUR\n",
+        None,
+    ),
+    "raiffeisen at without header": (
+        (
+            '01.10.2026;"in";01.10.2026;20,00;EUR;01.10.2026 01:00:00:000;\n'
+            '02.10.2026;"out";02.10.2026;-5,00;EUR;02.10.2026 01:00:00:000;\n'
+        ),
+        None,
+    ),
+    "raiffeisen without header": (
+        "2026-10-01;in;20;120.00;2026-10-01\n;more;;;\n2026-10-02;out;-5;115.00;2026-10-02\n",
+        True,
+    ),
+    "swedbank lt": (
+        (
+            '"Sąskaitos Nr.","","Data","Gavėjas","Paaiškinimai","Suma","Valiuta","D/K",'
+            '"Įrašo Nr."\n'
+            '"{0}","10","2026-10-01","","Likutis pradžiai","100.00","EUR","K",""\n'
+            '"{0}","20","2026-10-01","A","in","20.00","EUR","K","1"\n'
+            '"{0}","20","2026-10-02","A","out","5.00","EUR","D","2"\n'
+            '"{0}","86","2026-10-31","","Likutis pabaigai","115.00","EUR","K",""\n'
+        ),
+        True,
+    ),
+    "bancoposta": (
+        (
+            "Data;Valuta;Addebiti;Accrediti;Descrizione operazioni\n"
+            "30/09/26;;;100,00;|SALDO INIZIALE\n01/10/26;01/10/26;;20,00;in\n"
+            "02/10/26;02/10/26;5,00;;out\n31/10/26;;;115,00|;SALDO FINALE\n"
+        ),
+        True,
+    ),
+    "monzo": (
+        (
+            "id,created,amount,currency,local_amount,local_currency,category,description\n"
+            "tx1,2026-10-01 12:34:56 +0000,20,EUR,20,EUR,general,in\n"
+            "tx2,2026-10-02 12:34:56 +0000,-5,EUR,-5,EUR,general,out\n"
+        ),
+        None,
+    ),
+    "paypal": (
+        (
+            '"Datum","Zeitzone","Name","Typ","Status","Währung","Brutto","Gebühr","Netto",'
+            '"Transaktionscode","Versandkosten","Guthaben","Betreff"\n'
+            '"01.10.2026","C","A","Zahlung","Abgeschlossen","EUR","20,50","-0,50","20,00","T1","0,00",'
+            '"120,00","in"\n'
+            '"02.10.2026","C","A","Zahlung","Abgeschlossen","EUR","-5,00","0,00","-5,00","T2","9",'
+            '"115,00","out"\n'
+        ),
+        True,
+    ),
+    "revolut": (
+        (
+            "Art,Produkt,Datum des Beginns,Datum des Abschlusses,Beschreibung,Betrag,Gebühr,"
+            "Währung,Status,Kontostand\n"
+            "Zahlung,Giro,2026-10-01 22:40,2026-10-01,in,20.00,0.00,EUR,Abgeschlossen,120.00\n"
+            "Zahlung,Giro,2026-10-02 22:40,2026-10-02,out,-4.00,1.00,EUR,Abgeschlossen,115.00\n"
+        ),
+        True,
+    ),
+    "ubs": (
+        (
+            "Abschlussdatum;Abschlusszeit;Buchungsdatum;Valutadatum;Währung;Transaktionsbetrag;"
+            "Belastung/Gutschrift;Saldo;Transaktions-Nr.;Beschreibung1;Beschreibung2;Beschreibung3;\n"
+            '2026-10-02;;;2026-10-02;EUR;-5.00;Belastung;115.00;2;"out";"";;\n'
+            '2026-10-01;;;2026-10-01;EUR;20.00;Gutschrift;120.00;1;"in";"";;\n'
+        ),
+        True,
+    ),
+    "postfinance 2003": (
+        "\0Data;Descrizione della transazione;Accreditamento;Debito;Valuta;Saldo\n"
+        "30.09.2026;Saldo;;;;100.00\n01.10.2026;in;20.00;;01.10.2026;120.00\n"
+        "02.10.2026;out;;-5.00;02.10.2026;115.00\n" + "\n" * 1000,
+        True,
+    ),
+    "credit suisse without booking day": (
+        "Valutadatum,Text,Belastung,Gutschrift\n01.10.2026,in,,20.00\n02.10.2026,out,5.00,\n",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_banks_that_strangers_use_are_known(tmp_path: Path, name: str) -> None:
+    text, proof = STRANGERS[name]
+    path = write(tmp_path, text.format("AT611904300234573201"), "a.csv")
+    file = read_file(path, account=OURS)
+    assert file.format == f"CSV {name}"
+    signed = {
+        row["remittance"][0].strip("'"): row["amount"] * (1 if row["direction"] == "CRDT" else -1)
+        for row in file.entries.to_pylist()
+    }
+    assert signed == {"in": 20, "out": -5}
+    assert set(file.entries["entry_status"].to_pylist()) == {"BOOK"}
+    (proved,) = file.statements["proved"].to_pylist()
+    assert proved is bool(proof), file.statements["proof"].to_pylist()
+
+
+def test_a_guess_takes_three_digits_that_end_with_0_for_decimals(tmp_path: Path) -> None:
+    rows_of = "\n".join(f"0{n}.05.2026;x;{n}53.100;EUR" for n in range(1, 5))
+    file = read(tmp_path, f"Date;Details;Amount;Currency\n{rows_of}\n")
+    assert file.entries["amount"].to_pylist()[0] == Decimal("153.10")
+    odd = rows_of.replace("353.100", "353.105")
+    assert read(tmp_path, f"Date;Details;Amount;Currency\n{odd}\n").entries.num_rows == 0
+
+
+def test_days_with_points_are_never_read_month_first(tmp_path: Path) -> None:
+    text = "Date;Details;Amount;Currency\n01.05.2026;x;1.50;EUR\n01.06.2026;y;2.50;EUR\n"
+    days = read(tmp_path, text).entries["booking_date"].to_pylist()
+    assert [day.month for day in days] == [5, 6]
+
+
+def test_postage_is_no_fee_and_a_word_for_debit_is_a_sign(tmp_path: Path) -> None:
+    text = (
+        "Date;Details;Amount;Currency;Frais d'expédition;Debit/Kredit\n"
+        "01.05.2026;x;1.50;EUR;9.00;Belastung\n02.05.2026;y;2.50;EUR;9.00;Gutschrift\n"
+    )
+    file = read(tmp_path, text)
+    assert rows(file.entries, "direction", "charges_amount") == [("DBIT", None), ("CRDT", None)]
+
+
+def test_a_sketch_shows_the_columns_of_what_cannot_be_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "a;1x;b;c\nd;2x;e;f\n", "odd.csv")
+    done = CliRunner().invoke(treasury, ["statements", "profile", str(path)])
+    assert done.exit_code == 1
+    assert "#   #2: 1x | 2x" in done.stdout
+    assert "[columns]\nbooking_date = []" in done.stdout
+
+
+def test_wise_business_moves_what_its_direction_says(tmp_path: Path) -> None:
+    text = (
+        'ID,Status,Direction,"Created on","Finished on","Source fee amount","Source fee currency",'
+        '"Source name","Source amount (after fees)","Source currency","Target name",'
+        '"Target amount (after fees)","Target currency",Reference\n'
+        "T1,COMPLETED,IN,2026-10-01 10:00:00,2026-10-01 10:00:01,4.14,USD,Payer,90.00,USD,Us,"
+        "80.00,EUR,in\n"
+        "T2,COMPLETED,OUT,2026-10-02 10:00:00,2026-10-02 10:00:01,2.50,EUR,Us,20.00,EUR,Payee,"
+        "25.00,USD,out\n"
+        "T3,COMPLETED,NEUTRAL,2026-10-03 10:00:00,2026-10-03 10:00:01,1.00,EUR,Us,9.00,EUR,Us,"
+        "10.00,USD,own\n"
+    )
+    file = read(tmp_path, text)
+    assert file.format == "CSV wise business"
+    assert rows(file.entries, "direction", "amount", "currency", "counterparty_name") == [
+        ("CRDT", Decimal("80.00"), "EUR", "Payer"), ("DBIT", Decimal("22.50"), "EUR", "Payee"),
+    ]  # fmt: skip
+    assert "'NEUTRAL' says neither debit nor credit" in file.problems[0].what + str(file.problems)
+    assert not any(file.statements["proved"].to_pylist())

@@ -181,7 +181,8 @@ def test_a_missing_booking_date_is_inferred_and_said(tmp_path: Path) -> None:
 def test_a_malformed_entry_costs_that_entry_and_the_proof(tmp_path: Path, bad: str) -> None:
     file = read(tmp_path, entry("3.00"), bad, entry("2.00"), closing="105.00")
     assert file.entries["amount"].to_pylist() == [Decimal("3.00"), Decimal("2.00")]
-    assert [problem.position for problem in file.problems] == ["Stmt[1]/Ntry[2]"]
+    assert [problem.position for problem in file.problems] == ["Stmt[1]/Ntry[2]", ""]
+    assert file.problems[-1].what == "1 entry is not read"
     assert file.statements["proved"].to_pylist() == [False]
 
 

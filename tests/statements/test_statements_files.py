@@ -2,13 +2,14 @@
 
 import io
 import random
+import zipfile
 from collections import Counter
 from copy import deepcopy
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from camt_samples import detail, document, entry, statement, write
+from camt_samples import detail, document, entry, read, statement, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -201,3 +202,60 @@ def test_well_formed_nonsense_raises_nothing_but_our_error(seed: int, changes: i
             case _:
                 element.attrib.clear()
     only_our_errors(etree.tostring(root))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "an empty file"),
+        (b"\xef\xbb\xbf", "nothing but blanks in it"),
+        (b" \r\n\t\n", "nothing but blanks in it"),
+        (b"\xff\xfe\n\0 \0", "nothing but blanks in it"),
+        (b"OFXHEADER:100\nDATA:OFXSGML\n", "OFX, which is not read"),
+        (b'<?xml version="1.0"?>\n<?OFX OFXHEADER="200"?><OFX/>', "OFX, which is not read"),
+        (b"01,122099999,123456789,260621,0200,1,80,10,2/\n", "BAI2, which is not read"),
+        (
+            b"11201001000200012345261001261031200000000100000978" + b"3NAME".ljust(30),
+            "AEB43 (Norma 43), which is not read",
+        ),
+        (b'{"account": {}, "transactions": {"booked": []}}', "PSD2 JSON, which is not read"),
+        (b'[{"id": 1}]', "JSON, which is not read"),
+        (b"!Type:Bank\nD1/2/26\n", "QIF, which is not read"),
+        (b"%PDF-1.7\n", "PDF, which is not read"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook, which is not read"),
+    ],
+)
+def test_what_is_no_statement_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+    path = write(tmp_path, content, "file.dat")
+    with pytest.raises(StatementError) as caught:
+        read_file(path)
+    assert caught.value.what == f"file.dat: {said}"
+    assert caught.value.do
+    good = write(tmp_path, GOOD, "good.xml")
+    reading = read_statements([tmp_path])
+    assert [file.name for file in reading.files] == [good.name]
+    assert [str(problem) for problem in reading.skipped] == [f"file.dat: left out: {said}"]
+
+
+def test_a_folder_or_archive_without_files_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "inbox"
+    (folder / "deeper").mkdir(parents=True)
+    archive = tmp_path / "empty.zip"
+    zipfile.ZipFile(archive, "w").close()
+    for path, said in ((folder, "no file is in that folder"), (archive, "no file is in that arch")):
+        with pytest.raises(StatementError, match=said):
+            read_statements([path])
+
+
+def test_a_workbook_is_named_as_such(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "book.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    with pytest.raises(StatementError, match=r"book\.xlsx: an Excel workbook, which is not read"):
+        read_statements([tmp_path / "book.xlsx"])
+
+
+@pytest.mark.parametrize("amount", ["1e3", "1E3", "1.0e2"])
+def test_an_amount_with_an_exponent_is_none(tmp_path: Path, amount: str) -> None:
+    file = read(tmp_path, entry(amount))
+    assert file.entries.num_rows == 0
+    assert f"amount: {amount!r} is not a number" in file.problems[0].what

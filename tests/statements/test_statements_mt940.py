@@ -329,7 +329,7 @@ def test_one_malformed_movement_costs_only_itself(tmp_path: Path) -> None:
     )  # fmt: skip
     assert file.entries.num_rows == 1
     assert rows(file.statements, "proved") == [(False,)]
-    assert [problem.line for problem in file.problems] == [5, 6]
+    assert [problem.line for problem in file.problems] == [5, 6, None]
 
 
 def test_bytes_that_are_not_utf_8_are_read_and_said(tmp_path: Path) -> None:
@@ -483,3 +483,105 @@ def test_envelopes_of_several_messages_and_a_currency_behind_the_account(tmp_pat
     assert rows(file.statements, "account", "sequence_number", "proved") == [
         ("BE68539007547034", 12, True), ("BE68539007547034", 13, True),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "amount", ["1O,00NTRF", "1O00NTRF", "1l,00NTRF", "10,00", "10", "1 0,00", "10,O0NTRF"]
+)
+def test_a_movement_whose_amount_or_kind_does_not_parse_is_refused_by_line(
+    tmp_path: Path, amount: str
+) -> None:
+    file = read(tmp_path, statement(f":61:2610151015CR{amount}NONREF//B1", ":86:text"))
+    assert file.entries.num_rows == 0
+    assert file.statements["proved"].to_pylist() == [False]
+    lost = file.problems[0]
+    assert (lost.line, lost.what[-17:]) == (5, "is not a movement")
+
+
+@pytest.mark.parametrize("amount", ["10,00NTRF", "10,NMSC", "10NTRF", "10.00S051", "10,00NGT "])
+def test_a_movement_has_its_kind_after_the_amount(tmp_path: Path, amount: str) -> None:
+    file = read(tmp_path, statement(f":61:2610151015CR{amount}NONREF", closing="C261031EUR110,00"))
+    assert file.entries["amount"].to_pylist() == [Decimal(10)]
+
+
+def details(folder: Path, *lines: str) -> dict[str, object]:
+    """The only movement of a file, explained by these lines of field 86."""
+    text = statement(":61:2610151015CR10,00NTRFNONREF", ":86:" + "\r\n".join(lines))
+    (row,) = read(folder, text).entries.to_pylist()
+    return row
+
+
+def test_slash_text_with_an_unknown_first_keyword_is_read(tmp_path: Path) -> None:
+    row = details(tmp_path, "/RTYP/SEPA Incasso/REMI/INV 7/EREF/E7")
+    assert (row["remittance"], row["end_to_end_id"]) == (["INV 7"], "E7")
+    assert row["additional_information"] == "SEPA Incasso"
+    row = details(tmp_path, "/ZZZZ/Y/NAME/A BV/REMI/INV 7")
+    assert (row["remittance"], row["counterparty_name"]) == (["INV 7"], "A BV")
+    assert row["additional_information"] == "/ZZZZ/Y"
+
+
+def test_slash_text_may_begin_with_account_and_bank(tmp_path: Path) -> None:
+    row = details(tmp_path, "/ACCW/NL54INGB0006752576,INGBNL2A/ORDP//NAME/H/REMI/INV 8")
+    assert row["counterparty_account"] == "NL54INGB0006752576"
+    assert (row["counterparty_agent"], row["counterparty_name"]) == ("INGBNL2A", "H")
+
+
+def test_slashes_without_any_known_keyword_are_free_text(tmp_path: Path) -> None:
+    assert details(tmp_path, "/WXYZ/INV 9/ABCD/x")["remittance"] == ["/WXYZ/INV 9/ABCD/x"]
+
+
+def test_a_code_of_four_digits_stands_before_subfields(tmp_path: Path) -> None:
+    row = details(tmp_path, "8300<00FEE<20INV 1", "0<32ACME")
+    assert (row["remittance"], row["counterparty_name"]) == (["INV 10"], "ACME")
+    assert row["proprietary_code"] == "NTRF+8300"
+
+
+def test_the_payer_stands_in_polish_free_text_in_capitals(tmp_path: Path) -> None:
+    row = details(
+        tmp_path, "770 PRZELEW; Z RACH.: ", "34103012890000000008440201; OD: WHIRLPOOL ",
+        "POLSKA; TYT.: 210F1160; TNR: 1",
+    )  # fmt: skip
+    assert row["counterparty_account"] == "34103012890000000008440201"
+    assert row["counterparty_name"] == "WHIRLPOOL POLSKA"
+
+
+@pytest.mark.parametrize("chunk", [7, 1 << 18])
+def test_a_lone_dash_in_a_text_ends_no_statement(
+    tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treasury.statements.mt_text._CHUNK", chunk)
+    one = (":61:2610151015CR10,00NTRFNONREF", ":86:first\r\n-\r\nsecond")
+    last = (":61:2610151015CR5,00NTRFNONREF", ":86:third\r\n-")
+    text = statement(*one, *last, closing="C261031EUR115,00")
+    again = statement(*one, opening="C261031EUR115,00", closing="C261031EUR125,00", number="11")
+    file = read(tmp_path, text, again)
+    assert file.statements["proved"].to_pylist() == [True, True]
+    assert file.entries["remittance"].to_pylist() == [
+        ["first", "-", "second"], ["third", "-"], ["first", "-", "second"]
+    ]  # fmt: skip
+    assert file.entries["position"].to_pylist() == ["line 5", "line 9", "line 18"]
+
+
+def test_a_dash_below_the_text_of_a_whole_statement_ends_it(tmp_path: Path) -> None:
+    one = statement(":61:2610151015CR10,00NTRFNONREF", closing="C261031EUR110,00")
+    text = one.replace("\r\n-\r\n", "\r\n:86:about all of it\r\n-\r\n")
+    file = read(tmp_path, text + ":61:2610151015CR5,00NTRFNONREF\r\n")
+    assert file.statements["proved"].to_pylist() == [True, False]
+
+
+POLISH = "ZAŻÓŁĆ GĘŚLĄ JAŹŃ\r\nŁÓDŹ ÓŚ"
+
+
+@pytest.mark.parametrize("encoding", ["windows-1250", "iso-8859-2", "cp852"])
+@pytest.mark.parametrize("chunk", [50, 1 << 18])
+def test_the_encoding_is_decided_once_for_a_file_by_its_letters(
+    tmp_path: Path, encoding: str, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treasury.statements.mt_text._CHUNK", chunk)
+    texts = [":61:2610151015CR10,00NTRFNONREF", f":86:{POLISH}"] * 3
+    content = statement(*texts, closing="C261031EUR130,00").encode(encoding)
+    file = read_file(write(tmp_path, content, "file.sta"))
+    assert file.entries["remittance"].to_pylist() == [POLISH.split("\r\n")] * 3
+    assert [problem.what for problem in file.problems] == [
+        f"6 lines are not UTF-8; read as {encoding.title()}"
+    ]

@@ -91,7 +91,7 @@ def test_a_balance_of_nothing_needs_no_direction(tmp_path: Path) -> None:
     file = read(tmp_path, entry("5.00"), balances=nothing + balance("CLBD", "5.00"))
     assert file.statements["proved"].to_pylist() == [True]
     something = balance("OPBD", "1.00").replace("<CdtDbtInd>CRDT</CdtDbtInd>", "")
-    file = read(tmp_path, entry("5.00"), balances=something + balance("CLBD", "6.00"))
+    file = read(tmp_path, entry("5.00"), balances=something + balance("CLBD", "7.00"))
     assert file.statements["proved"].to_pylist() == [False]
 
 
@@ -230,6 +230,9 @@ ENCODED = {
     "MT940, UTF-8": MT.encode(),
     "MT940, UTF-8 with its mark": MT.encode("utf-8-sig"),
     "MT940, Latin-1": MT.encode("latin-1"),
+    "MT940, UTF-16": MT.encode("utf-16"),
+    "MT940, UTF-16 without a mark": MT.encode("utf-16-be"),
+    "MT940, lines ended by @@": MT.replace("\r\n", "@@").replace("\n", "@@").encode(),
     "CSV, UTF-8 with its mark": TABLE.encode("utf-8-sig"),
     "CSV, UTF-16": TABLE.encode("utf-16"),
     "CSV, UTF-16 without a mark": TABLE.encode("utf-16-be"),
@@ -246,8 +249,8 @@ def test_letters_are_those_that_the_bank_wrote(tmp_path: Path, content: bytes) -
 
 @pytest.mark.parametrize(
     "content",
-    [CAMT.encode("latin-1"), UNSAID.encode("latin-1"), CAMT.encode("utf-32"), MT.encode("utf-16")],
-    ids=["Latin-1 that says UTF-8", "Latin-1 that says nothing", "UTF-32", "MT940 in UTF-16"],
+    [CAMT.encode("latin-1"), UNSAID.encode("latin-1"), CAMT.encode("utf-32"), MT.encode("utf-32")],
+    ids=["Latin-1 that says UTF-8", "Latin-1 that says nothing", "UTF-32", "MT940 in UTF-32"],
 )
 def test_what_is_in_another_encoding_than_it_may_be_is_refused(
     tmp_path: Path, content: bytes

@@ -1,15 +1,18 @@
 """The sum of a statement, and what is said when it does not hold."""
 
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from camt_samples import balance, document, entry, read, rows, statement, write
+from camt_samples import OURS, balance, document, entry, read, rows, statement, write
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.statements import read_file
-from treasury.statements.proof import Balance, Tally
+from treasury.cli import treasury
+from treasury.statements import StatementFile, read_file
+from treasury.statements.proof import Balance, Tally, is_provable
 
 
 def test_a_statement_whose_sum_holds_is_proved_and_shows_the_sum(tmp_path: Path) -> None:
@@ -97,3 +100,68 @@ def test_the_sum_is_exact_to_the_last_decimal(movements: list[tuple[int, int]], 
     opening = Balance("OPBD", amount_of(start), "ETH", None)
     assert tally.result(opening, Balance("CLBD", amount_of(end), "ETH", None))[0]
     assert not tally.result(opening, Balance("CLBD", amount_of(end + 1), "ETH", None))[0]
+
+
+def unsigned(code: str, amount: str) -> str:
+    return balance(code, amount, day="2026-10-15").replace("<CdtDbtInd>CRDT</CdtDbtInd>", "")
+
+
+BARE = "<Ntry><Amt Ccy='EUR'>{}</Amt><CdtDbtInd>{}</CdtDbtInd></Ntry>"
+
+
+def clearing(folder: Path, opening: str, closing: str, *entries: str) -> StatementFile:
+    """A statement without signs of balances, days and states of entries, and a time of its own."""
+    balances = unsigned("OPBD", opening) + unsigned("CLBD", closing)
+    account = f"<Acct><Id><IBAN>{OURS}</IBAN></Id><Ccy>EUR</Ccy></Acct>"
+    text = document(f"<Stmt><Id>S1</Id>{account}{balances}{''.join(entries)}</Stmt>")
+    created = "<MsgId>M1</MsgId><CreDtTm>2026-10-15T19:47:17.828+02:00</CreDtTm>"
+    return read_file(write(folder, text.replace("<MsgId>M1</MsgId>", created)))
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing", "moved", "signed"),
+    [
+        ("100.00", "90.00", "10.00", ("100.00", "90.00")),
+        ("100.00", "110.00", "10.00", ("-100.00", "-110.00")),
+        ("5.00", "5.00", "10.00", ("5.00", "-5.00")),
+        ("0.00", "10.00", "10.00", ("0.00", "-10.00")),
+    ],
+)
+def test_balances_without_a_sign_have_the_one_that_the_movements_show(
+    tmp_path: Path, opening: str, closing: str, moved: str, signed: tuple[str, str]
+) -> None:
+    file = clearing(tmp_path, opening, closing, BARE.format(moved, "DBIT"))
+    assert rows(file.statements, "opening_balance", "closing_balance", "proved") == [
+        (*map(Decimal, signed), True)
+    ]
+    assert "the one that the movements show" in file.problems[0].what
+    (row,) = file.entries.to_pylist()
+    assert (row["booking_date"], row["entry_status"]) == (date(2026, 10, 15), "BOOK")
+    assert row["inferred"] == ["entry_status", "booking_date"]
+    assert (
+        file.statements["created_at"].to_pylist()[0].isoformat()
+        == "2026-10-15T17:47:17.828000+00:00"
+    )
+
+
+def test_balances_without_a_sign_and_without_movements_prove_nothing(tmp_path: Path) -> None:
+    file = clearing(tmp_path, "7.00", "7.00")
+    said = "balances without a sign, and no movement that shows it"
+    assert rows(file.statements, "proved", "proof") == [(False, said)]
+    assert not is_provable(said)
+
+
+def test_balances_without_a_sign_whose_sum_does_not_hold_are_not_proved(tmp_path: Path) -> None:
+    file = clearing(tmp_path, "100.00", "95.00", BARE.format("10.00", "DBIT"))
+    assert "(EUR 5.00 off)" in file.statements["proof"].to_pylist()[0]
+
+
+def test_how_many_entries_were_lost_is_said_last_and_ends_with_1(tmp_path: Path) -> None:
+    text = document(statement(entry("1.00"), entry("x"), entry("y"), closing="101.00"))
+    path = write(tmp_path, text)
+    file = read_file(path)
+    assert (file.lost_count, str(file.problems[-1])) == (2, "file.xml: 2 entries are not read")
+    done = CliRunner().invoke(treasury, ["statements", "read", str(path)])
+    assert (done.exit_code, "file.xml: 2 entries are not read" in done.stderr) == (1, True)
+    good = write(tmp_path, document(statement(entry("1.00"), closing="101.00")))
+    assert CliRunner().invoke(treasury, ["statements", "read", str(good)]).exit_code == 0

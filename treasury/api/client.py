@@ -29,12 +29,19 @@ from treasury.api.codec import (
     result_bytes,
     split,
 )
-from treasury.api.errors import where
+from treasury.api.errors import not_offered, where
 from treasury.api.finance import Finance
 from treasury.api.ramp import Ramp
 from treasury.api.resources import Service
 from treasury.api.transport import Call, Clock, Kind, Limits, Transport
-from treasury.errors import ActionRefused, InputError, OutcomeUnknown, TreasuryError
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    NotFound,
+    OutcomeUnknown,
+    ServiceError,
+    TreasuryError,
+)
 from treasury.settings import Credential, Services
 
 __all__ = ["Client", "Reply"]
@@ -44,6 +51,16 @@ _PLACE = re.compile(r"\{\w+\}")
 _READING_METHODS = frozenset({"GET", "HEAD"})
 _CALCULATES = {("ramp", "POST", "/fees/calculate")}
 """The one documented operation that reads by another method: it changes nothing."""
+
+
+_OPTIONAL = frozenset(
+    {
+        "POST /accounts/{accountId}/reactivate",
+        "GET /accounts/{accountId}/wallets/{walletId}/permits",
+        "GET /accounts/{accountId}/wallets/{walletId}/allowances",
+    }
+)
+"""Operations that some generations lack, of which a 404 speaks as of a record: the record tells."""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,9 +224,25 @@ class Client:
         )
         if not reading:
             self.require_writes(call.operation)
-        response = self._transport.send(call, self._auth)
+        try:
+            response = self._transport.send(call, self._auth)
+        except NotFound as error:
+            if call.operation in _OPTIONAL and self._has_record(ids):
+                raise not_offered(error) from error
+            raise
         with _having_left(call):
             return self._reply(call, response)
+
+    def _has_record(self, ids: tuple[str, ...]) -> bool:
+        """Whether the account, and its wallet where one is named, are there."""
+        account, *wallets = ids
+        try:
+            if not wallets:
+                return self.finance.accounts.get(account).value.id == account
+            listed = self.finance.wallets.iterate(account)
+            return any(wallet.value.id in wallets for wallet in listed)
+        except ServiceError:  # then what was answered first stands
+            return False
 
     def _reply(self, call: Call, response: httpx.Response) -> Reply:
         pagination, result = None, b"null"

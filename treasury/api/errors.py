@@ -1,14 +1,14 @@
 """A service's refusal as one of the errors of `treasury.errors`: the status decides, then the code.
 
 Codes are compared in upper case with underscores, whatever the generation of the service writes.
-What is shown of a body is its code, its message cut to one line, and its trace id; never a header,
-and never the body itself.
+What is shown of a body is each error's code, field and message, cut to one line, and the trace ids;
+never a header, and never the body itself.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import msgspec
@@ -17,7 +17,10 @@ from treasury import errors as tree
 from treasury.api.codec import UNREADABLE
 from treasury.api.scopes import SCOPES
 
-__all__ = ["Refusal", "error_for", "one_line", "read_refusal", "where"]
+__all__ = ["Fault", "Refusal", "error_for", "not_offered", "one_line", "read_refusal", "where"]
+
+MOST_FAULTS: Final = 20
+"""Errors of one refusal that are shown; of more, their number."""
 
 _TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -72,14 +75,45 @@ _DO: dict[type[tree.ServiceError], str] = {
 }
 
 
-class Refusal(msgspec.Struct, frozen=True):
-    """What a failed response says: the normalised code, one line of text, the trace id."""
+class Fault(msgspec.Struct, frozen=True):
+    """One error of a refusal: the normalised code, the field that it is about, a line of text."""
 
     code: str | None = None
+    field: str | None = None
     message: str | None = None
+
+    def __str__(self) -> str:
+        """`REQUIRED_FIELD: address.city must be set`; the field once."""
+        named = self.field if self.field and self.field not in (self.message or "") else None
+        about = " ".join(part for part in (named, self.message) if part)
+        return ": ".join(part for part in (self.code, about) if part)
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """What a failed response says: its errors in the service's order, and the trace ids."""
+
+    faults: tuple[Fault, ...] = ()
     trace: str | None = None
     is_ours: bool = False
     """Whether the body is JSON of the services' own error shape; a proxy's page is not."""
+    untold: int = 0
+    """Errors beyond the first `MOST_FAULTS`."""
+
+    @property
+    def code(self) -> str | None:
+        """The first error's code."""
+        return self.faults[0].code if self.faults else None
+
+    @property
+    def message(self) -> str | None:
+        """The first error's text."""
+        return self.faults[0].message if self.faults else None
+
+    def __str__(self) -> str:
+        """Every error, one after the other."""
+        told = [text for text in map(str, self.faults) if text]
+        told += [f"and {self.untold} more errors"] if self.untold else []
+        return "; ".join(told)
 
 
 def error_for(
@@ -88,9 +122,9 @@ def error_for(
     """The error that a response without success means; `key` is the idempotency key sent."""
     refusal = read_refusal(response)
     kind = _kind(response.status_code, refusal, operation, keyed=key is not None)
-    said = ": ".join(part for part in (refusal.code, refusal.message) if part)
+    said = str(refusal)
     what = f"{operation}: {response.status_code}" + (f" {said}" if said else "")
-    return kind(
+    error = kind(
         what + where(ids, refusal.trace),
         do=_advice(kind, operation),
         operation=operation,
@@ -100,6 +134,25 @@ def error_for(
         ids=ids,
         key=key,
     )
+    if isinstance(error, tree.NotOffered):
+        error.by_service = refusal.is_ours
+    return error
+
+
+def not_offered(error: tree.NotFound) -> tree.NotOffered:
+    """What a 404 means where the record that it names is there: the operation is not."""
+    told = tree.NotOffered(
+        error.what,
+        do=_DO[tree.NotOffered],
+        operation=error.operation,
+        status=error.status,
+        code=error.code,
+        trace=error.trace,
+        ids=error.ids,
+        key=error.key,
+    )
+    told.by_service = True
+    return told
 
 
 def where(ids: tuple[str, ...], trace: str | None = None) -> str:
@@ -130,8 +183,10 @@ def _advice(kind: type[tree.ServiceError], operation: str) -> str:
 
 
 def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type[tree.ServiceError]:
-    if status in _REFINED and refusal.code in _BY_CODE:
-        return _BY_CODE[refusal.code]
+    if status in _REFINED:
+        for fault in refusal.faults:
+            if fault.code in _BY_CODE:
+                return _BY_CODE[fault.code]
     if status == 409 and keyed:  # a create has no version to conflict with
         return tree.KeySpent
     if status == 404 and ("{" not in operation or not refusal.is_ours):
@@ -144,7 +199,7 @@ def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type
 
 
 def read_refusal(response: httpx.Response) -> Refusal:
-    """Code, message and trace id of a failed response, in any documented shape."""
+    """The errors and trace ids of a failed response, in any documented shape."""
     header = next(
         (response.headers[name] for name in _TRACE_HEADERS if name in response.headers), ""
     )
@@ -154,13 +209,15 @@ def read_refusal(response: httpx.Response) -> Refusal:
         body = None
     if not isinstance(body, dict):
         return Refusal(trace=one_line(header, 80))
-    listed = next((body[key] for key in ("errors", "failures") if _first(body.get(key))), None)
-    first = _first(listed) or body
+    listed = next((body[key] for key in ("errors", "failures") if _objects(body.get(key))), None)
+    found = _objects(listed) or [body]
+    traces = [one.get("traceCode") for one in (body, *found[:MOST_FAULTS])]
+    said = dict.fromkeys(trace for each in traces if (trace := one_line(each, 80)))
     return Refusal(
-        code=_code(first.get("code") or first.get("error")),
-        message=one_line(first.get("message") or first.get("error_description")),
-        trace=one_line(body.get("traceCode") or header, 80),
+        faults=tuple(map(_fault, found[:MOST_FAULTS])),
+        trace=", ".join(said) or one_line(header, 80),
         is_ours=_is_json(response) and body.get("success") is False and _is_coded(listed),
+        untold=max(0, len(found) - MOST_FAULTS),
     )
 
 
@@ -179,9 +236,16 @@ def _is_coded(listed: Any) -> bool:
     )
 
 
-def _first(listed: Any) -> dict[str, Any] | None:
-    found = isinstance(listed, list) and listed and isinstance(listed[0], dict)
-    return listed[0] if found else None
+def _objects(listed: Any) -> list[dict[str, Any]]:
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _fault(error: dict[str, Any]) -> Fault:
+    return Fault(
+        code=_code(error.get("code") or error.get("error")),
+        field=one_line(error.get("field"), 100),
+        message=one_line(error.get("message") or error.get("error_description")),
+    )
 
 
 def _code(value: Any) -> str | None:

@@ -17,6 +17,7 @@ from treasury.reconcile.deciding import typed_expectations
 from treasury.text import clean
 
 if TYPE_CHECKING:
+    from treasury.items import Effects
     from treasury.journal.decisions import Decision
     from treasury.workspace import Workspace
 
@@ -155,22 +156,33 @@ def match_accept(
     """
     wanted, desk = typed_expectations(expectations), workspace_of(context)
     accept = partial(desk.matches.accept, line, wanted, reason=reason)
-    _require_agreed(desk, accept(dry_run=True), dry_run=dry_run)
+    _require_agreed_lines(desk, accept(dry_run=True), dry_run=dry_run)
     done = accept(dry_run=dry_run)
     _say([done.entry_id], "accepted", dry_run=dry_run)
     _say_late([done])
 
 
-def _require_agreed(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
-    """Name what changes beside the lines; at a terminal, go on only when that is confirmed."""
+def _require_agreed_lines(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
+    """Name what speaks against decisions on lines, and what changes beside these."""
+    against = [one for decision in planned for one in decision.despite]
+    for one in against:
+        click.echo(f"although {clean(one)}")
     effects = desk.decision_effects(*planned)
+    _require_agreed(effects, "also changes", dry_run=dry_run, ask=bool(against))
+
+
+def _require_agreed(
+    effects: Effects, what: str = "changes", *, dry_run: bool, ask: bool = False
+) -> None:
+    """Name what changes; at a terminal, go on only when that is confirmed."""
     if effects.unknown:
         click.echo(f"what else changes is not known: {clean(effects.unknown)}")
-    if not len(effects):
+    if not ask and not len(effects):
         return
-    click.echo(f"also changes, in the open items of {effects.month}:")
-    for one in effects:
-        click.echo(f"  {clean(str(one))}")
+    if len(effects):
+        click.echo(f"{what}, in the open items of {effects.month}:")
+    for effect in effects:
+        click.echo(f"  {clean(str(effect))}")
     if not dry_run and sys.stdin.isatty():
         click.confirm("Write the decision", abort=True)
 
@@ -187,7 +199,7 @@ def match_reject(
     """Say that LINE does not belong to EXPECTATION."""
     desk = workspace_of(context)
     reject = partial(desk.matches.reject, line, expectation, reason=reason)
-    _require_agreed(desk, reject(dry_run=True), dry_run=dry_run)
+    _require_agreed_lines(desk, reject(dry_run=True), dry_run=dry_run)
     done = reject(dry_run=dry_run)
     _say([done.entry_id], "rejected", dry_run=dry_run)
     _say_late([done])
@@ -204,7 +216,7 @@ def match_ignore(
     """Close LINES with a reason: they belong to nothing that is expected."""
     desk = workspace_of(context)
     ignore = partial(desk.matches.ignore, *lines, reason=reason)
-    _require_agreed(desk, *ignore(dry_run=True), dry_run=dry_run)
+    _require_agreed_lines(desk, *ignore(dry_run=True), dry_run=dry_run)
     done = ignore(dry_run=dry_run)
     _say([one.entry_id for one in done], "closed", dry_run=dry_run)
     _say_late(done)
@@ -242,7 +254,7 @@ def match_undo(
     desk = workspace_of(context)
     undo = partial(desk.matches.undo, line, expectation, reason=reason)
     planned = undo(seq=seq, dry_run=True)
-    _require_agreed(desk, planned, dry_run=dry_run)
+    _require_agreed_lines(desk, planned, dry_run=dry_run)
     done = undo(seq=planned.undoes, dry_run=dry_run)
     _say([done.entry_id], "undone", dry_run=dry_run)
     _say_late([done])
@@ -286,9 +298,10 @@ def _remark(command: str, verb: str, said: str, told: str) -> None:
     @dry_run_option
     @click.pass_context
     def remark(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
-        make = getattr(workspace_of(context).funding, verb)
-        done = make(name, reason, dry_run=dry_run)
-        _say([done.request_id], said, dry_run=dry_run)
+        desk = workspace_of(context)
+        make = partial(getattr(desk.funding, verb), name, reason)
+        _require_agreed(desk.remark_effects(make(dry_run=True)), dry_run=dry_run)
+        _say([make(dry_run=dry_run).name], said, dry_run=dry_run)
 
 
 for remark in REMARKS:
@@ -305,8 +318,12 @@ def request_undo(
     context: click.Context, name: str, seq: int | None, reason: str, dry_run: bool
 ) -> None:
     """Take the last remark on NAME back."""
-    done = workspace_of(context).funding.undo(name, reason, seq=seq, dry_run=dry_run)
-    _say([done.request_id], "undone", dry_run=dry_run)
+    desk = workspace_of(context)
+    undo = partial(desk.funding.undo, name, reason)
+    planned = undo(seq=seq, dry_run=True)
+    _require_agreed(desk.remark_effects(planned), dry_run=dry_run)
+    done = undo(seq=planned.undoes, dry_run=dry_run)
+    _say([done.name], "undone", dry_run=dry_run)
 
 
 @request.command("list")

@@ -58,7 +58,7 @@ def reconcile(
     """Reconcile a month: every bank line with its one outcome and the reason."""
     from treasury.items.facts import needing_a_person
     from treasury.report import outcome_word, reconciliation_summary
-    from treasury.report.words import count
+    from treasury.report.words import LINES_NOT_KNOWN, bank_lines_words, count
 
     workspace = workspace_of(context, as_of)
     result = workspace.reconcile(month)
@@ -72,7 +72,15 @@ def reconcile(
             click.echo(f"LATE        {count(late, 'item')} since the close: treasury periods late")
         words = [outcome_word(row) for row in lines.to_pylist()]
         lines = lines.append_column("on_screen", pa.array(words, pa.string()))
-    print_rows(lines, form, columns=LINE_COLUMNS, spare=LINE_SPARE, title="Bank lines")
+    not_known = bank_lines_words(result) == LINES_NOT_KNOWN
+    print_rows(
+        lines,
+        form,
+        columns=LINE_COLUMNS,
+        spare=LINE_SPARE,
+        title="Bank lines",
+        empty=LINES_NOT_KNOWN if not_known else "none",
+    )
 
 
 LINE_COLUMNS = (
@@ -112,17 +120,22 @@ def exceptions(
 
     if kind is not None and kind not in KINDS:
         raise InputError(f"there is no kind {kind!r:.60}", do=f"give one of {', '.join(KINDS)}")
-    items = workspace_of(context, as_of).open_items(month)
+    workspace = workspace_of(context, as_of)
+    items = workspace.open_items(month)
     chosen = items.select(turn=turn, kind=kind)
     rows = (chosen.blocking if blocking else chosen).arrow
+    closed = ", as it was closed" if workspace.is_closed(items.month) else ""
     print_rows(
         items_view(rows, items) if form == "table" else rows,
         form,
         columns=ITEM_COLUMNS,
         spare=ITEM_SPARE,
-        title=f"Open items of {items.month.title}",
+        title=f"Open items of {items.month.title}{closed}",
         empty=f"none of these; {open_words(items)} in all" if len(items) else open_words(items),
     )
+    if closed and form == "table":
+        now = items.month.next
+        click.echo(f"What is open since: treasury exceptions {now}, treasury periods late")
 
 
 def items_view(items: pa.Table, among: OpenItems) -> pa.Table:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -45,8 +47,8 @@ profile_option = click.option(
 def statements() -> None:
     """Read bank statements and say what they prove.
 
-    FILES are camt.052, .053 and .054, MT940, MT942 or CSV of known banks, also in zip or gzip;
-    folders and patterns stand for what is in them, - for standard input.
+    FILES are camt.052, .053 and .054, MT940, MT942, CODA, CFONB 120 or CSV of known banks, also in
+    zip or gzip; folders and patterns stand for what is in them, - for standard input.
     """
 
 
@@ -65,7 +67,7 @@ def read_files(
     heads: bool,
     form: str,
 ) -> None:
-    """Read FILES and print their entries; nothing is stored."""
+    """Read FILES and print their entries; exit with 1 if one is not read. Nothing is stored."""
     from treasury.statements import read_statements
 
     reading = read_statements(files, profiles=_profiles(context, profile), account=account)
@@ -74,6 +76,8 @@ def read_files(
     else:
         _print_entries(reading.entries, form, "Entries")
     _tell(reading.problems)
+    if reading.lost_count:
+        context.exit(1)
 
 
 ENTRY_COLUMNS = (
@@ -170,15 +174,23 @@ def add_files(
 @statements.command("withdraw")
 @click.argument("statement", metavar="ID")
 @click.option("--reason", required=True, help="Why it must not count; kept with your name.")
+@click.option("--dry-run", is_flag=True, help="Say what would count no more; write nothing.")
 @click.pass_context
-def withdraw(context: click.Context, statement: str, reason: str) -> None:
+def withdraw(context: click.Context, statement: str, reason: str, dry_run: bool) -> None:
     """Take a stored statement out of what counts, by its id or its file's name.
 
     Nothing is deleted: earlier views and closed months keep it, and adding its file again brings it
     back.
     """
-    done = Workspace(_folder(context)).statements.withdraw(statement, reason=reason)
-    click.echo(str(done))
+    workspace = Workspace(_folder(context))
+    withdraw = partial(workspace.statements.withdraw, statement, reason=reason)
+    planned = withdraw(dry_run=True)
+    resting = workspace.rests_on(planned)
+    for sentence in resting:
+        click.echo(sentence)
+    if not dry_run and resting and sys.stdin.isatty():
+        click.confirm("Withdraw the statement", abort=True)
+    click.echo(str(planned if dry_run else withdraw()))
 
 
 @statements.command("confirm")
@@ -244,9 +256,14 @@ LIST_SPARE = ("proof", "file_name", "opening_date", "currency", "entry_count", "
 @click.pass_context
 def propose(context: click.Context, file: str, account: str | None, name: str, save: bool) -> None:
     """Propose a profile for the CSV of an unknown bank, and show what it would read."""
-    from treasury.statements import propose_profile, to_toml
+    from treasury.statements import propose_profile, sketch_profile, to_toml
+    from treasury.statements.stream import UnknownFormat
 
-    proposal = propose_profile(Path(file), name, account=account)
+    try:
+        proposal = propose_profile(Path(file), name, account=account)
+    except UnknownFormat:
+        click.echo(sketch_profile(Path(file)))
+        context.exit(1)
     profile = proposal.profile
     known = "known already" if proposal.is_known else "proposed; look whether it reads right"
     click.echo(f"# {known}\n{to_toml(profile)}")

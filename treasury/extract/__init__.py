@@ -1,6 +1,6 @@
 """From the services into the lake: the tables' declarations and the loop that fills them."""
 
-from treasury.extract.run import Drift, Progress, Scope, Skipped, SyncReport, TableReport
+from treasury.extract.run import Drift, Progress, Scope, Skipped, SyncReport, TableReport, Unoffered
 from treasury.extract.sync import sync
 from treasury.extract.tables import TABLES
 from treasury.extract.watch import WatchState, read_state, watch
@@ -13,6 +13,7 @@ __all__ = [
     "Skipped",
     "SyncReport",
     "TableReport",
+    "Unoffered",
     "WatchState",
     "read_state",
     "sync",

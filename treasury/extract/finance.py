@@ -11,7 +11,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from treasury.api.models import FiatOrigin, Transfer
+from treasury.api.models import (
+    Account,
+    FiatOrigin,
+    Party,
+    PartyRole,
+    Transfer,
+    VirtualBankAccount,
+    Wallet,
+)
 from treasury.extract.rows import Field, Found, form, forms
 from treasury.extract.sources import PerAccount, whole
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS
@@ -66,6 +74,7 @@ PARTIES: Final = form(
     _UPDATED,
     _VERSION,
     title="Persons and companies that hold accounts",
+    model=Party,
     source=whole(
         lambda client: client.finance.parties.iterate(),
         detail=lambda client, party: client.finance.parties.get(party),
@@ -85,6 +94,7 @@ ACCOUNTS: Final = form(
     _CREATED,
     _VERSION,
     title="Accounts at the finance service",
+    model=Account,
     source=whole(lambda client: client.finance.accounts.iterate()),
     volatile=("partyRoles",),  # copies of what `party_roles` and `parties` hold
 )
@@ -100,6 +110,7 @@ PARTY_ROLES: Final = form(
     _UPDATED,
     key=("account_id", "party_id", "role_type"),
     title="Who holds which account",
+    model=PartyRole,
     source=PerAccount(lambda client, account: client.finance.party_roles.all(account)),
     volatile=("party",),  # a copy of what `parties` holds
 )
@@ -115,6 +126,7 @@ WALLETS: Final = form(
     Field("status", TEXT, "status", "ACTIVE"),
     Field("aml_status", TEXT, "aml_status", "screening of the address"),
     title="Custodial wallets",
+    model=Wallet,
     source=PerAccount(lambda client, account: client.finance.wallets.iterate(account)),
     volatile=("balances",),  # observations of their own, in `wallet_balances`
 )
@@ -187,6 +199,7 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     _CREATED,
     _UPDATED,
     title="Virtual bank accounts and their reference codes",
+    model=VirtualBankAccount,
     source=PerAccount(
         lambda client, account: client.finance.virtual_bank_accounts.iterate(account)
     ),
@@ -298,6 +311,7 @@ TRANSFERS: Final = form(
     _CREATED,
     _UPDATED,
     Field("first_seen_at", INSTANT, lambda found: found.first_seen_at, "our first sync with it"),
+    model=Transfer,
     title="Transfers of all three kinds",
     settles=True,
 )

@@ -12,8 +12,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+import pyarrow as pa
+
 from treasury.api import Client
-from treasury.api.models import CryptoCurrency, FiatCurrency, RampEvent, RampRequest
+from treasury.api.models import (
+    Company,
+    CompanyBankAccount,
+    CompanyUser,
+    CompanyWallet,
+    CryptoCurrency,
+    CurrencyPair,
+    Fee,
+    FiatCurrency,
+    RampEvent,
+    RampRequest,
+)
 from treasury.extract.rows import Field, Found, form, forms
 from treasury.extract.sources import Whole, whole
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
@@ -100,6 +113,12 @@ def _last_change(found: Found) -> datetime | None:
     return max(times, default=None)
 
 
+def _deposit_fields(**fields: tuple[pa.DataType, str]) -> Iterator[Field]:
+    """The columns of a deposit bank account, each named after its field."""
+    for name, (kind, meaning) in fields.items():
+        yield Field(f"deposit_{name}", kind, f"deposit_bank_account.{name}", meaning)
+
+
 RAMP_REQUESTS: Final = form(
     "ramp_requests",
     "Ramp request",
@@ -120,6 +139,13 @@ RAMP_REQUESTS: Final = form(
         "amount",
         "fiat gross on-ramp, crypto gross off-ramp: never show bare",
         unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp",
+    ),
+    Field(
+        "net_amount",
+        AMOUNT,
+        "net_amount",
+        "after the fee, in the unit of `amount`; use the columns that name theirs",
+        unit="that of `amount`",
     ),
     Field("fiat_currency", TEXT, lambda f: _fiat(f).currency, "of fiat amounts", "fiatCurrency"),
     Field("fiat_currency_id", TEXT, lambda f: _fiat(f).id or None, "its id", "fiatCurrencyId"),
@@ -169,6 +195,8 @@ RAMP_REQUESTS: Final = form(
         unit="that of `amount`",
     ),
     Field("blockchain_transaction_hash", TEXT, "blockchain_transaction_hash", "the crypto payment"),
+    Field("company_id", TEXT, "company_id", "whose request it is"),
+    Field("company_name", TEXT, "company_name", "whose request it is"),
     Field("company_wallet_id", TEXT, _wallet_id, "where crypto goes on-ramp", "companyWalletId"),
     Field("company_wallet_address", TEXT, "company_wallet.address", "its address"),
     Field("company_wallet_chain", TEXT, "company_wallet.chain", "its network"),
@@ -188,8 +216,52 @@ RAMP_REQUESTS: Final = form(
     Field("deposit_account_number", TEXT, "deposit_bank_account.account_number", "not SEPA"),
     Field("deposit_sort_code", TEXT, "deposit_bank_account.sort_code", "in pounds"),
     Field("deposit_routing_number", TEXT, "deposit_bank_account.routing_number", "in dollars"),
-    Field("deposit_wallet_address", TEXT, "deposit_wallet.address", "where we send crypto"),
+    Field("deposit_currency", TEXT, "deposit_bank_account.currency", "what is paid there"),
+    *_deposit_fields(
+        bank_account_type=(TEXT, "EUR_SEPA, GBP_FPS, …"),
+        label=(TEXT, "the provider's name for it"),
+        is_active=(BOOL, "whether it may be paid to; never where false"),
+        is_default=(BOOL, "whether the provider gives it by default"),
+        version=(INTEGER, "counter that every change of it raises"),
+        intermediary_bank_name=(TEXT, "the bank before its own"),
+        intermediary_bic=(TEXT, "of the bank before its own"),
+        intermediary_account_number=(TEXT, "at the bank before its own"),
+        company_name=(TEXT, "whose account it is"),
+        email=(TEXT, "of whom we pay"),
+        phone_number=(TEXT, "of whom we pay"),
+        bank_country=(TEXT, "of its bank, two-letter code"),
+        bank_street_address=(TEXT, "of its bank"),
+        bank_city=(TEXT, "of its bank"),
+        bank_postal_code=(TEXT, "of its bank"),
+        beneficiary_address_line1=(TEXT, "of whom we pay"),
+        beneficiary_address_line2=(TEXT, "of whom we pay"),
+        beneficiary_city=(TEXT, "of whom we pay"),
+        beneficiary_state=(TEXT, "of whom we pay"),
+        beneficiary_postal_code=(TEXT, "of whom we pay"),
+        beneficiary_country=(TEXT, "of whom we pay, two-letter code"),
+    ),
+    Field("deposit_wallet_id", TEXT, "deposit_wallet.id", "where we send crypto"),
+    Field("deposit_wallet_address", TEXT, "deposit_wallet.address", "its address"),
     Field("deposit_wallet_chain", TEXT, "deposit_wallet.chain", "its network"),
+    Field("deposit_wallet_label", TEXT, "deposit_wallet.label", "the provider's name for it"),
+    Field(
+        "deposit_wallet_is_active",
+        BOOL,
+        "deposit_wallet.is_active",
+        "whether it may be paid to; never where false",
+    ),
+    Field(
+        "deposit_wallet_is_default",
+        BOOL,
+        "deposit_wallet.is_default",
+        "whether the provider gives it by default",
+    ),
+    Field(
+        "deposit_wallet_version",
+        INTEGER,
+        "deposit_wallet.version",
+        "counter that every change of it raises",
+    ),
     _CREATED,
     Field("created_by", TEXT, _creator, "the service's user who asked for it", "createdBy"),
     Field(
@@ -211,6 +283,7 @@ RAMP_REQUESTS: Final = form(
     Field("has_detail", BOOL, lambda f: f.has_detail, "false: known from the list only"),
     title="Requests that exchange fiat for crypto or back",
     settles=True,
+    model=RampRequest,
 )
 
 
@@ -247,6 +320,7 @@ RAMP_REQUEST_EVENTS: Final = form(
     Field("version", INTEGER, "version", "of the request after it", "events[].version"),
     Field("metadata", TEXT, _metadata, "JSON, as received", "events[].metadata"),
     title="What happened to each ramp request, by whom",
+    model=RampEvent,
 )
 
 FEES: Final = form(
@@ -273,6 +347,7 @@ FEES: Final = form(
     Field("percentage", AMOUNT, "percentage", "per cent", unit="per cent"),
     _VERSION,
     title="Fee tiers",
+    model=Fee,
     source=whole(lambda client: client.ramp.fees.all()),
 )
 
@@ -297,11 +372,14 @@ CURRENCY_PAIRS: Final = form(
     Field("from_id", TEXT, "source.id", "id of the currency given", "from.id"),
     Field("from_currency", TEXT, "source.currency", "the currency given", "from.currency"),
     Field("from_chain", TEXT, "source.chain", "its network", "from.chain"),
+    Field("from_label", TEXT, "source.label", "its name", "from.label"),
     Field("to_id", TEXT, "target.id", "id of the currency received", "to.id"),
     Field("to_currency", TEXT, "target.currency", "the currency received", "to.currency"),
     Field("to_chain", TEXT, "target.chain", "its network", "to.chain"),
+    Field("to_label", TEXT, "target.label", "its name", "to.label"),
     key=("ramp_type", "from_id", "to_id"),
     title="What can be exchanged for what",
+    model=CurrencyPair,
     source=Whole(_pairs),
 )
 
@@ -314,6 +392,7 @@ FIAT_CURRENCIES: Final = form(
     Field("enabled", BOOL, "enabled", "whether it can be used"),
     _VERSION,
     title="Fiat currencies of the ramp service",
+    model=FiatCurrency,
     source=whole(lambda client: client.ramp.fiat_currencies.all()),
 )
 
@@ -328,6 +407,7 @@ CRYPTO_CURRENCIES: Final = form(
     Field("enabled", BOOL, "enabled", "whether it can be used"),
     _VERSION,
     title="Cryptocurrencies of the ramp service, by network",
+    model=CryptoCurrency,
     source=whole(lambda client: client.ramp.crypto_currencies.all()),
 )
 
@@ -357,8 +437,11 @@ COMPANY: Final = form(
     _ID,
     Field("name", TEXT, "name", "registered name"),
     Field("kyb_status", TEXT, "kyb_status", "VERIFIED is needed for ramp requests"),
+    Field("invoices_url", TEXT, "invoices_url", "where the provider's invoices are"),
+    Field("sequence_customer_id", TEXT, "sequence_customer_id", "the provider's customer number"),
     _CREATED,
     title="The company of the credential",
+    model=Company,
     source=whole(lambda client: [client.ramp.company.get()]),
 )
 
@@ -374,6 +457,7 @@ COMPANY_USERS: Final = form(
     Field("role", TEXT, "role", "COMPANY_ADMIN, COMPANY_MANAGER, COMPANY_VIEWER"),
     Field("invitation_status", TEXT, "invitation_status", "PENDING, ACCEPTED"),
     title="Users of the company; the link of an invitation is not kept",
+    model=CompanyUser,
     source=whole(lambda client: client.ramp.users.all()),
 )
 
@@ -409,10 +493,22 @@ COMPANY_BANK_ACCOUNTS: Final = form(
     Field("account_number", TEXT, "account_number", "not SEPA"),
     Field("sort_code", TEXT, "sort_code", "in pounds"),
     Field("routing_number", TEXT, "routing_number", "in dollars"),
+    Field("currency", TEXT, "currency", "of accounts in other currencies"),
+    Field("intermediary_bank_name", TEXT, "intermediary_bank_name", "the bank before it"),
+    Field(
+        "intermediary_account_number",
+        TEXT,
+        "intermediary_account_number",
+        "at the bank before it",
+    ),
+    Field("bank_street_address", TEXT, "bank_street_address", "of its bank"),
+    Field("bank_city", TEXT, "bank_city", "of its bank"),
+    Field("bank_postal_code", TEXT, "bank_postal_code", "of its bank"),
     _CREATED,
     _UPDATED,
     _VERSION,
     title="Bank accounts that the company registered",
+    model=CompanyBankAccount,
     source=whole(
         lambda client: client.ramp.bank_accounts.iterate(),
         detail=lambda client, account: client.ramp.bank_accounts.get(account),
@@ -433,6 +529,7 @@ COMPANY_WALLETS: Final = form(
     _UPDATED,
     _VERSION,
     title="Wallets that the company registered; the service shows no balance of them",
+    model=CompanyWallet,
     source=whole(
         lambda client: client.ramp.wallets.iterate(),
         detail=lambda client, wallet: client.ramp.wallets.get(wallet),

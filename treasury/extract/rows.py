@@ -8,13 +8,14 @@ there is to say about a table. One loop turns records into an Arrow table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.decoding import decode_json
 from treasury.extract.sources import Found, PerAccount, Whole
 from treasury.lake import Column, Table
 
@@ -55,8 +56,26 @@ def form(
     settles: bool = False,
     observations: bool = False,
     volatile: tuple[str, ...] = (),
+    model: type[Any] | None = None,
 ) -> Form:
-    """The form of a table; `record` is the heading of the specification that its fields are in."""
+    """The form of a table; `record` is the heading of the specification that its fields are in.
+
+    `model` reads a record as it was received: what a column declared later is filled from.
+    """
+    takes = {field.name: (field.type, _taker(field.take)) for field in fields}
+    paths = {field.name for field in fields if isinstance(field.take, str)}
+
+    def reread(names: Sequence[str], raws: Sequence[str]) -> dict[str, pa.Array]:
+        """The columns that stand at a path of the record."""
+        wanted = [name for name in names if name in paths]
+        if model is None or not wanted:
+            return {}
+        found = [Found(value=decode_json(raw, model), raw=b"") for raw in raws]
+        return {
+            name: pa.array([takes[name][1](one) for one in found], takes[name][0])
+            for name in wanted
+        }
+
     table = Table(
         name=name,
         columns=tuple(
@@ -68,6 +87,7 @@ def form(
         kind="observations" if observations else "records",
         title=title,
         volatile=volatile,
+        reread=reread,
     )
     return Form(table, tuple(_taker(field.take) for field in fields), source)
 

@@ -34,6 +34,7 @@ __all__ = [
     "Skipped",
     "SyncReport",
     "TableReport",
+    "Unoffered",
     "asking",
 ]
 
@@ -118,6 +119,18 @@ class Skipped(msgspec.Struct, frozen=True):
     why: str
 
 
+class Unoffered(msgspec.Struct, frozen=True):
+    """A list of a table that the service itself says it does not have; stored rows stay."""
+
+    table: str
+    operation: str
+
+    @property
+    def told(self) -> str:
+        """The sentence that screens show."""
+        return f"{self.table}: not offered by the service: {self.operation}; stored records stay"
+
+
 class Drift(msgspec.Struct, frozen=True):
     """What a full comparison found that the syncs before it could not see.
 
@@ -139,6 +152,7 @@ SYNCED = pa.schema(
     [("table", TEXT), *((name, INTEGER) for name in TableReport.__struct_fields__[1:])]
 )
 LEFT = pa.schema([(name, TEXT) for name in Skipped.__struct_fields__])
+UNOFFERED = pa.schema([(name, TEXT) for name in Unoffered.__struct_fields__])
 
 
 class SyncReport(Tabular, msgspec.Struct, frozen=True):
@@ -150,12 +164,19 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
     notices: tuple[str, ...]
     drift: tuple[Drift, ...] | None = None
     """What a full comparison found; None where none was made."""
+    unoffered: tuple[Unoffered, ...] = ()
+    """Lists that this generation of a service does not have: their tables are whole without."""
 
     def sheets(self) -> Mapping[str, pa.Table]:
-        """A row for each table, and each that was left as it was."""
+        """A row for each table, each that was left as it was, and each list not offered."""
         tables = pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.tables)), schema=SYNCED)
         skipped = list(map(msgspec.structs.asdict, self.skipped))
-        return {"Tables": tables, "Left": pa.Table.from_pylist(skipped, schema=LEFT)}
+        unoffered = list(map(msgspec.structs.asdict, self.unoffered))
+        return {
+            "Tables": tables,
+            "Left": pa.Table.from_pylist(skipped, schema=LEFT),
+            "Not offered": pa.Table.from_pylist(unoffered, schema=UNOFFERED),
+        }
 
     @property
     def sql(self) -> str:
@@ -174,10 +195,16 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
         count = f"{len(self.tables)} table{'' if len(self.tables) == 1 else 's'}"
         differing = (f"{table.table}: {table.told}" for table in self.tables if table.told)
         left = (f"{one.table}: left as it was, {one.why}" for one in self.skipped)
+        unoffered = (one.told for one in self.unoffered)
         drift = [str(one) for one in self.drift or ()]
         if self.drift == ():
             drift = ["full comparison: what was stored is what the services have"]
-        return "\n".join((f"{count}: {rows}", *differing, *left, *self.notices, *drift))
+        if self.drift is not None and self.skipped:
+            names = ", ".join(one.table for one in self.skipped)
+            found = drift if self.drift else ["full comparison: no drift in what could be read"]
+            drift = [*found, f"not all of it was compared: {names}"]
+        lines = (f"{count}: {rows}", *differing, *left, *unoffered, *self.notices, *drift)
+        return "\n".join(lines)
 
 
 @contextmanager
@@ -217,6 +244,7 @@ class Run:
         self._changes: dict[str, Changes] = {}
         self._observed: dict[str, int] = {}
         self._skipped: dict[str, str] = {}
+        self._unoffered: dict[Unoffered, None] = {}
         self._notices: dict[str, None] = {}
 
     def ask(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -282,8 +310,16 @@ class Run:
         )
 
     def skip(self, form: Form, error: ServiceError) -> None:
-        """Remember that (part of) a table could not be had."""
-        self._skipped.setdefault(form.table.name, error.what)
+        """Remember that (part of) a table could not be had, or is not offered."""
+        if not self.lacks(form, error):
+            self._skipped.setdefault(form.table.name, error.what)
+
+    def lacks(self, form: Form, error: ServiceError) -> bool:
+        """Whether the service itself says that it does not have the list; that is remembered."""
+        if not isinstance(error, NotOffered) or not error.by_service:
+            return False
+        self._unoffered[Unoffered(form.table.name, str(error.operation))] = None
+        return True
 
     def notice(self, sentence: str) -> None:
         """Remember a sentence for the report, once."""
@@ -308,6 +344,7 @@ class Run:
             ),
             skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
             notices=tuple(self._notices),
+            unoffered=tuple(self._unoffered),
         )
 
 

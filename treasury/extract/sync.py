@@ -119,7 +119,8 @@ def _whole_again(report: SyncReport) -> set[str]:
     """The tables that a full comparison has asked for whole: a refusal leaves one as it was."""
     refused = {one.table for one in report.skipped}
     refused = refused.union(*(names for names in TOGETHER if refused & set(names)))
-    return {one.table for one in report.tables} - refused
+    asked = {one.table for one in report.tables} | {one.table for one in report.unoffered}
+    return asked - refused
 
 
 def _whole(run: Run) -> list[str]:

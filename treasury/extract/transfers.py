@@ -139,6 +139,7 @@ class _Sync:
         self._run = run
         self._held = held
         self._between: set[str] = set()
+        self._unoffered: set[str | None] = set()
         self._came: dict[str, FoundTransfer] = {}
         self._met: set[str] = set()
         self.statuses: set[str | None] = set()
@@ -146,7 +147,11 @@ class _Sync:
         self._since = None if since is None else datetime.combine(since, time(), UTC)
 
     def walk(self, lists: Sequence[_List]) -> bool:
-        """Walk lists side by side; whether each could be read to where it may end."""
+        """Walk lists side by side; whether each could be read to where it may end.
+
+        A list that the service itself says it does not have is not missing: what is stored of its
+        kind stays as it is.
+        """
         progress, task = self._run.progress, TRANSFERS.table.name
         progress.start(task, len(lists))
         complete = True
@@ -158,9 +163,12 @@ class _Sync:
                 try:
                     came.append((one, answer.result()))
                 except REFUSED as error:
-                    self._run.skip(TRANSFERS, error)
                     came.append((one, None))
-                    complete = False
+                    if one.walk.number == 0 and self._run.lacks(TRANSFERS, error):
+                        self._unoffered.add(one.kind)
+                    else:
+                        self._run.skip(TRANSFERS, error)
+                        complete = False
             left = self._take([(one, page) for one, page in came if page is not None])
             for _ in range(len(asked) - len(left)):
                 progress.advance(task)
@@ -216,7 +224,7 @@ class _Sync:
         unmet = rows.filter(
             pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._met, pa.string())))
         )
-        left = unmet.to_pylist()
+        left = [row for row in unmet.to_pylist() if row["kind"] not in self._unoffered]
         self._held.look_up([row["id"] for row in left])
         gone = [row["id"] for row in left if row["kind"] == ACCOUNT_TO_ACCOUNT]
         self._run.vanish(TRANSFERS, pa.table({"id": pa.array(gone, pa.string())}))

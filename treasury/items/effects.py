@@ -124,7 +124,7 @@ def _effect(
 ) -> Effect:
     item = becomes or was
     assert item is not None  # it is on one of the sides
-    move = moves.get(item.entry_id or "") if item.subject == "line" else None
+    move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
     why = becomes.next_step if becomes is not None else "settled by the decision"
     return Effect(
         item_id=item.item_id,

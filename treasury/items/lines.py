@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from treasury.items.facts import Facts, make_item
 from treasury.items.item import OpenItem
+from treasury.items.kinds import KINDS
 from treasury.reconcile.clocks import rail_of
 from treasury.text import clean
 
@@ -32,12 +33,14 @@ _SIGNS: Final = {"CRDT": "in", "DBIT": "out"}
 def line_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each line that nobody has explained, earlier months' too.
 
-    So is each payment of the month that the bank booked after it: its money counts with the request
-    that it settles, where that is an item.
+    So is what a matched line has above what was expected, and each payment of the month that the
+    bank booked after it: its money counts with the request that it settles, where that is an item.
     """
     worded = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
     for line in facts.open_lines.to_pylist():
         yield _line_item(facts, line, worded.get(line["entry_id"]))
+    for row in facts.r.excess_lines.to_pylist():
+        yield _excess_item(facts, row)
     for row in facts.r.bank_cutoffs.to_pylist():
         settles = row["expectation_id"]
         yield make_item(
@@ -81,6 +84,27 @@ def _line_item(
         direction=_SIGNS[line["direction"]],
         entry_id=line["entry_id"],
         **others,
+    )
+
+
+def _excess_item(facts: Facts, row: Mapping[str, Any]) -> OpenItem:
+    """What a line has above what was expected; of a debit it counts with the request, if open."""
+    out = row["direction"] == "DBIT"
+    return make_item(
+        facts,
+        "more_than_expected",
+        "line",
+        f"{row['entry_id']}/rest",
+        name=_name(row),
+        state="PAID TOO MUCH" if out else "RECEIVED TOO MUCH",
+        since=row["booking_date"],
+        rail=rail_of(row["currency"]),
+        amount=row["amount"],
+        currency=row["currency"],
+        direction=_SIGNS[row["direction"]],
+        entry_id=row["entry_id"],
+        next_step="Ask the provider for it back" if out else KINDS["more_than_expected"].next_step,
+        counted_in=f"request:{row['expectation_id']}" if out and row["expectation_id"] else None,
     )
 
 

@@ -35,6 +35,7 @@ _FUNDING: Final = {
     "HASH USED TWICE": "hash_in_doubt",
     "WILL NOT FUND": "will_not_fund",
     "NOT LISTED": "vanished",
+    "DETAILS INACTIVE": "deposit_inactive",
 }
 _BY_A_LINE: Final = ("check_bank", "sent_wrong", "paid_early", "awaits_line", "settled_since")
 """Kinds of which an open line may be the money."""
@@ -88,13 +89,18 @@ ORDER BY created_at, id
 def request_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each request that is not settled and began by the month's end.
 
-    One that was made by then is the month's, though its funding or delivery began later.
+    One that was made by then is the month's, though its funding or delivery began later. A payout
+    that is missing stays so beside a doubt about its hash: the money is what is open.
     """
     last = facts.month.last
     items = {item.subject_id: item for item in _at_service(facts)}
     begun = {request: item.since for request, item in items.items()}
     for item in (*_differing(facts), *_funding(facts), *_in_doubt(facts)):
-        if item.since is None or item.since <= last:
+        before = items.get(item.subject_id)
+        if before is not None and before.kind == "payout_missing" and item.kind == "hash_in_doubt":
+            step = f"{before.next_step}; {item.next_step[:1].lower()}{item.next_step[1:]}"
+            items[item.subject_id] = msgspec.structs.replace(before, next_step=step)
+        elif item.since is None or item.since <= last:
             items[item.subject_id] = item
         elif item.subject_id in begun:
             items[item.subject_id] = begun_on(facts, item, begun[item.subject_id])

@@ -32,6 +32,7 @@ __all__ = [
     "decision_table",
     "decisions",
     "mark_table",
+    "read_mark",
     "request_marks",
     "standing",
     "standing_files",
@@ -95,10 +96,15 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What of a line that was divided is for each expectation."""
     undoes: int | None = None
     """The place in the journal of the decision that an undo takes back."""
+    despite: tuple[str, ...] = ()
+    """What spoke against it, and was outweighed by its reason."""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """A remark on a ramp request that stands: `marked_sent` or `will_not_fund`."""
+    """A remark on a ramp request that stands: `marked_sent` or `will_not_fund`.
+
+    `name` is how people call the request: its payment reference, else its id.
+    """
 
     seq: int | None
     mark: str
@@ -106,6 +112,9 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     by: str
     at: datetime
+    name: str = ""
+    undoes: int | None = None
+    """The place in the journal of the remark or payment file that it takes back."""
 
 
 class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +178,7 @@ def standing_marks(entries: Iterable[Entry]) -> dict[str, Mark]:
         if word == NOT_UPLOADED:
             continue
         if word != _UNDO:
-            marks.append(_mark(entry, word))
+            marks.append(read_mark(entry))
         elif marks:
             marks.pop()
     return {request: marks[-1] for request, marks in stand.items() if marks}
@@ -234,6 +243,7 @@ def _decision(entry: Entry) -> Decision:
         by=entry.actor.name,
         at=entry.at,
         shares={name: Decimal(share) for name, share in (body.get("shares") or {}).items()},
+        despite=tuple(body.get("despite") or ()),
     )
 
 
@@ -247,12 +257,16 @@ def _undone(entry: Entry, undo: Decision, stand: dict[int, Decision]) -> int:
     return max(same, default=0)
 
 
-def _mark(entry: Entry, word: str) -> Mark:
+def read_mark(entry: Entry) -> Mark:
+    """The remark that a journal's entry makes or takes back."""
+    facts = entry.body.get("facts") or {}
     return Mark(
         seq=entry.seq,
-        mark=word,
+        mark=entry.kind.removeprefix(REQUEST),
         request_id=entry.subject,
         reason=entry.body.get("reason") or "",
         by=entry.actor.name,
         at=entry.at,
+        name=facts.get("payment_reference") or entry.subject,
+        undoes=entry.body.get("undoes"),
     )

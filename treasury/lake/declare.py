@@ -7,6 +7,7 @@ hash and the data dictionary are all loops over it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -63,6 +64,10 @@ class Column(msgspec.Struct, frozen=True):
         _check(self.type in _TYPES, f"{self.name}: {self.type} is not a type of the lake")
 
 
+Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
+"""From names of columns and the records as received to the values of each column."""
+
+
 class Table(msgspec.Struct, frozen=True):
     """A table of the lake.
 
@@ -79,6 +84,9 @@ class Table(msgspec.Struct, frozen=True):
     kind: Literal["records", "observations"] = "records"
     title: str = ""
     volatile: tuple[str, ...] = ()
+    reread: Reread | None = None
+    """Takes columns out of records as received, for those that are declared after rows were stored;
+    a column that it leaves out cannot be had from them."""
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

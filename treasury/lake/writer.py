@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from treasury.errors import StorageError, TableError
 from treasury.lake import delta, engine, upkeep
-from treasury.lake.declare import HASH, OPEN, VALID_FROM, VALID_TO, VANISHED, Table
+from treasury.lake.declare import HASH, OPEN, RAW, VALID_FROM, VALID_TO, VANISHED, Table
 from treasury.lake.parquet import Files
 from treasury.lake.rows import RULE, conform, hashed, with_hash
 from treasury.lake.snapshot import Snapshot
@@ -125,7 +125,7 @@ class Writer:
         if table.records:
             raise TableError(f"{table.name} holds records", do="upsert them")
         conformed = conform(table, rows)
-        self._add(table.name, self._stamped(conformed, table.schema), table.schema)
+        self._add(table, table.name, self._stamped(conformed, table.schema), table.schema)
         return int(conformed.num_rows)
 
     def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
@@ -256,7 +256,8 @@ class Writer:
                     f" WHERE {VALID_FROM.name} < TIMESTAMPTZ '{self.now.isoformat()}'",
                     here=here,
                 )
-                self._add(table.history, _filled(before, VALID_TO, self.now), table.history_schema)
+                past = _filled(before, VALID_TO, self.now)
+                self._add(table, table.history, past, table.history_schema)
                 self.versions[table.name] = delta.update(
                     self._folder / table.name,
                     here.select(table.schema.names),
@@ -266,10 +267,12 @@ class Writer:
 
     def _add_records(self, table: Table, rows: pa.Table) -> None:
         stamped = self._stamped(rows, table.schema)
-        self._add(table.name, stamped, table.schema, table.key, partitioned=table.settles)
+        key, partitioned = table.key, table.settles
+        self._add(table, table.name, stamped, table.schema, key, partitioned=partitioned)
 
     def _add(
         self,
+        table: Table,
         name: str,
         rows: pa.Table,
         schema: pa.Schema,
@@ -280,7 +283,7 @@ class Writer:
         if not rows.num_rows:
             return
         if name not in self._adding:
-            self._widen(name, schema, partitioned=partitioned)
+            self._widen(table, name, schema, partitioned=partitioned)
             files = Files(self._folder / name, schema, key, partitioned=partitioned)
             self._adding[name] = _Adding(files, schema, partitioned)
         self._adding[name].add(rows.select(schema.names), key)
@@ -311,15 +314,19 @@ class Writer:
         """The table as it is now, with what this writer has added."""
         if table.name not in self.versions:
             return None
-        self._widen(table.name, table.schema, partitioned=table.settles)
+        self._widen(table, table.name, table.schema, partitioned=table.settles)
         return self._load(table.name)
 
     def _load(self, name: str) -> delta.StoredTable:
         """A table in the version that this writer has come to."""
         return self.stored(name, self.versions[name])
 
-    def _widen(self, name: str, schema: pa.Schema, *, partitioned: bool) -> None:
-        """Give a stored table the columns that were declared since: every file has all columns."""
+    def _widen(self, table: Table, name: str, schema: pa.Schema, *, partitioned: bool) -> None:
+        """Give a stored table the columns that were declared since: every file has all columns.
+
+        Their values come out of the records as received, so a record that did not change at its
+        service is not taken for changed, and two versions are compared in what both have.
+        """
         if name not in self.versions:
             return
         stored = self._load(name)
@@ -331,6 +338,8 @@ class Writer:
             )
         if len(stored.columns) < len(schema.names):
             rows = self._run(engine.scan(stored.files, schema, stored.columns))
+            new = [column for column in schema.names if column not in stored.columns]
+            rows = _reread(table, rows.select(schema.names), new)
             self.versions[name] = delta.replace(
                 self._folder / name, rows.select(schema.names), partitioned=partitioned
             )
@@ -361,6 +370,20 @@ class Writer:
 
     def _all_files(self) -> list[delta.StoredFile]:
         return [file for name in self.versions for file in self._load(name).files]
+
+
+def _reread(table: Table, rows: pa.Table, new: Sequence[str]) -> pa.Table:
+    """The rows with the new columns' values, as their records have them, and the hash of all."""
+    if table.reread is None or not rows.num_rows:
+        return rows
+    given = table.reread(new, rows[RAW.name].to_pylist())
+    for name, values in given.items():
+        place = rows.column_names.index(name)
+        rows = rows.set_column(place, rows.schema.field(name), values)
+    if given and table.records:
+        counted = with_hash(rows.select(table.row_schema.names), table.volatile)
+        rows = rows.set_column(rows.column_names.index(HASH.name), HASH, counted[HASH.name])
+    return rows
 
 
 _WAS_OPEN = pa.field("was_open", pa.bool_())

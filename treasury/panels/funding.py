@@ -22,6 +22,8 @@ from treasury.actions.pain import CreditTransfer, Payer, pain001
 from treasury.api.models import RampRequest
 from treasury.calendar import is_target_day, next_target_day
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
+from treasury.extract.ramp import RAMP_REQUESTS, FoundRequest
+from treasury.extract.rows import rows
 from treasury.identifiers import is_iban, plain_account
 from treasury.lake import Snapshot
 from treasury.money import format_amount
@@ -32,7 +34,7 @@ from treasury.panels.filed import note_file
 from treasury.panels.listing import Listing, ListPanel
 from treasury.panels.paging import SIZE, Held, Source
 from treasury.panels.panel import status
-from treasury.panels.payable import DETAILS, changed_details, payable_table
+from treasury.panels.payable import changed_details, payable_table
 from treasury.panels.proposed import what_came
 from treasury.panels.text import instant, literal_text
 from treasury.panels.work import Work
@@ -56,6 +58,9 @@ _COPIED: Final = {
     "deposit_account_number": "account number",
     "deposit_sort_code": "sort code",
     "deposit_routing_number": "routing number",
+    "deposit_intermediary_bank_name": "",
+    "deposit_intermediary_bic": "intermediary BIC",
+    "deposit_intermediary_account_number": "intermediary account",
     "deposit_wallet_address": "address",
 }
 """What each detail's Copy is called; a bank's name is typed nowhere."""
@@ -76,7 +81,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     transfers: tuple[CreditTransfer, ...]
     requests: tuple[str, ...]
     execution: date
-    warnings: tuple[str, ...]
 
 
 class FundingPanel(ListPanel):
@@ -187,9 +191,7 @@ class FundingPanel(ListPanel):
                 Fact("To be executed on", (Line(f"{order.execution:%d %b %Y}"),)),
                 Fact("Read from the service", (Line(instant(self._desk.settings.now())),)),
             ),
-            notes=tuple(Line(text, "warn") for text in order.warnings),
             buttons=self._buttons("Confirm and save file"),
-            tone="stop" if order.warnings else "go",
         )
 
     def _hash_step(self, asked: Asked) -> Step:
@@ -241,7 +243,6 @@ class FundingPanel(ListPanel):
             transfers=tuple(_transfer(row) for row in rows),
             requests=tuple(row["request"] for row in rows),
             execution=execution,
-            warnings=tuple(f"{r['reference']}: {r['differs']}" for r in rows if r["differs"]),
         )
         pain001(order.transfers, payer, self._desk.settings.now(), execution)
 
@@ -518,6 +519,11 @@ def _require_order(row: Mapping[str, Any]) -> None:
             f"{name} is {row['state']}, and only PAY is payable: {row['next_step']}",
             do="leave it out",
         )
+    if row["differs"]:
+        raise InputError(
+            f"{name} is to be paid to other details than before ({row['differs']})",
+            do="call the provider on a number you know; once it confirms, pay it by hand",
+        )
     if row["currency"] != "EUR" or not row["deposit_iban"]:
         raise InputError(
             f"{name} is no SEPA payment: {row['currency']}"
@@ -544,11 +550,5 @@ def _moved(row: Mapping[str, Any], found: RampRequest) -> list[str]:
         moved.append(f"its reference is {found.payment_reference}")
     if found.fiat_amount != row["send"]:
         moved.append(f"its amount is {found.fiat_amount}")
-    bank = found.deposit_bank_account
-    now = {
-        name: getattr(bank, name.removeprefix("deposit_"), None)
-        for name in DETAILS
-        if "wallet" not in name
-    }
-    was = {name: row[name] for name in DETAILS}
-    return moved + changed_details(was, {**was, **now})
+    stored = rows(RAMP_REQUESTS, [FoundRequest(value=found, raw=b"{}", has_detail=True)])
+    return moved + changed_details(row, stored.to_pylist()[0])

@@ -203,11 +203,13 @@ def _facts(asked: AskedVerdict) -> tuple[Fact, ...]:
         Line(f"{format_amount(total(several), currency)}  ({len(several)})", "strong")
         for currency, several in sorted(amounts.items())
     ]
+    against = tuple(Line(clean(why), "warn") for one in asked.planned for why in one.despite)
     return (
         Fact("Total by currency", tuple(totals) or (Line("no amounts"),)),
         Fact("Decided by", (Line(asked.actor.name, "strong"),)),
         Fact("When", (Line(instant(asked.planned[0].at)),)),
         *((Fact("Reason", (Line(asked.verdict.reason),)),) if asked.verdict.reason else ()),
+        *((Fact("Although", against),) if against else ()),
         *(() if asked.effects is None else (Fact("Changes beside it", _beside(asked.effects)),)),
     )
 

@@ -29,12 +29,21 @@ _NOTHING: Final = "Nothing was changed."
 
 
 def answer_now(desk: Desk) -> Reconciliation:
-    """The month that it is, or else the last one that ended; raises NothingStored."""
+    """The month that it is, once it has a bank line, or else the last one that ended.
+
+    Raises NothingStored where neither has anything.
+    """
     settings = desk.settings
     try:
-        return desk.reconcile(Month.of(settings.now().astimezone(settings.zone).date()))
+        now = desk.reconcile(Month.of(settings.now().astimezone(settings.zone).date()))
     except NothingStored:
         return desk.reconcile()
+    if now.lines.num_rows:
+        return now
+    try:
+        return desk.reconcile()
+    except NothingStored:
+        return now
 
 
 class LookingPanel(ListPanel):

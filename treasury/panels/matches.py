@@ -7,7 +7,6 @@ again only where the lake or the journal has gone on. The steps are those of `ju
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, Literal
@@ -263,8 +262,7 @@ class MatchesPanel(ListPanel):
             raise InputError("to: is missing", do="say whom the line is for")
         if verb == "assign" and len(rows) > 1:
             raise InputError("Several lines are chosen", do="assign one at a time")
-        words = re.split(r"[,;]?\s+|;", press.typed.get("belongs_to", ""))
-        named = typed_expectations([word.rstrip(",") for word in words if word.strip(",")])
+        named = typed_expectations(press.typed.get("belongs_to", "").replace(",", " ").split())
         if verb == "accept" and named:
             if len(rows) > 1:
                 raise InputError(

@@ -1,8 +1,9 @@
 """What waits for its funds, beside the deposit details as the service delivered them.
 
 Details are for paying by, so they are given for nothing that must not be paid: a request that is
-not approved, one whose payment the bank may show already, one that a colleague says was sent. They
-are held against the last ones that a payment reached: an account that changed is how money is lost.
+not approved, one whose payment the bank may show already, one that a colleague says was sent, one
+whose details the service calls inactive. Every field of them is held against the last ones that a
+payment reached: an account that changed is how money is lost.
 """
 
 from __future__ import annotations
@@ -29,17 +30,54 @@ DETAILS: Final = {
     "deposit_account_number": "account number",
     "deposit_sort_code": "sort code",
     "deposit_routing_number": "routing number",
+    "deposit_currency": "currency",
+    "deposit_bank_account_type": "account type",
+    "deposit_intermediary_bank_name": "intermediary bank",
+    "deposit_intermediary_bic": "intermediary BIC",
+    "deposit_intermediary_account_number": "intermediary account",
+    "deposit_company_name": "company",
+    "deposit_email": "email",
+    "deposit_phone_number": "telephone",
+    "deposit_bank_country": "bank's country",
+    "deposit_bank_street_address": "bank's street",
+    "deposit_bank_city": "bank's city",
+    "deposit_bank_postal_code": "bank's postal code",
+    "deposit_beneficiary_address_line1": "beneficiary's street",
+    "deposit_beneficiary_address_line2": "beneficiary's street, line 2",
+    "deposit_beneficiary_city": "beneficiary's city",
+    "deposit_beneficiary_state": "beneficiary's state",
+    "deposit_beneficiary_postal_code": "beneficiary's postal code",
+    "deposit_beneficiary_country": "beneficiary's country",
     "deposit_wallet_address": "address",
     "deposit_wallet_chain": "chain",
+    "deposit_label": "label",
+    "deposit_is_active": "active",
+    "deposit_is_default": "default",
+    "deposit_version": "version",
+    "deposit_wallet_label": "label",
+    "deposit_wallet_is_active": "active",
+    "deposit_wallet_is_default": "default",
+    "deposit_wallet_version": "version",
 }
-_ACCOUNTS: Final = frozenset({"deposit_iban", "deposit_bic", "deposit_account_number"})
+"""Every column of the deposit details, and what it is called beside its value."""
+_ACCOUNTS: Final = frozenset(
+    {
+        "deposit_iban",
+        "deposit_bic",
+        "deposit_account_number",
+        "deposit_intermediary_bic",
+        "deposit_intermediary_account_number",
+    }
+)
 _COLUMNS: Final = ", ".join(DETAILS)
 _PLACE: Final = "coalesce(deposit_iban, deposit_account_number, deposit_wallet_address)"
 _LINE: Final = "ramp_type, coalesce(deposit_wallet_chain, fiat_currency)"
 _OPEN: Final = f"""\
 SELECT id, ramp_type, crypto_currency AS asset,
     coalesce(deposit_wallet_chain, fiat_currency) AS line, {_COLUMNS}
-FROM ramp_requests WHERE status = 'AWAITING_FUNDS' AND vanished_at IS NULL
+FROM ramp_requests
+WHERE status = 'AWAITING_FUNDS' AND vanished_at IS NULL
+    AND coalesce(deposit_is_active, TRUE) AND coalesce(deposit_wallet_is_active, TRUE)
 """  # noqa: S608 - declared column names
 _PAID: Final = f"""\
 SELECT ramp_type, coalesce(deposit_wallet_chain, fiat_currency) AS line, payment_reference AS name,
@@ -111,10 +149,16 @@ def payable_table(waiting: pa.Table, source: Source | Snapshot) -> pa.Table:
 def changed_details(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """`IBAN was LT35…, is LT99…`, for each detail that differs; blanks in accounts do not count."""
     return [
-        f"{name} was {clean(was[column]) or 'not given'}, is {clean(now[column]) or 'not given'}"
+        f"{name} was {_said(was[column])}, is {_said(now[column])}"
         for column, name in DETAILS.items()
         if _plain(column, was[column]) != _plain(column, now[column])
     ]
+
+
+def _said(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return clean(None if value is None else str(value)) or "not given"
 
 
 def _worded(changed: pa.Table) -> pa.Table:

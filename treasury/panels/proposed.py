@@ -200,7 +200,7 @@ def what_came(came: Came, what: str) -> Message:
     if came.cancelled:
         title = f"Cancelled after {len(came.ran):,}"
     elif came.waiting and not came.ran:
-        title = f"{what}: proposed, waiting for a second person"
+        title = "Proposed, nothing sent: waiting for a second person"
     return Message(title, tuple(lines), "alert" if other else "status")
 
 

@@ -45,6 +45,10 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     shares: Mapping[str, Decimal] = {}
 
 
+Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
+"""Refuses a wish, or says what speaks against it and was outweighed by its reason."""
+
+
 class Check:
     """Checks wishes one after another; what an earlier one claims, a later one has not."""
 
@@ -88,12 +92,13 @@ class Check:
         return date.fromisoformat(text) if text else None
 
     def _body(self, wish: Wish, line: dict[str, Any] | None) -> Body | None:
+        despite: Sequence[str] = ()
         if wish.verb != "undo":
             if self._stands(wish):
                 return None
             self._require_undecided(wish)
             assert line is not None  # find_line found it
-            _RULES[wish.verb](self, wish, line)
+            despite = _RULES[wish.verb](self, wish, line)
         rows = self._seen.expectation_rows
         outcome = self._seen.outcomes.get(wish.entry_id)
         commit = self._seen.snapshot.commit
@@ -104,6 +109,7 @@ class Check:
             "reason": wish.reason,
             "to": wish.to,
             "undoes": wish.undoes,
+            **({"despite": list(despite)} if despite else {}),
             **(
                 {"shares": {one: shown(wish.shares[one]) for one in wish.shares}}
                 if wish.shares
@@ -135,7 +141,7 @@ class Check:
             if settled or (contrary and set(one.expectations) & set(wish.expectations)):
                 raise _decided_otherwise(one)
 
-    def accept(self, wish: Wish, line: dict[str, Any]) -> None:
+    def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
         """Whether the line can be received there, and whether it takes a reason to say so."""
         _require_booked(line)
         outcome = self._seen.outcomes[wish.entry_id]
@@ -157,8 +163,9 @@ class Check:
                 f"the line {wish.entry_id} is not simply accepted: {'; '.join(why)}",
                 do="say why it is right nevertheless, as the reason",
             )
+        return why
 
-    def reject(self, wish: Wish, _: dict[str, Any]) -> None:
+    def reject(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """Taking an automatic match apart makes a payment look unpaid: not without a reason."""
         outcome = self._seen.outcomes[wish.entry_id]
         if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
@@ -166,8 +173,9 @@ class Check:
                 f"the line {wish.entry_id} is {outcome['outcome']} by its reference",
                 do="say why that is wrong, as the reason",
             )
+        return ()
 
-    def ignore(self, wish: Wish, _: dict[str, Any]) -> None:
+    def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """A line that pays something is not closed: what it pays would be paid again."""
         if not wish.reason:
             raise InputError("a line is closed with a reason", do="give the reason")
@@ -178,8 +186,9 @@ class Check:
                 " would read as unpaid",
                 do="reject the match first, if it is wrong",
             )
+        return ()
 
-    def assign(self, wish: Wish, _: dict[str, Any]) -> None:
+    def assign(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """Whether somebody is named, and there is anything left to decide."""
         if not wish.to:
             raise InputError("nobody is named", do="say whom the line is for")
@@ -189,6 +198,7 @@ class Check:
                 f"the line {wish.entry_id} is {outcome['outcome']}: nothing is left to decide",
                 do="run `treasury match open` to see what is",
             )
+        return ()
 
     def _contradictions(
         self, line: dict[str, Any], outcome: dict[str, Any], rows: list[dict[str, Any]]
@@ -207,6 +217,12 @@ class Check:
                 yield f"it is {line['direction']}, {row['code']} expects {row['direction']}"
             if receives and contradicts(row["status"], self._seen.rules):
                 yield f"{row['code']} is {row['status']}"
+            opened = row["opened_at"]
+            if receives and opened is not None and opened.date() > line["booking_date"]:
+                yield (
+                    f"{row['code']} was opened on {opened.date()}, after the line of"
+                    f" {line['booking_date']}"
+                )
             if row["account"] is not None and row["account"] != line["account"]:
                 yield f"it reached {line['account']}, {row['code']} belongs to {row['account']}"
 
@@ -248,7 +264,7 @@ class Check:
             )
 
 
-_RULES: Final[dict[str, Callable[[Check, Wish, dict[str, Any]], None]]] = {
+_RULES: Final[dict[str, Rule]] = {
     "accept": Check.accept,
     "reject": Check.reject,
     "ignore": Check.ignore,

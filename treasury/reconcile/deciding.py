@@ -352,6 +352,7 @@ def _made(wish: Wish, entry: Entry) -> Decision:
         posts_to=entry.body.get("posts_to") or "",
         shares=dict(wish.shares),
         undoes=wish.undoes,
+        despite=tuple(entry.body.get("despite") or ()),
     )
 
 
@@ -370,4 +371,5 @@ def _planned(wish: Wish, body: Body | None, who: Actor, now: datetime) -> Decisi
         posts_to=(body or {}).get("posts_to") or "",
         shares=dict(wish.shares),
         undoes=wish.undoes,
+        despite=tuple((body or {}).get("despite") or ()),
     )

@@ -209,7 +209,7 @@ def _missing(row: Row, today: Today) -> dict[str, Any]:
         return told | {"state": "CHECK BANK", "next_step": step}
     if row["arrived"]:
         arrived = format_amount(row["arrived"], row["currency"])
-        step = f"Ask the provider: only {arrived} of it arrived"
+        step = f"Ask the provider: only {arrived} of it {'arrived' if off_ramp else 'was sent'}"
     elif off_ramp:
         step = "Ask the provider: no payout has reached the account; it may have bounced"
     else:

@@ -69,7 +69,7 @@ FUNDING = pa.schema(
 )
 LEFT_US = ("SENT", "HASH GIVEN")
 """States in which the money has left us, so that the service's clock runs."""
-UNPAID = ("PAY", "CHECK BANK", "RETURNED", "SEND CRYPTO", "HASH USED TWICE")
+UNPAID = ("PAY", "CHECK BANK", "RETURNED", "SEND CRYPTO", "HASH USED TWICE", "DETAILS INACTIVE")
 """States in which our side has still to act, so that our clock runs."""
 IN_FILE = "IN FILE"
 """The state of a request that left in a payment file, while the bank shows nothing of it."""
@@ -112,7 +112,8 @@ def _row(
     due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
     state = _remarked_state(request, mark)
     overdue = rail.between(due, today) if due is not None and state in UNPAID else 0
-    if state == IN_FILE and mark is not None and request["evidence_to"] is not None:
+    in_file = mark is not None and state == IN_FILE
+    if mark is not None and in_file and request["evidence_to"] is not None:
         due = rail.add(mark["filed_at"].date(), rules.ours_target_days)
         overdue = rail.between(due, min(today, request["evidence_to"]))
     silent_since = _silent_since(request, rules, today) if state in LEFT_US else 0
@@ -135,7 +136,7 @@ def _row(
         to=(f"{beneficiary or ''} {short_account(account)}".strip()) if approved else "",
         to_account=(account or "") if approved else "",
         approved=request["approved_at"],
-        seen=_seen(request, on_ramp=on_ramp),
+        seen=_seen(request, on_ramp=on_ramp) + (f", in {mark['file']}" if mark and in_file else ""),
         evidence_to=request["evidence_to"] if on_ramp else None,
         next_step=_remarked(step, state, mark),
         silent=silent_since > 0,
@@ -268,6 +269,7 @@ _STEPS = {
     "PAID BEFORE APPROVAL": "Paid before it was approved; have it approved, or recall the payment",
     "WILL NOT FUND": "Nothing; it stays open at the service",
     "SEND CRYPTO": "Send it, then submit the transaction hash",
+    "DETAILS INACTIVE": "The deposit details are not active: do not pay, ask the provider",
 }
 
 

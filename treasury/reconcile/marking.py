@@ -21,6 +21,7 @@ from treasury.journal.decisions import (
     Mark,
     PaymentFile,
     mark_table,
+    read_mark,
     standing_files,
     standing_marks,
 )
@@ -30,7 +31,7 @@ from treasury.money import format_amount
 from treasury.reconcile.rows import Rows, shown
 from treasury.text import clean
 
-__all__ = ["Marking"]
+__all__ = ["Marking", "foreseen_remark"]
 
 WAITING: Final = {
     "marked_sent": ("AWAITING_FUNDS",),
@@ -143,9 +144,10 @@ class Marking:
             if stands is not None:  # also if somebody remarks while this is tried
                 intended[:] = [stands.seq or 0]
             undone = file if word == NOT_UPLOADED else stands
+            undoes = undone.seq if undone else None
             body = {
                 "reason": reason,
-                "undoes": undone.seq if undone else None,
+                "undoes": undoes,
                 "facts": {name: shown(row[name]) for name in FACTS},
             }
             planned = Mark(
@@ -155,6 +157,8 @@ class Marking:
                 reason=reason,
                 by=who.name,
                 at=self._now(),
+                name=row["payment_reference"] or row["id"],
+                undoes=undoes,
             )
             return [Draft(f"request.{word}", row["id"], body, who)], planned
 
@@ -162,7 +166,7 @@ class Marking:
             return build(read_decided(self._journal, until=self._until))[1]
         require_present(self._until)
         added, mark = decide(self._journal, build)
-        return _made(added[0], word) if added else mark
+        return read_mark(added[0]) if added else mark
 
     def _find(self, name: str) -> dict[str, Any]:
         rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()
@@ -227,12 +231,17 @@ def _require_waiting(word: str, row: dict[str, Any]) -> None:
         )
 
 
-def _made(entry: Entry, word: str) -> Mark:
-    return Mark(
-        seq=entry.seq,
-        mark=word,
-        request_id=entry.subject,
-        reason=entry.body["reason"],
-        by=entry.actor.name,
-        at=entry.at,
+def foreseen_remark(decided: Decided, planned: Mark) -> Decided:
+    """What would be decided once this remark was journaled."""
+    entry = Entry(
+        seq=decided.head.seq + 1,
+        at=planned.at,
+        kind=f"request.{planned.mark}",
+        subject=planned.request_id,
+        actor=Actor(planned.by, "environment"),
+        body={"reason": planned.reason, "undoes": planned.undoes},
+        nonce=None,
+        prev_hash="",
+        hash="",
     )
+    return decided.after([entry])

@@ -116,6 +116,7 @@ ANSWERS = (
     "month_lines",
     "earlier_lines",
     "bank_cutoffs",
+    "excess_lines",
     "virtual_account_credits",
     "fee_requests",
     "fee_accruals",
@@ -138,6 +139,20 @@ BANK_CUTOFFS = pa.schema(
     ]
 )
 """A row for each bank line that is a cut-off difference of the bank, amounts in `currency`."""
+EXCESS_LINES = pa.schema(
+    [
+        ("entry_id", TEXT),
+        ("booking_date", DATE),
+        ("direction", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("expectation_id", TEXT),
+        ("reference", TEXT),
+        ("counterparty_name", TEXT),
+    ]
+)
+"""A row for each matched line of more than was expected; `amount`, in `currency`, is what is above
+it. `expectation_id` and `reference` are empty where it was matched to several."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,6 +219,8 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     """Transfers between own accounts and their two legs."""
     bank_cutoffs: pa.Table = msgspec.field(default_factory=BANK_CUTOFFS.empty_table)
     """Instant payments of the month that the bank booked after it; columns as in BANK_CUTOFFS."""
+    excess_lines: pa.Table = msgspec.field(default_factory=EXCESS_LINES.empty_table)
+    """What was received above what was expected, in any month; columns as in EXCESS_LINES."""
     rules: Rules = Rules()
     """The rules that the answer was given under."""
     basis: Basis | None = None
@@ -263,8 +280,8 @@ def reconcile_month(
 ) -> Reconciliation:
     """Reconcile a month from one snapshot of the lake, people's decisions and their remarks.
 
-    Raises InputError for a month that has not begun, NothingStored for one of which neither a bank
-    line nor a completed request is stored, and that no account's balances cover either.
+    Raises InputError for a month that has not begun, NothingStored for one by whose end no bank
+    line is stored, of which no request was completed, and that no account's balances cover.
     """
     return worked_out(Basis(snapshot, question, decisions, marks)).answer
 
@@ -376,6 +393,7 @@ def _work_out(basis: Basis) -> WorkedOut:
             differences=view.differences,
             internal_transfers=view.internal_transfers,
             bank_cutoffs=answers["bank_cutoffs"],
+            excess_lines=answers["excess_lines"],
             rules=question.rules,
         )
         return WorkedOut(answer, matching)
@@ -514,8 +532,8 @@ def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
 def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
     booked = connection.execute(
         "SELECT 1 FROM bank_lines WHERE coalesce(entry_status, 'BOOK') = 'BOOK'"
-        " AND booking_date BETWEEN ? AND ? LIMIT 1",
-        [month.first, month.last],
+        " AND booking_date <= ? LIMIT 1",
+        [month.last],
     ).fetchone()
     covered = connection.execute("SELECT 1 FROM covered WHERE is_covered LIMIT 1").fetchone()
     completed = connection.execute("SELECT 1 FROM fee_requests LIMIT 1").fetchone()

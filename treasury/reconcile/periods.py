@@ -171,7 +171,8 @@ def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) 
         return [Draft(REOPEN, str(month), body, actor)], decided
 
     added, decided = decide(journal, build)
-    return period_history(decided.after(added).entries)[-1]
+    history = period_history(decided.after(added).entries)
+    return next(period for period in reversed(history) if period.month == str(month))
 
 
 def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:

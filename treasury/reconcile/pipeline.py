@@ -40,8 +40,13 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def reads(self) -> frozenset[str]:
         """The steps and tables that its text selects from."""
-        text = _COMMENT.sub("", self.sql)
-        return frozenset(_READ.findall(text)) - frozenset(_OWN.findall(text))
+        return _read_by(self.sql)
+
+
+@cache
+def _read_by(sql: str) -> frozenset[str]:
+    text = _COMMENT.sub("", sql)
+    return frozenset(_READ.findall(text)) - frozenset(_OWN.findall(text))
 
 
 @cache

@@ -190,7 +190,7 @@ def _ledger(closing: Closing) -> Step:
 
 
 def _explained(closing: Closing) -> Step:
-    return _step(closing, "Bank lines", "lines", bank_lines_words(closing.r.counts()))
+    return _step(closing, "Bank lines", "lines", bank_lines_words(closing.r))
 
 
 def _rolled(closing: Closing) -> Step:

@@ -49,7 +49,6 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
     blocking = len(closing.items.blocking)
-    counts = r.counts()
     return (
         _environment()
         .get_template(TEMPLATE)
@@ -66,7 +65,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             blocking=blocking,
             headline=_headline(closing),
             signed=_signed(closing),
-            bank_lines=bank_lines_words(counts),
+            bank_lines=bank_lines_words(r),
             tally=tally(r),
             steps=[(step.state, step.title, step.found) for step in steps.steps],
             sections=sections(closing),

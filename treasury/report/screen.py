@@ -250,7 +250,7 @@ def _head(r: Reconciliation, zone: ZoneInfo) -> list[str]:
     return [
         title_words(r, zone),
         f"STATEMENTS  {statements_words(proof_of(r))}",
-        f"BANK LINES  {bank_lines_words(r.counts())}",
+        f"BANK LINES  {bank_lines_words(r)}",
     ]
 
 

@@ -23,6 +23,7 @@ from treasury.wording import DIRECTIONS, LINE_CLASSES, OUTCOMES, instant_words
 
 __all__ = [
     "DIRECTIONS",
+    "LINES_NOT_KNOWN",
     "LINE_CLASSES",
     "OUTCOMES",
     "amount_words",
@@ -33,6 +34,7 @@ __all__ = [
     "day",
     "environment_words",
     "moment",
+    "outcome_counts",
     "outcome_word",
     "reason_words",
     "short_account",
@@ -137,13 +139,27 @@ def title_words(r: Reconciliation, zone: ZoneInfo) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def bank_lines_words(counts: Mapping[str, int]) -> str:
-    """`412 = 361 matched + 9 need decision + …`: the parts there are, and they add up."""
-    parts = [
-        f"{counts[name]:,} {_counted(name, counts[name])}" for name in OUTCOMES if counts[name]
-    ]
+LINES_NOT_KNOWN: Final = "not known: the statements of the month are not complete"
+
+
+def bank_lines_words(r: Reconciliation) -> str:
+    """`412 = 361 matched + 9 need decision + …`: the parts there are, and they add up.
+
+    None at all is said only where the statements of every declared account are complete.
+    """
+    counts = r.counts()
+    complete = r.statements["complete"].to_pylist()
+    if not any(counts.values()) and not (complete and all(complete)):
+        return LINES_NOT_KNOWN
     total = f"{sum(counts.values()):,}"
-    return f"{total} = {' + '.join(parts)}" if parts else total
+    return f"{total} = {outcome_counts(counts)}" if any(counts.values()) else total
+
+
+def outcome_counts(counts: Mapping[str, int]) -> str:
+    """`361 matched + 9 need decision + …`: bank lines by outcome, those that there are."""
+    return " + ".join(
+        f"{counts[name]:,} {_counted(name, counts[name])}" for name in OUTCOMES if counts.get(name)
+    )
 
 
 def _counted(name: str, number: int) -> str:

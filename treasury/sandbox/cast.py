@@ -97,6 +97,10 @@ _GBP = FiatCurrency(
     id="e5398c3d-acbe-41b8-a68c-aecc62c68ac7", currency="GBP", label="Pound Sterling",
     enabled=True, version=1,
 )  # fmt: skip
+_USD = FiatCurrency(
+    id="0c6f2f0e-6f0b-4d0a-9a39-5b1f3c7f9d44", currency="USD", label="US Dollar", enabled=True,
+    version=1,
+)  # fmt: skip
 _USDC = CryptoCurrency(
     id="f8dc33c7-ec5a-4e80-aec7-41e372696fbe", currency="USDC", chain="BASE", label="USD Coin",
     enabled=True, version=1, coingecko_id="usd-coin",
@@ -104,6 +108,19 @@ _USDC = CryptoCurrency(
 _EURC = CryptoCurrency(
     id="96e9648d-5c28-440f-a8dc-6db0332a7d7e", currency="EURC", chain="ETHEREUM",
     label="Euro Coin", enabled=True, version=1, coingecko_id="euro-coin",
+)  # fmt: skip
+
+_USDS = CryptoCurrency(
+    id="6a0d6c8f-53b5-4a8f-8d6e-2f3b7c1e9a05", currency="USDS", chain="ETHEREUM",
+    label="Sky Dollar", enabled=True, version=1, coingecko_id="usds",
+)  # fmt: skip
+_ETH = CryptoCurrency(
+    id="b1d7e2a4-0c95-4e67-a3f8-74d90c5e1b26", currency="ETH", chain="ETHEREUM", label="Ether",
+    enabled=True, version=1, coingecko_id="ethereum",
+)  # fmt: skip
+_POL = CryptoCurrency(
+    id="e93f5b07-8a41-4c2d-b6e0-1d5a9f7c3e88", currency="POL", chain="POLYGON", label="Polygon",
+    enabled=True, version=1, coingecko_id="polygon-ecosystem-token",
 )  # fmt: skip
 
 _SEAT = Address(
@@ -145,6 +162,10 @@ class Payer(msgspec.Struct, frozen=True):
 class Cast(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that stands still while the months go by."""
 
+    company: Company
+    users: dict[str, User]
+    """By the name of their credential; one of them is invited only."""
+    fees: tuple[Fee, ...]
     parties: tuple[Party, ...]
     accounts: tuple[Account, ...]
     wallet_ids: dict[str, tuple[str, str]]
@@ -157,6 +178,9 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
     fiat: tuple[FiatCurrency, ...]
     crypto: tuple[CryptoCurrency, ...]
     deposit_bank: DepositBankAccount
+    """Where euros are sent."""
+    deposit_banks: dict[str, DepositBankAccount]
+    """Where the other currencies are sent."""
     deposit_wallets: dict[str, DepositWallet]
     funding_iban: str
     """The account at the Belgian bank: wires, payroll and taxes leave from it."""
@@ -217,6 +241,9 @@ def make_cast(streams: Streams) -> Cast:
         )
 
     return Cast(
+        company=COMPANY,
+        users=USERS,
+        fees=FEES,
         parties=parties,
         accounts=accounts,
         wallet_ids=_wallet_ids(ids, accounts),
@@ -228,8 +255,8 @@ def make_cast(streams: Streams) -> Cast:
         virtual_accounts=_virtual_accounts(ids, accounts),
         bank_accounts=_bank_accounts(ids, funding),
         wallets=_wallets(ids),
-        fiat=(_EUR, _GBP),
-        crypto=(_USDC, _EURC),
+        fiat=(_EUR, _GBP, _USD),
+        crypto=(_USDC, _EURC, _USDS, _ETH, _POL),
         deposit_bank=DepositBankAccount(
             id="49cbae68-b551-4281-aea3-b6e566845cc8",
             bank_name="Deposit Test Bank",
@@ -243,6 +270,7 @@ def make_cast(streams: Streams) -> Cast:
             bic=operator.bic,
             iban=operator.iban,
         ),
+        deposit_banks=_deposit_banks(operator.name),
         deposit_wallets=_deposit_wallets(ids),
         funding_iban=funding,
         master_iban=ids.iban("BE"),
@@ -429,4 +457,24 @@ def _deposit_wallets(ids: Ids) -> dict[str, DepositWallet]:
     ethereum = msgspec.structs.replace(
         base, id=ids.uuid(), address=ids.address(), chain="ETHEREUM", label="Ethereum deposits"
     )
-    return {"BASE": base, "ETHEREUM": ethereum}
+    polygon = msgspec.structs.replace(
+        base, id="3f8e1c52-7b64-4d09-95a7-c0e2d6b4a813", chain="POLYGON", label="Polygon deposits",
+        address="0x3f8e1c527b644d0915a7c0e2d6b4a8135e90f7d2",
+    )  # fmt: skip
+    return {"BASE": base, "ETHEREUM": ethereum, "POLYGON": polygon}
+
+
+def _deposit_banks(beneficiary: str) -> dict[str, DepositBankAccount]:
+    pounds = DepositBankAccount(
+        id="d2b9a6e1-40c7-4f35-8e1b-6c7a5d3f0924", bank_name="Deposit Test Bank UK",
+        beneficiary=beneficiary, fiat_currency=_GBP, label="GBP deposits", is_active=True,
+        is_default=True, bank_account_type="GBP_FPS", version=1, account_number="70872490",
+        sort_code="404784",
+    )  # fmt: skip
+    dollars = DepositBankAccount(
+        id="95c4f7d8-1e2a-4b60-a9d3-e07f8b6c5a12", bank_name="Deposit Test Bank US",
+        beneficiary=beneficiary, fiat_currency=_USD, label="USD deposits", is_active=True,
+        is_default=True, bank_account_type="USD_WIRE", version=1, account_number="4417009283",
+        routing_number="021000021",
+    )  # fmt: skip
+    return {"GBP": pounds, "USD": dollars}

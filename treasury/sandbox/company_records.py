@@ -14,10 +14,11 @@ from typing import Annotated, Final, Literal, TypeVar
 import msgspec
 
 from treasury.calendar import next_target_day
-from treasury.sandbox.cast import CHAINS, COMPANY
+from treasury.sandbox.cast import CHAINS
 from treasury.sandbox.clock import at
 from treasury.sandbox.http import Call, Reply, invalid, missing, result, stale
 from treasury.sandbox.ids import is_iban
+from treasury.sandbox.ramp_reference import RampBody, fields_of
 from treasury.sandbox.shapes import (
     CompanyBankAccount,
     CompanyWallet,
@@ -42,7 +43,7 @@ _Kept = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
 Verification = Literal["PENDING", "VERIFIED", "DENIED"]
 
 
-class NewBankAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class NewBankAccount(RampBody, frozen=True, kw_only=True):
     """A new bank account; what it needs follows from its type."""
 
     bank_account_type: Literal[
@@ -64,6 +65,8 @@ class NewBankAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     iban: _Text | None = None
     bic: _Text | None = None
     intermediary_bic: _Text | None = None
+    intermediary_bank_name: _Text | None = None
+    intermediary_account_number: _Text | None = None
     account_number: _Text | None = None
     sort_code: _Text | None = None
     routing_number: _Text | None = None
@@ -73,7 +76,7 @@ class NewBankAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     bank_postal_code: _Text | None = None
 
 
-class NewCompanyWallet(msgspec.Struct, frozen=True, rename="camel"):
+class NewCompanyWallet(RampBody, frozen=True, kw_only=True):
     """A new wallet."""
 
     address: _Text
@@ -81,18 +84,18 @@ class NewCompanyWallet(msgspec.Struct, frozen=True, rename="camel"):
     description: Annotated[str, msgspec.Meta(max_length=500)] = ""
 
 
-class Renaming(msgspec.Struct, frozen=True):
+class Renaming(RampBody, frozen=True, kw_only=True):
     """Another name, and the version seen."""
 
     version: int
-    name: _Text
+    name: _Text | None = None
 
 
-class Describing(msgspec.Struct, frozen=True):
+class Describing(RampBody, frozen=True, kw_only=True):
     """Another description, and the version seen."""
 
     version: int
-    description: Annotated[str, msgspec.Meta(max_length=500)]
+    description: Annotated[str, msgspec.Meta(max_length=500)] | None = None
 
 
 _Check = Callable[[str], object]
@@ -132,19 +135,19 @@ def create_bank_account(world: World, call: Call) -> Reply:
     for name, check in _NEEDS[body.bank_account_type].items():
         _needed(body, name, check)
     if body.bank_account_type == "OTHER_SWIFT":
-        if body.iban is None:
+        if body.iban is None or body.account_number is not None:
             _needed(body, "account_number", _FOREIGN_NUMBER)
-        else:
+        if body.iban is not None:
             _needed(body, "iban", is_iban)
     moment = zulu(world.clock.tick())
     account = CompanyBankAccount(
         id=world.ids.uuid(),
-        company_id=COMPANY.id,
+        company_id=world.cast.company.id,
         verification_status="PENDING",
         created_at=moment,
         updated_at=moment,
         version=0,
-        **msgspec.structs.asdict(body),
+        **fields_of(body),
     )
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, REVIEW, account.id)
@@ -169,12 +172,12 @@ def create_wallet(world: World, call: Call) -> Reply:
     moment = zulu(world.clock.tick())
     wallet = CompanyWallet(
         id=world.ids.uuid(),
-        company_id=COMPANY.id,
+        company_id=world.cast.company.id,
         verification_status="PENDING",
         created_at=moment,
         updated_at=moment,
         version=0,
-        **msgspec.structs.asdict(body),
+        **fields_of(body),
     )
     return result(encode(_keep(world, wallet)), 201)
 
@@ -194,10 +197,10 @@ def _change(
 ) -> Reply:
     if change.version != record.version:
         raise stale()
+    given = {name: value for name, value in fields_of(change).items() if value is not None}
     changed = msgspec.structs.replace(
         record,
-        **msgspec.structs.asdict(change)
-        | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
+        **given | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
     )
     return result(encode(_keep(world, changed)))
 

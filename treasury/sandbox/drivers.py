@@ -123,7 +123,7 @@ class RampDrivers(DepositDrivers):
         Whatever the request's status; `text` replaces the payment reference.
         """
         with self._world.act():
-            request = self._of_type(request_id, "ON_RAMP")
+            request = self._in_euros(request_id)
             sent = cents(request.fiat_amount if amount is None else amount)
             said = request.payment_reference if text is None else text
             day = self._world.bank.day(self._world.clock.today)
@@ -164,7 +164,7 @@ class RampDrivers(DepositDrivers):
     ) -> Line:
         """The provider sends money for an on-ramp request back by an ordinary credit."""
         with self._world.act():
-            request = self._of_type(request_id, "ON_RAMP")
+            request = self._in_euros(request_id)
             said = f"Refund {request.payment_reference}" if text is None else text
             return self._line(
                 request,
@@ -249,7 +249,7 @@ class RampDrivers(DepositDrivers):
     def _complete(self, request: RampRequest) -> RampRequest:
         request = self._world.life.complete(request, self._world.clock.tick())
         bank = request.company_bank_account
-        if bank is not None and bank.iban:
+        if bank is not None and bank.iban and request.fiat_currency.currency == "EUR":
             self._line(
                 request,
                 account=bank.iban,
@@ -277,6 +277,17 @@ class RampDrivers(DepositDrivers):
             raise InputError(
                 f"{request.payment_reference} is {request.ramp_type}",
                 do=f"name a request that is {ramp_type}",
+            )
+        return request
+
+    def _in_euros(self, request_id: str) -> RampRequest:
+        """An on-ramp in euros: only its wire is on a statement."""
+        request = self._of_type(request_id, "ON_RAMP")
+        currency = request.fiat_currency.currency
+        if currency != "EUR":
+            raise InputError(
+                f"{request.payment_reference} is in {currency}, and no statement is",
+                do="let the service see the funds with receive",
             )
         return request
 

@@ -96,25 +96,36 @@ def _held_by(world: World, call: Call) -> dict[str, list[str]]:
 _PARTIES: Final = Listing(
     kind="party",
     filters={"partyType": "type", "status": "status", "externalId": "reference"},
+    values={
+        "partyType": ("INDIVIDUAL", "ORGANISATION"),
+        "status": ("ACTIVE", "SUSPENDED", "BLOCKED"),
+    },
 )
 _ACCOUNTS: Final = Listing(
     kind="account",
     filters={"status": "status", "externalId": "reference"},
+    values={"status": ("ACTIVE", "SUSPENDED", "BLOCKED", "CLOSED")},
     narrow=_held_by,
     also={"partyId": {"type": "string"}},
 )
 _WALLETS: Final = Listing(
-    kind="wallet", owner="accountId", filters={"chain": "chain", "status": "status"}, sort=""
+    kind="wallet",
+    owner="accountId",
+    filters={"chain": "chain", "status": "status"},
+    values={"chain": ("BASE", "AVALANCHE"), "status": ("ACTIVE", "SUSPENDED")},
+    sort="",
 )
 _VIRTUAL_ACCOUNTS: Final = Listing(
     kind="virtual_account",
     owner="accountId",
     filters={"bankAccountType": "type", "status": "status"},
+    values={"bankAccountType": ("EUR_SEPA",), "status": ("ACTIVE", "CLOSED", "PENDING")},
 )
 _TRANSFERS: Final = Listing(
     kind="transfer",
     members=_seen_from,
     filters={"status": "status"},
+    values={"status": ("PENDING", "PROCESSING", "COMPLETED", "FAILED")},
     also={"accountRole": {"type": "string", "enum": ["SENDER", "RECEIVER"]}},
 )
 _INTERNAL: Final = Listing(
@@ -164,7 +175,7 @@ _ROUTES: Final = (
     _list("/accounts", _ACCOUNTS, Account, "List the accounts."),
     _read("/accounts/{id}", detail_of("account", "account"), Account, "Get an account."),
     _write(
-        "PATCH", "/accounts/{id}", change_account, "Change an account's externalId.",
+        "PATCH", "/accounts/{id}", change_account, "Change an account's externalId or name.",
         takes=AccountChanges, gives=Account, refuses=(409,),
     ),
     _write(

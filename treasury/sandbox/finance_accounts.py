@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from treasury.sandbox.arrivals import release
-from treasury.sandbox.cast import COMPANY
 from treasury.sandbox.finance_bodies import (
     AccountChanges,
     NewAccount,
@@ -80,14 +79,18 @@ def create_account(world: World, call: Call) -> Reply:
 
 
 def change_account(world: World, call: Call) -> Reply:
-    """PATCH /accounts/{id}: its externalId alone."""
+    """PATCH /accounts/{id}: its externalId and name; a version, where given, must be fresh."""
     account, body = account_of(world, call.path["id"]), call.read(AccountChanges)
-    if body.external_id != account.external_id:
+    if body.version is not None and body.version != account.version:
+        raise Refusal(409, "CONFLICT", "Account changed; read it again and retry.")
+    given = {name: getattr(body, name) for name in ("external_id", "name")}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given:
+        raise invalid("Give externalId or name.")
+    if body.external_id is not None and body.external_id != account.external_id:
         _is_free(world, body.external_id)
     world.clock.tick()
-    changed = msgspec.structs.replace(
-        account, external_id=body.external_id, version=account.version + 1
-    )
+    changed = msgspec.structs.replace(account, **given, version=account.version + 1)
     return result(encode(put_account(world, changed)))
 
 
@@ -161,7 +164,7 @@ def create_virtual_account(world: World, call: Call) -> Reply:
         id=world.ids.uuid(), account_id=account.id, bank_account_type="EUR_SEPA", name=body.name,
         status="ACTIVE", currency=body.in_currency,
         target_cryptocurrency=body.target_cryptocurrency, iban=world.ids.iban("BE"),
-        bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=_holder(account),
+        bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=_holder(world, account),
         reference_code=world.ids.reference_code(), created_at=now, updated_at=now,
     )  # fmt: skip
     return result(encode(put_virtual_account(world, virtual)), 201)
@@ -186,9 +189,9 @@ def _role(party: Party, now: str) -> PartyRole:
     )  # fmt: skip
 
 
-def _holder(account: Account) -> str:
+def _holder(world: World, account: Account) -> str:
     """Who a payer is told to pay."""
     party = account.party_roles[0].party if account.party_roles else None
     if party is None:
-        return COMPANY.name
+        return world.cast.company.name
     return party.name or f"{party.first_name} {party.last_name}"

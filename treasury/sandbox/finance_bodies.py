@@ -19,24 +19,38 @@ from treasury.sandbox.http import invalid
 
 __all__ = [
     "AccountChanges",
+    "AccountFields",
     "AddressBody",
+    "AddressParts",
     "AnyCryptoBody",
     "AnyFiatBody",
     "BankBlock",
+    "CardReference",
+    "Country",
     "CryptoBody",
     "FiatBody",
+    "FiatFields",
     "IndividualBody",
+    "IndividualFields",
     "InternalBody",
+    "JsonBody",
+    "Key",
+    "Long",
     "NewAccount",
     "NewRole",
     "NewSession",
     "NewVirtualAccount",
     "NewWallet",
+    "Number",
     "OrganisationBody",
+    "OrganisationFields",
     "PartyBody",
+    "PartyChangeFields",
     "PartyChanges",
+    "PartyFields",
     "PaymentBody",
     "PaymentRequestBody",
+    "Text",
     "amount_of_number",
     "amount_of_text",
     "exactly_one",
@@ -64,45 +78,77 @@ DecimalText: TypeAlias = Annotated[
 ]
 
 
-class _Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class JsonBody(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
     """A JSON object without any field but those named."""
 
 
-class AddressBody(_Body, frozen=True, kw_only=True):
+class AddressParts(JsonBody, frozen=True, kw_only=True):
+    """An address, of which any part may be missing."""
+
+    address_line1: Long | None = None
+    address_line2: Long | None = None
+    city: Long | None = None
+    state: Long | None = None
+    postal_code: Long | None = None
+    country: Country | None = None
+
+
+class AddressBody(AddressParts, frozen=True, kw_only=True):
     """An address; half of its fields are mandatory."""
 
     address_line1: Long
-    address_line2: Long | None = None
     city: Long
-    state: Long | None = None
     postal_code: Long
     country: Country
 
 
-class IndividualBody(_Body, frozen=True, kw_only=True, tag_field="partyType", tag="INDIVIDUAL"):
+class IndividualFields(
+    JsonBody, frozen=True, kw_only=True, tag_field="partyType", tag="INDIVIDUAL"
+):
     """A new natural person."""
 
     first_name: Name
     last_name: Name
-    address: AddressBody | None = None
+    address: AddressParts | None = None
     external_id: Long | None = None
     idempotency_key: Key | None = None
 
 
-class OrganisationBody(_Body, frozen=True, kw_only=True, tag_field="partyType", tag="ORGANISATION"):
+class OrganisationFields(
+    JsonBody, frozen=True, kw_only=True, tag_field="partyType", tag="ORGANISATION"
+):
     """A new company."""
 
     name: Long
     vat_number: Annotated[str, msgspec.Meta(min_length=1, max_length=50)] | None = None
-    address: AddressBody | None = None
+    address: AddressParts | None = None
     external_id: Long | None = None
     idempotency_key: Key | None = None
 
 
+class IndividualBody(
+    IndividualFields, frozen=True, kw_only=True, tag_field="partyType", tag="INDIVIDUAL"
+):
+    """A new natural person, whose address is whole."""
+
+    address: AddressBody | None = None
+
+
+class OrganisationBody(
+    OrganisationFields, frozen=True, kw_only=True, tag_field="partyType", tag="ORGANISATION"
+):
+    """A new company, whose address is whole."""
+
+    address: AddressBody | None = None
+
+
 PartyBody: TypeAlias = IndividualBody | OrganisationBody
+PartyFields: TypeAlias = IndividualFields | OrganisationFields
 
 
-class PartyChanges(_Body, frozen=True, kw_only=True):
+class PartyChangeFields(JsonBody, frozen=True, kw_only=True):
     """What may change on a party, and the version that the caller read."""
 
     version: int | None = None
@@ -110,27 +156,42 @@ class PartyChanges(_Body, frozen=True, kw_only=True):
     last_name: Name | None = None
     name: Long | None = None
     vat_number: Annotated[str, msgspec.Meta(min_length=1, max_length=50)] | None = None
+    address: AddressParts | None = None
+
+
+class PartyChanges(PartyChangeFields, frozen=True, kw_only=True):
+    """What may change on a party, its address as a whole."""
+
     address: AddressBody | None = None
 
 
-class NewAccount(_Body, frozen=True, kw_only=True):
-    """A new account for a known party or for a new one."""
+class AccountFields(JsonBody, frozen=True, kw_only=True):
+    """A new account on any network."""
 
     external_id: Long
     name: Long | None = None
-    chain: Chain
+    chain: Literal["BASE", "AVALANCHE", "POLYGON"]
     party_id: str | None = None
-    party: PartyBody | None = None
+    party: PartyFields | None = None
     idempotency_key: Key | None = None
 
 
-class AccountChanges(_Body, frozen=True, kw_only=True):
-    """What may change on an account."""
+class NewAccount(AccountFields, frozen=True, kw_only=True):
+    """A new account for a known party or for a new one."""
 
-    external_id: Long
+    chain: Chain
+    party: PartyBody | None = None
 
 
-class NewRole(_Body, frozen=True, kw_only=True):
+class AccountChanges(JsonBody, frozen=True, kw_only=True):
+    """What may change on an account, and the version that the caller read."""
+
+    external_id: Long | None = None
+    name: Long | None = None
+    version: int | None = None
+
+
+class NewRole(JsonBody, frozen=True, kw_only=True):
     """A party's part in an account."""
 
     party_id: str
@@ -138,14 +199,14 @@ class NewRole(_Body, frozen=True, kw_only=True):
     idempotency_key: Key | None = None
 
 
-class NewWallet(_Body, frozen=True, kw_only=True):
+class NewWallet(JsonBody, frozen=True, kw_only=True):
     """A new custodial wallet."""
 
     chain: Chain
     idempotency_key: Key | None = None
 
 
-class NewVirtualAccount(_Body, frozen=True, kw_only=True):
+class NewVirtualAccount(JsonBody, frozen=True, kw_only=True):
     """A new virtual bank account."""
 
     name: Long
@@ -154,7 +215,7 @@ class NewVirtualAccount(_Body, frozen=True, kw_only=True):
     idempotency_key: Key
 
 
-class NewSession(_Body, frozen=True, kw_only=True):
+class NewSession(JsonBody, frozen=True, kw_only=True):
     """A new hosted payment."""
 
     in_amount: DecimalText
@@ -166,7 +227,7 @@ class NewSession(_Body, frozen=True, kw_only=True):
     idempotency_key: Key
 
 
-class InternalBody(_Body, frozen=True, kw_only=True):
+class InternalBody(JsonBody, frozen=True, kw_only=True):
     """A transfer between two accounts inside the service."""
 
     source_account_id: str
@@ -176,7 +237,7 @@ class InternalBody(_Body, frozen=True, kw_only=True):
     idempotency_key: Key | None = None
 
 
-class _Outward(_Body, frozen=True, kw_only=True):
+class _Outward(JsonBody, frozen=True, kw_only=True):
     """What crypto and fiat transfers have in common."""
 
     amount: Number
@@ -194,7 +255,7 @@ class CryptoBody(_Outward, frozen=True, kw_only=True):
     destination_address: Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]{40}$")] | None = None
 
 
-class BankBlock(_Body, frozen=True, kw_only=True):
+class BankBlock(JsonBody, frozen=True, kw_only=True):
     """A bank account outside; our own shape, since the specification names none."""
 
     iban: str
@@ -202,11 +263,17 @@ class BankBlock(_Body, frozen=True, kw_only=True):
     bic: Long | None = None
 
 
-class FiatBody(_Outward, frozen=True, kw_only=True):
+class FiatFields(_Outward, frozen=True, kw_only=True):
+    """A transfer asked for in fiat."""
+
+    currency: Literal["EUR", "USD", "GBP"]
+    bank_account: BankBlock | None = None
+
+
+class FiatBody(FiatFields, frozen=True, kw_only=True):
     """A transfer asked for in euros."""
 
     currency: Literal["EUR"]
-    bank_account: BankBlock | None = None
 
 
 class AnyCryptoBody(CryptoBody, frozen=True, kw_only=True):
@@ -221,14 +288,14 @@ class AnyFiatBody(FiatBody, frozen=True, kw_only=True):
     sender_account_id: str
 
 
-class CardReference(_Body, frozen=True, kw_only=True):
+class CardReference(JsonBody, frozen=True, kw_only=True):
     """The card that a payment request is for; the type is free and case-sensitive."""
 
     type: Long
     reference_id: Long
 
 
-class PaymentBody(_Body, frozen=True, kw_only=True):
+class PaymentBody(JsonBody, frozen=True, kw_only=True):
     """The payment within a payment request."""
 
     amount: Number
@@ -238,7 +305,7 @@ class PaymentBody(_Body, frozen=True, kw_only=True):
     description: Text | None = None
 
 
-class PaymentRequestBody(_Body, frozen=True, kw_only=True):
+class PaymentRequestBody(JsonBody, frozen=True, kw_only=True):
     """A payment request."""
 
     card_provider_reference: CardReference

@@ -28,8 +28,10 @@ from treasury.sandbox.finance_records import (
 )
 from treasury.sandbox.http import Refusal
 from treasury.sandbox.keys import Effect
+from treasury.sandbox.published_payments import schedule_payments
+from treasury.sandbox.published_permits import schedule_permits
 from treasury.sandbox.shapes import Account, Party, VirtualBankAccount, Wallet, bare, decode
-from treasury.sandbox.world import World
+from treasury.sandbox.world import NETWORK_FEES, World
 
 __all__ = ["FinanceDrivers"]
 
@@ -52,6 +54,8 @@ class FinanceDrivers:
         world.agenda.on(transfer_life.COMPLETES, lambda i: transfer_life.complete(world, i))
         world.agenda.on(arrivals.CONVERTS, lambda i: arrivals.convert(world, i))
         world.agenda.on(sessions.EXPIRES, self._expire)
+        schedule_payments(world)
+        schedule_permits(world)
 
     # the platform's decisions
 
@@ -153,6 +157,12 @@ class FinanceDrivers:
             ("PENDING", "PROCESSING"),
             lambda world, given: transfer_life.fail(world, given, code, reason),
         )
+
+    def network_fees(self, *, charged: bool = True) -> bool:
+        """From now on a crypto transfer costs its sender the network's fee, too, or it does not."""
+        with self._act() as world:
+            world.store.remember(**{NETWORK_FEES: "yes" if charged else "no"})
+            return charged
 
     # sessions and payment requests
 

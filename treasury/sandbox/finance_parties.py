@@ -7,10 +7,11 @@ from typing import Any, Final, cast
 import msgspec
 
 from treasury.sandbox.finance_bodies import (
-    AddressBody,
-    IndividualBody,
+    AddressParts,
+    IndividualFields,
     PartyBody,
     PartyChanges,
+    PartyFields,
 )
 from treasury.sandbox.finance_records import accounts_of, party_of, put_party
 from treasury.sandbox.http import Call, Refusal, Reply, invalid, result
@@ -33,19 +34,19 @@ def create_party(world: World, call: Call) -> Reply:
     return result(encode(make_party(world, call.read(_PARTY))), 201)
 
 
-def make_party(world: World, body: PartyBody) -> Party:
+def make_party(world: World, body: PartyFields) -> Party:
     """A new party, whose check has begun."""
     now = bare(world.clock.tick())
-    person = isinstance(body, IndividualBody)
+    person = isinstance(body, IndividualFields)
     party = Party(
         id=world.ids.uuid(),
         external_id=body.external_id,
         party_type="INDIVIDUAL" if person else "ORGANISATION",
         status="ACTIVE",
-        first_name=body.first_name if isinstance(body, IndividualBody) else None,
-        last_name=body.last_name if isinstance(body, IndividualBody) else None,
-        name=None if isinstance(body, IndividualBody) else body.name,
-        vat_number=None if isinstance(body, IndividualBody) else body.vat_number,
+        first_name=body.first_name if isinstance(body, IndividualFields) else None,
+        last_name=body.last_name if isinstance(body, IndividualFields) else None,
+        name=None if isinstance(body, IndividualFields) else body.name,
+        vat_number=None if isinstance(body, IndividualFields) else body.vat_number,
         kyc_status="PENDING" if person else None,
         kyb_status=None if person else "PENDING",
         address=_address(body.address),
@@ -69,7 +70,7 @@ def change_party(world: World, call: Call) -> Reply:
     for name in given:
         if name not in _FIELDS[party.party_type]:
             raise invalid(f"{_camel(name)} is not a field of an {party.party_type} party.")
-    if isinstance(body.address, AddressBody):
+    if body.address is not None:
         given["address"] = _address(body.address)
     changed = msgspec.structs.replace(
         party, **given, version=party.version + 1, updated_at=bare(world.clock.tick())
@@ -88,7 +89,7 @@ def delete_party(world: World, call: Call) -> Reply:
     return Reply("", 204)
 
 
-def _address(body: AddressBody | None) -> Address | None:
+def _address(body: AddressParts | None) -> Address | None:
     return None if body is None else Address(**msgspec.structs.asdict(body))
 
 

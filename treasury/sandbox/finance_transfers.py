@@ -17,6 +17,7 @@ from treasury.sandbox.finance_bodies import (
     BankBlock,
     CryptoBody,
     FiatBody,
+    FiatFields,
     InternalBody,
     amount_of_number,
     amount_of_text,
@@ -34,8 +35,8 @@ from treasury.sandbox.finance_records import (
 )
 from treasury.sandbox.http import Call, Refusal, Reply, invalid, missing, result
 from treasury.sandbox.ids import is_iban
-from treasury.sandbox.ledger import Posting, available, reserved
-from treasury.sandbox.rates import payout_rate
+from treasury.sandbox.ledger import WORLD, Posting, available, reserved
+from treasury.sandbox.rates import NETWORK_FEES, payout_rate
 from treasury.sandbox.shapes import (
     Account,
     AccountTransfer,
@@ -116,15 +117,16 @@ def make_crypto(
         receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
         _same_chain(sender, receiver)
     transfer = _transfer(world, (sender, receiver), body.asset, amount, body.idempotency_key)
+    fee = NETWORK_FEES[sender.chain] if world.charges_network_fees else None
     transfer = msgspec.structs.replace(
         transfer, description=body.description, merchant_reference=merchant_reference,
-        destination_address=body.destination_address,
+        destination_address=body.destination_address, network_fee=fee,
     )  # fmt: skip
     return _accepted(world, sender, transfer, "crypto")
 
 
 def make_fiat(
-    world: World, sender_id: str, body: FiatBody, merchant_reference: str | None = None
+    world: World, sender_id: str, body: FiatFields, merchant_reference: str | None = None
 ) -> Transfer:
     """A new transfer asked for in euros, its amount in coins set aside."""
     exactly_one(
@@ -141,12 +143,12 @@ def make_fiat(
         receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
         _same_chain(sender, receiver)
     asset = _asset_for(world, sender)
-    rate = payout_rate(asset)
+    rate = payout_rate(asset, body.currency)
     amount = quantize(euros / rate, "EUR")
     transfer = _transfer(world, (sender, receiver), asset, amount, body.idempotency_key)
     transfer = msgspec.structs.replace(
         transfer, description=body.description, merchant_reference=merchant_reference,
-        fiat_origin=FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate),
+        fiat_origin=FiatOrigin(currency=body.currency, amount=number(euros), exchange_rate=rate),
         bank_account=_block(body.bank_account),
     )  # fmt: skip
     return _accepted(world, sender, transfer, "fiat")
@@ -244,6 +246,9 @@ def _transfer(
 def _accepted(world: World, sender: Account, transfer: Transfer, kind: str) -> Transfer:
     wallet = _wallet_with(world, sender, transfer.asset)
     _set_aside(world, transfer.id, wallet, transfer.asset, transfer.amount)
+    if transfer.network_fee is not None:
+        fee = Posting(available(wallet.id), WORLD, transfer.asset, transfer.network_fee)
+        move(world, "network_fee", transfer.id, fee)
     put_transfer(world, transfer)
     plan(world, transfer.id, kind)
     return transfer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -45,15 +45,21 @@ class Call(msgspec.Struct, frozen=True):
     """The body's own bytes: amounts are read from them, an idempotency key is bound to them."""
     address: str = ""
     """The method and the path as they were called."""
+    reads: Mapping[Any, Any] = {}
+    """Shapes that a profile reads in the place of others."""
 
     def one(self, name: str) -> str | None:
         """The value of a query parameter; the last one where it is repeated."""
         return self.query[name][-1] if name in self.query else None
 
+    def several(self, name: str) -> list[str]:
+        """The values of a parameter that is repeated, or names several with commas."""
+        return [value for text in self.query.get(name, []) for value in text.split(",")]
+
     def read(self, shape: type[T]) -> T:
         """The body in a shape; what does not fit it is 400 and names the field."""
         try:
-            return decode_json(self.raw or b"{}", shape)
+            return decode_json(self.raw or b"{}", self.reads.get(shape, shape))
         except msgspec.ValidationError as error:
             raise invalid(_misfit(str(error))) from None
 
@@ -63,6 +69,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     body: str
     status: int = 200
+    media_type: str = "application/json"
 
 
 Handler = Callable[[World, Call], Reply]
@@ -87,6 +94,8 @@ class Route(msgspec.Struct, frozen=True):
     path: str
     handler: Handler
     roles: frozenset[str] = EVERYONE
+    writes: Handler | None = None
+    """Of a write, the handler without the one around it that knows keys."""
     scope: str = ""
     """What a role must hold to call it; the ramp service names it, the finance service does not."""
     dress: Dress = _as_it_is
@@ -105,6 +114,8 @@ class Route(msgspec.Struct, frozen=True):
     query: tuple[Parameter, ...] = ()
     beside: tuple[str, ...] = ()
     """What stands beside `result`: `pagination` and `sort`."""
+    media_type: str = "application/json"
+    """Of the answer; another one has no envelope."""
 
 
 class Refusal(Exception):

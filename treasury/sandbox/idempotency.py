@@ -32,45 +32,63 @@ class _Answer(msgspec.Struct, frozen=True):
     result: _Identified = _Identified()
 
 
-def key_in(body: dict[str, Any]) -> str:
+def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
     """The key that a body carries, at its top or in its payment; empty where it has none.
 
-    A key that is none is left to the body's own check.
+    A key that is none is left to the body's own check; with `any_text`, any text is one.
     """
     payment = body.get("paymentRequest")
     key = body.get("idempotencyKey") or (
         payment.get("idempotencyKey") if isinstance(payment, dict) else None
     )
-    return key.lower() if isinstance(key, str) and _KEY.fullmatch(key) else ""
+    if not isinstance(key, str):
+        return ""
+    if _KEY.fullmatch(key):
+        return key.lower()
+    return key if any_text else ""
 
 
-def once(handler: Handler, *, keyed: bool = True) -> Handler:
+def once(
+    handler: Handler, *, keyed: bool = True, any_text: bool = False, reused: int = 422
+) -> Handler:
     """The handler, taking effect at most once for a key; its effects are noted.
 
-    Where a generation of a service does not know keys, `keyed` is False.
+    Where a generation of a service does not know keys, `keyed` is False: the call is carried out
+    as if it had none. With `any_text` a key need be no UUID; `reused` is the status of a refusal of
+    another body under a key.
     """
 
     def serve(world: World, call: Call) -> Reply:
-        key, client = key_in(call.body) if keyed else "", call.user.id
+        if not keyed and "idempotencyKey" in call.body:
+            call = _without_key(call)
+        key = key_in(call.body, any_text=any_text) if keyed else ""
         digest = world.keys.digest(call.address, call.raw)
         if not key:
             return _noted(world, call, key, digest, handler(world, call))
-        bound = world.keys.find(client, key)
+        bound = world.keys.find(key)
         if bound and bound.digest != digest:
-            raise Refusal(422, "IDEMPOTENCY_CONFLICT", "Key was used for another request.")
+            raise Refusal(reused, "IDEMPOTENCY_CONFLICT", "Key was used for another request.")
         if bound and bound.status:
             return Reply(bound.answer, bound.status)
-        world.keys.bind(client, key, digest)
+        world.keys.bind(key, digest)
         try:
             with world.store.transaction():
                 reply = handler(world, call)
         except Refusal as refusal:
             # Given back, not raised: what the call wrote is gone, that the key is bound stays.
             return refusal.reply()
-        world.keys.answer(client, key, reply.status, reply.body)
+        world.keys.answer(key, reply.status, reply.body)
         return _noted(world, call, key, digest, reply)
 
     return serve
+
+
+def _without_key(call: Call) -> Call:
+    """The call without its key; every other field keeps its own bytes."""
+    fields = decode_json(call.raw, dict[str, msgspec.Raw])
+    del fields["idempotencyKey"]
+    body = {name: value for name, value in call.body.items() if name != "idempotencyKey"}
+    return msgspec.structs.replace(call, body=body, raw=msgspec.json.encode(fields))
 
 
 def _noted(world: World, call: Call, key: str, digest: str, reply: Reply) -> Reply:

@@ -1,8 +1,10 @@
-"""Idempotency keys and what took effect: a key stands for one body of one call by one client.
+"""Idempotency keys and what took effect: a key stands for one body of one call.
 
-A key is bound when it is first seen, whether the call succeeds or is refused, and stays so for the
-whole run and in the state. Beside the keys stands a line for every write that took effect, with or
-without a key, so that a test can count lost and doubled ones.
+The specification binds a key to the body alone, so two users of a company share their keys: an
+equal call by a colleague is a repetition. A key is bound when it is first seen, whether the call
+succeeds or is refused, and stays so for the whole run and in the state. Beside the keys stands a
+line for every write that took effect, with or without a key, so that a test can count lost and
+doubled ones.
 """
 
 from __future__ import annotations
@@ -18,9 +20,8 @@ __all__ = ["Bound", "Effect", "Keys"]
 
 _MAKE: Final = """
 create table if not exists idempotency_keys (
-    client text not null, key text not null, digest text not null,
-    status integer not null default 0, answer text not null default '',
-    primary key (client, key)
+    key text primary key, digest text not null,
+    status integer not null default 0, answer text not null default ''
 ) without rowid;
 create table if not exists effects (
     number integer primary key, client text not null, operation text not null, key text not null,
@@ -48,7 +49,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Keys:
-    """Remembers the keys of every client and the effects of every write."""
+    """Remembers the keys of a company and the effects of every write."""
 
     def __init__(self, store: Store) -> None:
         self._db = store.db
@@ -59,26 +60,24 @@ class Keys:
         """What a key is bound to: the operation, its path and the exact bytes of the body."""
         return hashlib.sha256(address.encode() + b"\n" + body).hexdigest()
 
-    def find(self, client: str, key: str) -> Bound | None:
-        """What a client used a key for; None where it is new."""
+    def find(self, key: str) -> Bound | None:
+        """What a key was used for; None where it is new."""
         row = self._db.execute(
-            "select digest, status, answer from idempotency_keys where client = ? and key = ?",
-            (client, key),
+            "select digest, status, answer from idempotency_keys where key = ?", (key,)
         ).fetchone()
         return None if row is None else Bound(*row)
 
-    def bind(self, client: str, key: str, digest: str) -> None:
+    def bind(self, key: str, digest: str) -> None:
         """Bind a new key; binding one again to the same digest changes nothing."""
         self._db.execute(
-            "insert or ignore into idempotency_keys (client, key, digest) values (?, ?, ?)",
-            (client, key, digest),
+            "insert or ignore into idempotency_keys (key, digest) values (?, ?)", (key, digest)
         )
 
-    def answer(self, client: str, key: str, status: int, answer: str) -> None:
+    def answer(self, key: str, status: int, answer: str) -> None:
         """Keep the answer that every repetition of the call is given."""
         self._db.execute(
-            "update idempotency_keys set status = ?, answer = ? where client = ? and key = ?",
-            (status, answer, client, key),
+            "update idempotency_keys set status = ?, answer = ? where key = ?",
+            (status, answer, key),
         )
 
     def note(self, effect: Effect) -> None:

@@ -6,6 +6,7 @@ serves them all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from datetime import date, timedelta
 from typing import Any, Final
@@ -29,7 +30,13 @@ _SORTABLE: Final = {
     "verificationStatus": "status",
     "externalId": "reference",
     "paymentReference": "reference",
+    "partyType": "type",
+    "rampType": "type",
+    "amount": "amount",
+    "fiatAmount": "fiat_amount",
+    "cryptoAmount": "crypto_amount",
 }
+"""The columns by what a list may be sorted on; a kind that lacks one is in the order of entry."""
 _ORDERS: Final = ("ASC", "DESC")
 _PAGING: Final[dict[str, dict[str, Any]]] = {
     "page": {"type": "integer", "minimum": 1, "maximum": 999_999_999, "default": 1},
@@ -44,6 +51,7 @@ _FILTER: Final = {
     "type": "array", "items": {"type": "string"}, "description": "Repeated: any of these.",
 }  # fmt: skip
 _DATE: Final = {"type": "string", "format": "date"}
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +59,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     filters: dict[str, str] = {}
+    values: dict[str, tuple[str, ...]] = {}
+    """The values that a filter knows, where it knows all of them; any other one is refused."""
     owner: str = ""
     """The path parameter that names the account it is of."""
     narrow: Callable[[World, Call], dict[str, list[str]]] | None = None
@@ -68,13 +78,32 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 def published(spec: Listing) -> dict[str, Any]:
     """What a route publishes about its list: the parameters and what stands beside `result`."""
-    schemas = _PAGING | dict.fromkeys(spec.filters, _FILTER) | spec.also
+    schemas = _PAGING | {name: _filter_schema(spec, name) for name in spec.filters} | spec.also
     if spec.dated:
         schemas |= {"fromDate": _DATE, "toDate": _DATE}
     return {
         "query": tuple(Parameter(name, schema) for name, schema in schemas.items()),
         "beside": ("pagination", "sort") if spec.shows_sort else ("pagination",),
     }
+
+
+def _filter_schema(spec: Listing, name: str) -> dict[str, Any]:
+    if name not in spec.values:
+        return _FILTER
+    return {
+        "type": "array", "items": {"type": "string", "enum": list(spec.values[name])},
+        "description": "Repeated, or with commas: any of these.",
+    }  # fmt: skip
+
+
+def _wanted(call: Call, spec: Listing, name: str) -> list[str]:
+    """The values that a filter asks for; 400 for one that it does not know."""
+    if name not in spec.values:
+        return call.query[name]
+    known, asked = spec.values[name], call.several(name)
+    if any(value not in known for value in asked):
+        raise invalid(f"{name} must be one of {', '.join(known)}.")
+    return asked
 
 
 def listing(spec: Listing) -> Handler:
@@ -86,7 +115,9 @@ def listing(spec: Listing) -> Handler:
         sort = _one_of(call, "sortOn", _SORTABLE, spec.sort)
         order = _one_of(call, "sortOrder", _ORDERS, "ASC")
         where = {
-            column: call.query[name] for name, column in spec.filters.items() if name in call.query
+            column: _wanted(call, spec, name)
+            for name, column in spec.filters.items()
+            if name in call.query
         }
         if spec.narrow:
             where |= spec.narrow(world, call)
@@ -170,10 +201,12 @@ def _positive(call: Call, name: str, default: int) -> int:
 
 
 def _dates(call: Call) -> tuple[str, str]:
+    """The bounds of `created_at`; no day follows the calendar's last one."""
     start, end = _date(call, "fromDate"), _date(call, "toDate")
+    is_open = end is None or end == date.max
     return (
         start.isoformat() if start else "",
-        (end + timedelta(days=1)).isoformat() if end else "~",
+        "~" if is_open or end is None else (end + timedelta(days=1)).isoformat(),
     )
 
 
@@ -182,6 +215,8 @@ def _date(call: Call, name: str) -> date | None:
     if text is None:
         return None
     try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise invalid(f"{name} must be a date, YYYY-MM-DD.") from None
+        if _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:  # no day of the calendar
+        pass
+    raise invalid(f"{name} must be a date, YYYY-MM-DD.")

@@ -54,7 +54,7 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
 
     The one of both has whole paths and the token address. It is shared: change a copy.
     """
-    tables = {FINANCE: finance.routes(profile), RAMP: ramp.ROUTES}
+    tables = {FINANCE: finance.routes(profile), RAMP: ramp.routes(profile)}
     chosen = {address: tables[address] for address in ([service] if service else tables)}
     routes = [route for table in chosen.values() for route in table]
     schemas, components = _schemas(routes)
@@ -201,17 +201,27 @@ def _operation(
         told["requestBody"] = {"required": True, "content": _json(schema)}
     for status in statuses(route):
         good = status == route.status
-        schema = _answer(route, schemas, components) if good else {"$ref": _REF + "Failure"}
         told["responses"][str(status)] = {
             "description": _SAYS.get(status, HTTPStatus(status).phrase),
-            **({"content": _json(schema)} if status != 204 else {}),
+            **_content(route, schemas, components, good=good),
         }
     return told
 
 
-def _answer(route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]) -> Any:
+def _content(
+    route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any], *, good: bool
+) -> dict[str, Any]:
+    """The body of an answer: none after a removal, a file without envelope, else JSON."""
+    if not good:
+        return {"content": _json({"$ref": _REF + "Failure"})}
+    if route.media_type != "application/json":
+        return {"content": {route.media_type: {"schema": {"type": "string"}}}}
     if route.gives is None:
-        return None
+        return {}
+    return {"content": _json(_answer(route, schemas, components))}
+
+
+def _answer(route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]) -> Any:
     result = _shown(route, schemas[_each(route)], components)
     if get_origin(route.gives) is list:
         result = {"type": "array", "items": result}

@@ -11,13 +11,21 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from treasury.sandbox.http import Call, Refusal, Reply, result
+from treasury.sandbox.ramp_reference import RampBody
 from treasury.sandbox.shapes import User, decode, encode
 from treasury.sandbox.store import make_record
 from treasury.sandbox.world import World
 
-__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite"]
+__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite", "put_user"]
 
-_VIEW: Final = frozenset({"view:ramp-request", "view:company-wallet", "view:company-bank-account"})
+_VIEW: Final = frozenset(
+    {
+        "view:ramp-request",
+        "export:ramp-requests",
+        "view:company-wallet",
+        "view:company-bank-account",
+    }
+)
 _MANAGE: Final = _VIEW | {"create:ramp-request", "edit:ramp-request", "cancel:ramp-request"}
 SCOPES: Final = {
     "COMPANY_VIEWER": _VIEW,
@@ -37,7 +45,7 @@ _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 _Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
-class Invitation(msgspec.Struct, frozen=True, rename="camel"):
+class Invitation(RampBody, frozen=True, kw_only=True):
     """Whom to invite, and as what."""
 
     email: _Email
@@ -63,14 +71,14 @@ def invite(world: World, call: Call) -> Reply:
         invitation_status="PENDING",
     )
     world.clock.tick()
-    return result(encode(_keep(world, user)))
+    return result(encode(put_user(world, user)))
 
 
 def accept_invitation(world: World, email: str) -> User | None:
     """The invited one has followed the address; None where nobody was invited so."""
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
-            return _keep(
+            return put_user(
                 world,
                 msgspec.structs.replace(user, invitation_url=None, invitation_status="ACCEPTED"),
             )
@@ -81,6 +89,7 @@ def _users(world: World) -> list[User]:
     return [decode(text, User) for text in world.store.page("user", {}).items]
 
 
-def _keep(world: World, user: User) -> User:
+def put_user(world: World, user: User) -> User:
+    """Write a user."""
     world.store.put([make_record("user", user, type=user.role)])
     return user

@@ -23,22 +23,69 @@ from treasury.sandbox.finance_accounts import (
     give_wallet,
 )
 from treasury.sandbox.finance_bodies import (
+    AccountFields,
+    CardReference,
     CryptoBody,
-    FiatBody,
-    IndividualBody,
+    FiatFields,
+    IndividualFields,
     NewAccount,
+    NewRole,
     NewSession,
-    OrganisationBody,
+    NewVirtualAccount,
+    OrganisationFields,
+    PartyBody,
+    PartyChangeFields,
     PartyChanges,
+    PaymentBody,
     PaymentRequestBody,
     exactly_one,
 )
 from treasury.sandbox.finance_parties import change_party, create_party, delete_party
-from treasury.sandbox.finance_records import account_of, is_verified, usable
+from treasury.sandbox.finance_records import (
+    account_of,
+    is_verified,
+    put_account,
+    put_wallet,
+    usable,
+)
 from treasury.sandbox.finance_transfers import make_crypto, make_fiat
-from treasury.sandbox.http import Call, Handler, Refusal, Reply, Route, invalid, result
+from treasury.sandbox.http import (
+    MANAGERS,
+    Call,
+    Handler,
+    Parameter,
+    Refusal,
+    Reply,
+    Route,
+    invalid,
+    missing,
+    result,
+)
 from treasury.sandbox.idempotency import once
-from treasury.sandbox.payments import create_payment
+from treasury.sandbox.payments import PaymentRequest, create_payment, keep_card
+from treasury.sandbox.published_payments import (
+    ChangingPayment,
+    NewPayment,
+    Reversing,
+    ReversingByReference,
+    Settling,
+    SettlingByReference,
+    change_payment,
+    create_of_account,
+    reverse,
+    reverse_by_reference,
+    settle,
+    settle_by_reference,
+)
+from treasury.sandbox.published_permits import (
+    Allowance,
+    Permit,
+    PermitResult,
+    SubmittedPermit,
+    list_allowances,
+    list_permits,
+    submit_permit,
+)
 from treasury.sandbox.sessions import make_session
 from treasury.sandbox.shapes import encode
 from treasury.sandbox.world import World
@@ -59,23 +106,28 @@ _Look: TypeAlias = Callable[[_Body, bool], _Body]
 """Makes a body of profile b; the flag says whether it stands in a list."""
 
 
+AnyKey: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+
+
 # rules
 
 
-def _create_party(world: World, call: Call) -> Reply:
-    return create_party(world, _without_key(call))
-
-
 def _create_account(world: World, call: Call) -> Reply:
-    """An account comes with its wallet."""
-    reply = create_account(world, _without_key(call))
+    """An account comes with its wallet: the customer's own where its address is given."""
+    body = call.read(NewAccountB)
+    reply = create_account(world, call)
     made = _read(reply.body)["result"]["id"]
-    give_wallet(world, account_of(world, made))
+    wallet = give_wallet(world, account_of(world, made))
+    if body.address is not None:
+        own = msgspec.structs.replace(wallet, type="SELF_CUSTODY", address=body.address)
+        put_wallet(world, own)
+    if body.card_provider_reference is not None:
+        keep_card(world, made, body.card_provider_reference)
     return reply
 
 
 class IndividualBodyB(
-    IndividualBody, frozen=True, kw_only=True, tag_field="partyType", tag="INDIVIDUAL"
+    IndividualFields, frozen=True, kw_only=True, tag_field="partyType", tag="INDIVIDUAL"
 ):
     """A new natural person; a key means nothing here."""
 
@@ -83,26 +135,32 @@ class IndividualBodyB(
 
 
 class OrganisationBodyB(
-    OrganisationBody, frozen=True, kw_only=True, tag_field="partyType", tag="ORGANISATION"
+    OrganisationFields, frozen=True, kw_only=True, tag_field="partyType", tag="ORGANISATION"
 ):
     """A new company; a key means nothing here."""
 
     idempotency_key: Any = None
 
 
-class NewAccountB(NewAccount, frozen=True, kw_only=True):
-    """A new account for a known party or for a new one; a key means nothing here."""
+class NewAccountB(AccountFields, frozen=True, kw_only=True):
+    """A new account for a known party or for a new one; a key means nothing here.
+
+    `address` is that of a wallet that the customer keeps.
+    """
+
+    address: Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]{40}$")] | None = None
+    party: IndividualBodyB | OrganisationBodyB | None = None
+    card_provider_reference: CardReference | None = None
+    idempotency_key: Any = None
+
+
+class NewRoleB(NewRole, frozen=True, kw_only=True):
+    """A party's part in an account; a key means nothing here."""
 
     idempotency_key: Any = None
 
 
-def _without_key(call: Call) -> Call:
-    """The call as if it carried no key: this generation does not know it here."""
-    body = {name: value for name, value in call.body.items() if name != "idempotencyKey"}
-    return msgspec.structs.replace(call, body=body, raw=msgspec.json.encode(body))
-
-
-class PartyChangesB(PartyChanges, frozen=True, kw_only=True):
+class PartyChangesB(PartyChangeFields, frozen=True, kw_only=True):
     """What may change on a party, and the version that the caller must have read."""
 
     version: int
@@ -123,8 +181,9 @@ def _create_virtual_account(world: World, call: Call) -> Reply:
 class NewSessionB(NewSession, frozen=True, kw_only=True):
     """A new hosted payment."""
 
+    idempotency_key: AnyKey
     external_ref: Annotated[str, msgspec.Meta(max_length=255)] | None = None
-    metadata: dict[str, str] | None = None
+    metadata: dict[str, Any] | None = None
 
 
 def _create_session(world: World, call: Call) -> Reply:
@@ -139,12 +198,14 @@ def _create_session(world: World, call: Call) -> Reply:
 class CryptoBodyB(CryptoBody, frozen=True, kw_only=True):
     """A transfer in an asset, to an account."""
 
+    idempotency_key: AnyKey
     merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
 
 
-class FiatBodyB(FiatBody, frozen=True, kw_only=True):
-    """A transfer asked for in euros, to an account."""
+class FiatBodyB(FiatFields, frozen=True, kw_only=True):
+    """A transfer asked for in fiat, to an account."""
 
+    idempotency_key: AnyKey
     merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
 
 
@@ -162,7 +223,7 @@ def _create_fiat(world: World, call: Call) -> Reply:
     return result(encode(made), 201)
 
 
-def _one_account(body: CryptoBody | FiatBody, **outside: object) -> None:
+def _one_account(body: CryptoBody | FiatFields, **outside: object) -> None:
     """The receiver is always an account of the service."""
     for name, value in outside.items():
         if value is not None:
@@ -172,14 +233,70 @@ def _one_account(body: CryptoBody | FiatBody, **outside: object) -> None:
     )
 
 
-def _create_payment(world: World, call: Call) -> Reply:
-    call.read(PaymentRequestBody)
-    try:
-        return create_payment(world, call)
-    except Refusal as refusal:
-        if refusal.code == "KYC_NOT_VERIFIED":
-            raise Refusal(400, "ACCOUNT_NOT_ACTIVE", "Account is not active.") from None
-        raise
+class NewVirtualAccountB(NewVirtualAccount, frozen=True, kw_only=True):
+    """A new virtual bank account."""
+
+    idempotency_key: AnyKey
+
+
+class PaymentBodyB(PaymentBody, frozen=True, kw_only=True):
+    """The payment within a payment request."""
+
+    idempotency_key: AnyKey
+
+
+class PaymentRequestBodyB(PaymentRequestBody, frozen=True, kw_only=True):
+    """A payment request."""
+
+    payment_request: PaymentBodyB
+
+
+_PARTY: Final = cast(Any, PartyBody)
+_PARTY_B: Final = IndividualBodyB | OrganisationBodyB
+_READS: Final = {
+    _PARTY: _PARTY_B,
+    NewAccount: NewAccountB,
+    NewRole: NewRoleB,
+    PartyChanges: PartyChangesB,
+    NewVirtualAccount: NewVirtualAccountB,
+    PaymentRequestBody: PaymentRequestBodyB,
+}
+"""What this generation reads in the place of the specification's bodies."""
+
+
+def _publishing(handler: Handler) -> Handler:
+    """The handler of the specification, reading this generation's bodies."""
+
+    def serve(world: World, call: Call) -> Reply:
+        return handler(world, msgspec.structs.replace(call, reads=_READS))
+
+    return serve
+
+
+def _paying(handler: Handler) -> Handler:
+    """A payment request of an account that is not verified is refused in other words."""
+
+    def serve(world: World, call: Call) -> Reply:
+        try:
+            return handler(world, call)
+        except Refusal as refusal:
+            if refusal.code == "KYC_NOT_VERIFIED":
+                raise Refusal(400, "ACCOUNT_NOT_ACTIVE", "Account is not active.") from None
+            raise
+
+    return serve
+
+
+def _remove_role(world: World, call: Call) -> Reply:
+    """DELETE /accounts/{accountId}/party-roles/{partyId}."""
+    account, party = account_of(world, call.path["accountId"]), call.path["partyId"]
+    roles = [role for role in account.party_roles if role.party_id != party]
+    if len(roles) == len(account.party_roles):
+        raise missing("party role")
+    world.clock.tick()
+    world.store.remove("party_role", owner=account.id, peer=party)
+    put_account(world, msgspec.structs.replace(account, party_roles=roles))
+    return Reply("", 204)
 
 
 # words and fields
@@ -216,12 +333,20 @@ def _role(body: _Body, _: bool) -> _Body:
 
 
 def _wallet(body: _Body, _: bool) -> _Body:
-    return _less(body, "accountId", "status")
+    kind = "VENLY_MANAGED" if body.get("type") == "CUSTODIAL" else body.get("type")
+    return _less(body, "accountId", "status") | {"type": kind}
 
 
 def _transfer(body: _Body, _: bool) -> _Body:
-    shown = _less(body, "failureCode", "failureReason", "destinationAddress", "bankAccount")
+    shown = _less(
+        body, "failureCode", "failureReason", "destinationAddress", "bankAccount", "networkFee"
+    )
     return shown | ({"status": "PENDING"} if body["status"] == "PROCESSING" else {})
+
+
+def _session(body: _Body, _: bool) -> _Body:
+    """A reference is text, also where none was given."""
+    return body | {"externalRef": body["externalRef"] or ""}
 
 
 def _as_is(body: _Body, _: bool) -> _Body:
@@ -235,9 +360,11 @@ def _less(body: _Body, *names: str) -> _Body:
 _LOOKS: Final[tuple[tuple[str, _Look], ...]] = (
     # the first one whose words an address contains
     ("/party-roles", _role),
+    ("/permits", _as_is),
+    ("/allowances", _as_is),
     ("/wallets", _wallet),
     ("/virtual-bank-accounts", _as_is),
-    ("/payment-sessions", _as_is),
+    ("/payment-sessions", _session),
     ("/payment-requests", _as_is),
     ("/transfers", _transfer),
     ("/accounts", _account),
@@ -290,13 +417,13 @@ _Rule: TypeAlias = tuple[Handler, bool, Any]
 _WRITES: Final[dict[tuple[str, str], _Rule]] = {
     # what is written in this generation: how, whether a key counts, a body that is not the
     # specification's
-    ("POST", "/parties"): (_create_party, False, IndividualBodyB | OrganisationBodyB),
-    ("PATCH", "/parties/{id}"): (_change_party, True, PartyChangesB),
+    ("POST", "/parties"): (_publishing(create_party), False, IndividualBodyB | OrganisationBodyB),
+    ("PATCH", "/parties/{id}"): (_publishing(_change_party), True, PartyChangesB),
     ("DELETE", "/parties/{id}"): (delete_party, True, None),
-    ("POST", "/accounts"): (_create_account, False, NewAccountB),
-    ("POST", "/accounts/{accountId}/party-roles"): (add_role, True, None),
+    ("POST", "/accounts"): (_publishing(_create_account), False, NewAccountB),
+    ("POST", "/accounts/{accountId}/party-roles"): (_publishing(add_role), False, NewRoleB),
     ("POST", "/accounts/{accountId}/virtual-bank-accounts"): (
-        _create_virtual_account, True, None,
+        _publishing(_create_virtual_account), True, NewVirtualAccountB,
     ),
     ("POST", "/accounts/{accountId}/fiat-to-crypto/payment-sessions"): (
         _create_session, True, NewSessionB,
@@ -305,8 +432,78 @@ _WRITES: Final[dict[tuple[str, str], _Rule]] = {
         _create_crypto, True, CryptoBodyB,
     ),
     ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (_create_fiat, True, FiatBodyB),
-    ("POST", "/payment-requests"): (_create_payment, True, None),
+    ("POST", "/payment-requests"): (
+        _publishing(_paying(create_payment)), True, PaymentRequestBodyB,
+    ),
 }  # fmt: skip
+_REUSED: Final = {"/accounts/{accountId}/virtual-bank-accounts": 409}
+"""The status of another body under a key, where it is not 422."""
+
+
+def _added(
+    operation: str,
+    handler: Handler,
+    takes_gives: tuple[Any, Any],
+    says: str,
+    status: int,
+    *refuses: int,
+) -> Route:
+    """A write that only this generation has."""
+    method, path = operation.split()
+    takes, gives = takes_gives
+    return Route(
+        method, path, once(handler, any_text=True), MANAGERS, says=says, takes=takes, gives=gives,
+        status=status, refuses=refuses,
+    )  # fmt: skip
+
+
+_PAYMENTS: Final = "/payment-requests"
+_WALLET: Final = "/accounts/{accountId}/wallets/{walletId}"
+_ADDED: Final = (
+    _added(
+        "DELETE /accounts/{accountId}/party-roles/{partyId}", _remove_role, (None, None),
+        "Take a party's part in an account away.", 204,
+    ),
+    _added(
+        "POST /accounts/{accountId}/payment-requests", _paying(create_of_account),
+        (NewPayment, PaymentRequest), "Reserve an amount of an account.", 201, 402,
+    ),
+    _added(
+        f"POST {_PAYMENTS}/settlements", settle_by_reference,
+        (SettlingByReference, PaymentRequest), "Settle a payment request by its reference.", 202,
+        404,
+    ),
+    _added(
+        f"POST {_PAYMENTS}/reversals", reverse_by_reference,
+        (ReversingByReference, PaymentRequest), "Reverse a payment request by its reference.", 202,
+        404,
+    ),
+    _added(
+        f"POST {_PAYMENTS}/{{paymentRequestId}}/settlements", settle, (Settling, PaymentRequest),
+        "Settle a payment request.", 202,
+    ),
+    _added(
+        f"POST {_PAYMENTS}/{{paymentRequestId}}/reversal", reverse, (Reversing, PaymentRequest),
+        "Reverse a payment request.", 202,
+    ),
+    _added(
+        f"PATCH {_PAYMENTS}/{{paymentRequestId}}", change_payment,
+        (ChangingPayment, PaymentRequest), "Reserve another amount.", 200, 402,
+    ),
+    Route(
+        "GET", f"{_WALLET}/permits", list_permits, says="List what may be signed for a wallet.",
+        gives=list[Permit],
+    ),
+    _added(
+        f"POST {_WALLET}/permits", submit_permit, (SubmittedPermit, PermitResult),
+        "Hand a signed permit in.", 200,
+    ),
+    Route(
+        "GET", f"{_WALLET}/allowances", list_allowances, gives=list[Allowance],
+        says="List what may be spent for a wallet.",
+        query=(Parameter("asset", {"type": "string"}),),
+    ),
+)  # fmt: skip
 _MEANS: Final = {
     # a status asked for in this generation's words, in the words that are stored
     "/transfers": {"PENDING": ["PENDING", "PROCESSING"]},
@@ -325,12 +522,16 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     writes = [
         msgspec.structs.replace(
             known[operation],
-            handler=once(handler, keyed=keyed),
+            handler=once(
+                handler, keyed=keyed, any_text=True, reused=_REUSED.get(operation[1], 422)
+            ),
             takes=takes or known[operation].takes,
+            refuses=(*known[operation].refuses, _REUSED.get(operation[1], 422)),
         )
         for operation, (handler, keyed, takes) in _WRITES.items()
     ]
-    return tuple(_dressed(route, _look_of(route.path)) for route in (*reads, *writes))
+    every = (*reads, *writes, *_ADDED)
+    return tuple(_dressed(route, _look_of(route.path)) for route in every)
 
 
 def _dressed(route: Route, look: _Look) -> Route:
@@ -350,7 +551,7 @@ def _asked(route: Route) -> Handler:
     words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), {})
 
     def serve(world: World, call: Call) -> Reply:
-        asked = call.query.get("status", [])
+        asked = call.several("status")
         statuses = [each for status in asked for each in words.get(status, [status])]
         query = call.query | ({"status": statuses} if asked else {})
         return route.handler(world, msgspec.structs.replace(call, query=query))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
 from msgspec import convert
 
 from treasury.money import fee_of
@@ -22,6 +23,7 @@ from treasury.sandbox.http import Call, Handler, Reply, Route, result
 from treasury.sandbox.idempotency import once
 from treasury.sandbox.lists import Listing, all_of, detail_of, listing, published
 from treasury.sandbox.people import Invitation, invite
+from treasury.sandbox.published_ramp import NEEDS_SCOPE, PUBLISHED
 from treasury.sandbox.ramp_reference import (
     BankConfiguration,
     CryptoName,
@@ -45,6 +47,7 @@ from treasury.sandbox.ramp_requests import (
     decide,
     not_the_creator,
     only_the_creator,
+    pairs_of,
 )
 from treasury.sandbox.ramps import Life, tier_percentage
 from treasury.sandbox.shapes import (
@@ -64,16 +67,21 @@ from treasury.sandbox.shapes import (
 )
 from treasury.sandbox.world import World
 
-__all__ = ["ROUTES"]
+__all__ = ["routes"]
 
 
 def _pairs(*, on_ramp: bool) -> Handler:
     def serve(world: World, _: Call) -> Reply:
-        euro = convert(world.cast.fiat[0], FiatName, from_attributes=True)
-        coins = [convert(c, CryptoName, from_attributes=True) for c in world.cast.crypto]
+        pairs = [
+            (
+                convert(fiat, FiatName, from_attributes=True),
+                convert(crypto, CryptoName, from_attributes=True),
+            )
+            for fiat, crypto in pairs_of(world)
+        ]
         if on_ramp:
-            return result(encode([OnRampPair(from_=euro, to=coin) for coin in coins]))
-        return result(encode([OffRampPair(from_=coin, to=euro) for coin in coins]))
+            return result(encode([OnRampPair(from_=fiat, to=coin) for fiat, coin in pairs]))
+        return result(encode([OffRampPair(from_=coin, to=fiat) for fiat, coin in pairs]))
 
     return serve
 
@@ -126,22 +134,35 @@ _BANK_CONFIG: Final = {
     ],
 }  # fmt: skip
 
+_VERIFICATION: Final = ("PENDING", "VERIFIED", "DENIED")
 _REQUESTS: Final = Listing(
     kind="ramp_request",
     filters={"rampType": "type", "status": "status", "paymentReference": "reference"},
+    values={
+        "rampType": ("ON_RAMP", "OFF_RAMP"),
+        "status": (
+            "AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING", "SUCCEEDED", "FAILED", "CANCELLED",
+            "REJECTED", "DENIED", "BLOCKED",
+        ),
+    },
     sort="",
     shows_sort=True,
     dated=True,
-)
+)  # fmt: skip
 _BANK_ACCOUNTS: Final = Listing(
     kind="company_bank_account",
     filters={"verificationStatus": "status", "supportedRampTypes": "type"},
+    values={
+        "verificationStatus": _VERIFICATION,
+        "supportedRampTypes": ("ON_RAMP", "OFF_RAMP", "ON_AND_OFF_RAMP"),
+    },
     sort="",
     shows_sort=True,
 )
 _WALLETS: Final = Listing(
     kind="company_wallet",
     filters={"chain": "chain", "verificationStatus": "status", "address": "reference"},
+    values={"chain": tuple(CHAINS), "verificationStatus": _VERIFICATION},
     sort="",
     shows_sort=True,
 )
@@ -169,11 +190,11 @@ def _write(
     takes, gives = takes_gives
     return Route(
         method, path, once(handler), scope=scope, says=says, takes=takes, gives=gives,
-        status=status, refuses=refuses,
+        status=status, refuses=refuses, writes=handler,
     )  # fmt: skip
 
 
-ROUTES: Final = (
+_ROUTES: Final = (
     _read("/company", _company, Company, "Get the company and where its verification stands."),
     _read("/company/users", all_of("user"), list[User], "List the company's users."),
     _write(
@@ -270,3 +291,19 @@ ROUTES: Final = (
         "List the types, countries and currencies of bank accounts.",
     ),
 )  # fmt: skip
+
+
+def routes(profile: str) -> tuple[Route, ...]:
+    """The operations that a profile serves; a key means nothing in the published generation."""
+    if profile != "b":
+        return _ROUTES
+    known = [
+        msgspec.structs.replace(
+            route,
+            handler=route.handler if route.writes is None else once(route.writes, keyed=False),
+            scope=NEEDS_SCOPE.get((route.method, route.path), route.scope),
+        )
+        for route in _ROUTES
+    ]
+    first = [route for route in PUBLISHED if "{" not in route.path]
+    return (*first, *known, *(route for route in PUBLISHED if "{" in route.path))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from treasury.sandbox.finance_bodies import Key
 from treasury.sandbox.shapes import Shape
 
 __all__ = [
@@ -21,13 +22,30 @@ __all__ = [
     "JsonAmount",
     "OffRampPair",
     "OnRampPair",
+    "RampBody",
     "SupportedChains",
+    "fields_of",
 ]
 
 JsonAmount = Annotated[
     msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number", "exclusiveMinimum": 0})
 ]
 """An amount as a JSON number, read from its own digits."""
+
+
+class RampBody(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """A request's body: exactly the fields named, and a key where the caller gives one."""
+
+    idempotency_key: Key | None = None
+
+
+def fields_of(body: RampBody) -> dict[str, Any]:
+    """What a body says of a record: its fields without the key."""
+    said = msgspec.structs.asdict(body)
+    del said["idempotency_key"]
+    return said
 
 
 class FiatName(Shape, frozen=True, kw_only=True):
@@ -61,7 +79,7 @@ class OffRampPair(Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
     to: FiatName
 
 
-class FeeQuestion(msgspec.Struct, frozen=True):
+class FeeQuestion(RampBody, frozen=True, kw_only=True):
     """An amount whose fee is asked for."""
 
     amount: JsonAmount

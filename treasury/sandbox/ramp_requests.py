@@ -17,7 +17,7 @@ import msgspec
 from treasury.money import exponent, is_exact_in
 from treasury.sandbox.company_records import company_bank_account, company_wallet
 from treasury.sandbox.http import Call, Handler, Refusal, Reply, invalid, missing, result, stale
-from treasury.sandbox.ramp_reference import JsonAmount
+from treasury.sandbox.ramp_reference import JsonAmount, RampBody
 from treasury.sandbox.ramps import Life
 from treasury.sandbox.rates import conversion_rate
 from treasury.sandbox.shapes import (
@@ -25,6 +25,7 @@ from treasury.sandbox.shapes import (
     CompanyBankAccount,
     CompanyWallet,
     CryptoCurrency,
+    FiatCurrency,
     RampRequest,
     User,
     decode,
@@ -43,8 +44,11 @@ __all__ = [
     "change_amount",
     "create",
     "decide",
+    "initiate",
     "not_the_creator",
     "only_the_creator",
+    "pair_of",
+    "pairs_of",
     "ramp_request",
 ]
 
@@ -52,7 +56,7 @@ _SMALLEST: Final = Decimal("1e-8")
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-class NewRampRequest(msgspec.Struct, frozen=True, rename="camel"):
+class NewRampRequest(RampBody, frozen=True, kw_only=True):
     """A new request; `amount` is fiat on-ramp and crypto off-ramp."""
 
     ramp_type: Literal["ON_RAMP", "OFF_RAMP"]
@@ -63,20 +67,21 @@ class NewRampRequest(msgspec.Struct, frozen=True, rename="camel"):
     company_bank_account_id: _Id | None = None
 
 
-class Deciding(msgspec.Struct, frozen=True):
-    """The version that whoever decides has seen."""
+class Deciding(RampBody, frozen=True, kw_only=True):
+    """The version that whoever decides has seen; a reason is taken and kept by nobody."""
 
     version: int
+    reason: str | None = None
 
 
-class ChangingAmount(msgspec.Struct, frozen=True):
+class ChangingAmount(RampBody, frozen=True, kw_only=True):
     """Another amount, and the version seen."""
 
     amount: JsonAmount
     version: int
 
 
-class AddingHash(msgspec.Struct, frozen=True, rename="camel"):
+class AddingHash(RampBody, frozen=True, kw_only=True):
     """The transaction that carries the crypto, and the version seen."""
 
     blockchain_transaction_hash: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
@@ -104,32 +109,44 @@ def _new_request(world: World, user: User, new: NewRampRequest) -> RampRequest:
     company = decode(world.store.page("company", {}).items[0], Company)
     if company.kyb_status != "VERIFIED":
         raise Refusal(403, "KYB_NOT_VERIFIED", f"The company's KYB is {company.kyb_status}.")
-    crypto = _pair(world, new)
+    fiat, crypto = pair_of(world, new.fiat_currency_id, new.crypto_currency_id)
     asset, on_ramp = crypto.currency, new.ramp_type == "ON_RAMP"
     moment = world.clock.tick()
     return world.life.create(
         new.ramp_type,
-        amount_of(world, new.amount, "EUR" if on_ramp else asset),
-        conversion_rate(asset, world.clock.today),
+        amount_of(world, new.amount, fiat.currency if on_ramp else asset),
+        conversion_rate(asset, world.clock.today, fiat.currency),
         asset,
         reference=_reference(world),
         user=user,
         at=moment,
         wallet=_wallet(world, new, crypto) if on_ramp else None,
-        bank=None if on_ramp else _bank_account(world, new),
+        bank=None if on_ramp else _bank_account(world, new, fiat),
+        fiat=fiat,
     )
 
 
-def _pair(world: World, new: NewRampRequest) -> CryptoCurrency:
-    fiat = next((f for f in world.cast.fiat if f.id == new.fiat_currency_id), None)
-    crypto = next((c for c in world.cast.crypto if c.id == new.crypto_currency_id), None)
+def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
+    """What can be exchanged for what: everything, but euro coins for other money than euros."""
+    return [
+        (fiat, crypto)
+        for fiat in world.cast.fiat
+        for crypto in world.cast.crypto
+        if fiat.currency == "EUR" or crypto.currency != "EURC"
+    ]
+
+
+def pair_of(world: World, fiat_id: str, crypto_id: str) -> tuple[FiatCurrency, CryptoCurrency]:
+    """The currencies of these ids; 400 where they are none, or no pair."""
+    fiat = next((f for f in world.cast.fiat if f.id == fiat_id), None)
+    crypto = next((c for c in world.cast.crypto if c.id == crypto_id), None)
     if fiat is None or crypto is None:
         name = "fiatCurrencyId" if fiat is None else "cryptoCurrencyId"
         raise invalid(f"{name} names no currency.")
-    if fiat is not world.cast.fiat[0]:
+    if (fiat, crypto) not in pairs_of(world):
         text = f"{fiat.currency} and {crypto.currency} on {crypto.chain} are not a pair."
         raise Refusal(400, "UNSUPPORTED_CURRENCY_PAIR", text)
-    return crypto
+    return fiat, crypto
 
 
 def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> CompanyWallet:
@@ -146,7 +163,11 @@ def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> Compan
     return wallet
 
 
-def _bank_account(world: World, new: NewRampRequest) -> CompanyBankAccount:
+_MONEY: Final = {"EUR_": "EUR", "USD_": "USD", "GBP_": "GBP"}
+"""What an account is in, by the beginning of its type; another one says so itself."""
+
+
+def _bank_account(world: World, new: NewRampRequest, fiat: FiatCurrency) -> CompanyBankAccount:
     if new.company_bank_account_id is None:
         raise invalid("companyBankAccountId is required for OFF_RAMP.")
     if new.company_wallet_id is not None:
@@ -157,8 +178,8 @@ def _bank_account(world: World, new: NewRampRequest) -> CompanyBankAccount:
         raise Refusal(400, "BANK_ACCOUNT_NOT_VERIFIED", text)
     if account.supported_ramp_type == "ON_RAMP":
         raise invalid("companyBankAccountId is an account for ON_RAMP only.")
-    if account.bank_account_type != "EUR_SEPA" and account.currency != "EUR":
-        raise invalid("companyBankAccountId is not an account in EUR.")
+    if _MONEY.get(account.bank_account_type[:4], account.currency) != fiat.currency:
+        raise invalid(f"companyBankAccountId is not an account in {fiat.currency}.")
     return account
 
 
@@ -238,10 +259,23 @@ def change_amount(world: World, call: Call) -> Reply:
     """Another amount, while nobody has decided."""
     request, body = ramp_request(world, call.path["id"]), call.read(ChangingAmount)
     _in_state(request, body.version, "AWAITING_APPROVAL", "EDITABLE")
-    unit = "EUR" if request.ramp_type == "ON_RAMP" else request.crypto_currency.currency
+    on_ramp = request.ramp_type == "ON_RAMP"
+    unit = request.fiat_currency.currency if on_ramp else request.crypto_currency.currency
     amount = amount_of(world, body.amount, unit)
     step = world.life.change_amount(request, call.user, amount, world.clock.tick())
     return result(encode(world.change(step)))
+
+
+def initiate(world: World, call: Call) -> Reply:
+    """The published generation's hand-over of an off-ramp: its hash, and it is processed."""
+    request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
+    _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
+    if request.ramp_type != "OFF_RAMP":
+        raise invalid("Only an off-ramp request is initiated.")
+    given = body.blockchain_transaction_hash
+    step = world.life.add_hash(request, call.user, given, world.clock.tick())
+    started = msgspec.structs.replace(step, status="PROCESSING")
+    return result(encode(world.change(started)))
 
 
 def add_hash(world: World, call: Call) -> Reply:

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from treasury.money import convert, fee_of, net_crypto
-from treasury.sandbox.cast import COMPANY, FEES, PLATFORM, Cast
+from treasury.sandbox.cast import FEES, PLATFORM, Cast
 from treasury.sandbox.ids import Ids
 from treasury.sandbox.shapes import (
     CompanyBankAccount,
     CompanyWallet,
     Event,
+    FiatCurrency,
     RampItem,
     RampRequest,
     User,
@@ -30,11 +31,9 @@ from treasury.sandbox.shapes import (
     number,
     zulu,
 )
-from treasury.sandbox.store import Record
+from treasury.sandbox.store import Record, sortable
 
 __all__ = ["Life", "amounts_of", "record_of", "tier_percentage"]
-
-_ASSETS: Final = {"USDC": 0, "EURC": 1}  # their places in the cast's cryptocurrencies
 
 
 class Life:
@@ -44,7 +43,7 @@ class Life:
         self._cast = cast
         self._ids = ids
         self.deposit_bank = cast.deposit_bank
-        """Where wires go of requests that are approved from now on."""
+        """Where wires in euros go of requests that are made or approved from now on."""
 
     def create(
         self,
@@ -59,18 +58,20 @@ class Life:
         id: str = "",  # noqa: A002 - the services' word
         wallet: CompanyWallet | None = None,
         bank: CompanyBankAccount | None = None,
+        fiat: FiatCurrency | None = None,
     ) -> RampRequest:
         """A new request, awaiting approval; without a wallet or bank account, the usual one's."""
         cast = self._cast
-        crypto = cast.crypto[_ASSETS[asset]]
+        crypto = next(coin for coin in cast.crypto if coin.currency == asset)
+        fiat = fiat or cast.fiat[0]
         if ramp_type == "ON_RAMP":
             wallet = wallet or next(w for w in cast.wallets if w.chain == crypto.chain)
         else:
             bank = bank or cast.bank_accounts[0]
-        return RampRequest(
+        request = RampRequest(
             id=id or self._ids.uuid(),
-            company_id=COMPANY.id,
-            company_name=COMPANY.name,
+            company_id=cast.company.id,
+            company_name=cast.company.name,
             ramp_type=ramp_type,
             status="AWAITING_APPROVAL",
             exchange_rate=number(rate),
@@ -78,25 +79,30 @@ class Life:
             payment_reference=reference,
             payment_received=False,
             created_at=zulu(at),
-            fiat_currency_id=cast.fiat[0].id,
+            fiat_currency_id=fiat.id,
             crypto_currency_id=crypto.id,
             company_wallet_id=wallet.id if wallet else None,
             company_wallet=wallet,
             company_bank_account_id=bank.id if bank else None,
             company_bank_account=bank,
-            fiat_currency=cast.fiat[0],
+            fiat_currency=fiat,
             crypto_currency=crypto,
             events=[self._event("CREATED", user, at, 1)],
             version=1,
         )
+        return self._with_deposit(request)
+
+    def _with_deposit(self, request: RampRequest) -> RampRequest:
+        """The request with the deposit details of now."""
+        if request.ramp_type == "OFF_RAMP":
+            wallet = self._cast.deposit_wallets[request.crypto_currency.chain]
+            return msgspec.structs.replace(request, deposit_wallet=wallet)
+        bank = self._cast.deposit_banks.get(request.fiat_currency.currency, self.deposit_bank)
+        return msgspec.structs.replace(request, deposit_bank_account=bank)
 
     def approve(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
-        """Approved: the deposit details are given and the service waits for the funds."""
-        if request.ramp_type == "ON_RAMP":
-            request = msgspec.structs.replace(request, deposit_bank_account=self.deposit_bank)
-        else:
-            wallet = self._cast.deposit_wallets[request.crypto_currency.chain]
-            request = msgspec.structs.replace(request, deposit_wallet=wallet)
+        """Approved: the deposit details are those of now and the service waits for the funds."""
+        request = self._with_deposit(request)
         return self._step(
             request, ("APPROVED", "STATUS_CHANGED"), user, at, status="AWAITING_FUNDS"
         )
@@ -154,8 +160,8 @@ class Life:
 
     def release(self, request: RampRequest, at: datetime) -> RampRequest:
         """No longer held: back to where it was."""
-        deposit = request.deposit_bank_account or request.deposit_wallet
-        status = "AWAITING_FUNDS" if deposit else "AWAITING_APPROVAL"
+        approved = any(event.event_type == "APPROVED" for event in request.events)
+        status = "AWAITING_FUNDS" if approved else "AWAITING_APPROVAL"
         if request.payment_received:
             status = "PROCESSING"
         return self._step(request, ("STATUS_CHANGED",), PLATFORM, at, status=status)
@@ -239,4 +245,7 @@ def record_of(request: RampRequest) -> Record:
         type=request.ramp_type,
         chain=request.crypto_currency.chain,
         reference=request.payment_reference,
+        amount=sortable(request.amount),
+        fiat_amount=sortable(request.fiat_amount),
+        crypto_amount=sortable(request.crypto_amount),
     )

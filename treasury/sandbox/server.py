@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,6 @@ from treasury.errors import InputError
 from treasury.sandbox.app import FINANCE, RAMP, TOKEN, make_app
 from treasury.sandbox.bank_drivers import BankDrivers
 from treasury.sandbox.camt import statements
-from treasury.sandbox.cast import COMPANY
 from treasury.sandbox.control import control_routes, driver_of, drivers_of
 from treasury.sandbox.drivers import RampDrivers
 from treasury.sandbox.faults import FaultGate, Faults
@@ -31,6 +31,7 @@ from treasury.sandbox.finance_drivers import FinanceDrivers
 from treasury.sandbox.ids import Ids, Streams
 from treasury.sandbox.limits import LimitGate, RateLimit
 from treasury.sandbox.lines import Source
+from treasury.sandbox.neighbour import NEIGHBOUR_CREDENTIALS
 from treasury.sandbox.practice_clock import PracticeClock
 from treasury.sandbox.state import place_of
 from treasury.sandbox.tokens import CREDENTIALS, Tokens
@@ -82,8 +83,10 @@ class Sandbox:
                 f"there is no profile {profile!r}", do=f"use one of: {', '.join(PROFILES)}"
             )
         self.faults = Faults()
+        self._seed, self._scenario = seed, scenario
         self._rate_limit = rate_limit
         self._world = World(seed, scenario, profile=profile, place=place_of(state), volume=volume)
+        self._neighbour_place = place_of(state)
         self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
         self.clock = PracticeClock(self._world)
         """Moves the company's time on."""
@@ -106,12 +109,28 @@ class Sandbox:
     @property
     def company_name(self) -> str:
         """Whose desk it is."""
-        return COMPANY.name
+        return self._world.cast.company.name
 
     @property
     def credentials(self) -> dict[str, tuple[str, str]]:
         """Client id and secret of the maker, the checker and the viewer."""
         return dict(CREDENTIALS)
+
+    @property
+    def neighbour_credentials(self) -> dict[str, tuple[str, str]]:
+        """Client id and secret of two users of another company at the same services."""
+        return dict(NEIGHBOUR_CREDENTIALS)
+
+    @cached_property
+    def _neighbour(self) -> World:
+        """The other company, from the first call of one of its users on."""
+        world = self._world
+        place = self._neighbour_place
+        if place != ":memory:":
+            place = str(Path(place).with_name("neighbour.sqlite"))
+        return World(
+            self._seed, self._scenario, profile=world.profile, place=place, is_neighbour=True
+        )
 
     @property
     def bank_accounts(self) -> list[tuple[str, str, str, Source]]:
@@ -122,6 +141,8 @@ class Sandbox:
         """Let go of the state's folder; nothing can be asked afterwards."""
         with self._world.lock:
             self._world.store.close()
+            if "_neighbour" in self.__dict__:
+                self._neighbour.store.close()
 
     def expire_tokens(self) -> None:
         """Let every access token run out now."""
@@ -193,7 +214,7 @@ class Sandbox:
             | {"expire_tokens": driver_of(self.expire_tokens)},
             self.bank_files,
         )
-        app = make_app(self._world, self._tokens, control)
+        app = make_app(self._world, self._tokens, control, lambda: self._neighbour)
         limited = LimitGate(app, self._rate_limit) if self._rate_limit else app
         gate = FaultGate(limited, self.faults, server.cut)
         server.serve_app(_Recorder(gate, served))

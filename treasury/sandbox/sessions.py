@@ -45,7 +45,7 @@ class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
     blockchain_tx_id: str | None
     cancellable: bool
     expires_at: str
-    metadata: dict[str, str]
+    metadata: dict[str, Any]
     idempotency_key: str
     created_at: str
     updated_at: str
@@ -72,7 +72,7 @@ def make_session(
     account_id: str,
     body: NewSession,
     external_ref: str | None = None,
-    metadata: dict[str, str] | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> SessionFile:
     """A new session, which expires after an hour."""
     amount = amount_of_text(body.in_amount, "EUR", "inAmount")

@@ -200,7 +200,8 @@ class FiatOrigin(Shape, frozen=True, kw_only=True):
 class Transfer(Shape, frozen=True, kw_only=True):
     """A crypto or fiat transfer; a fiat one has `fiatOrigin`.
 
-    `destinationAddress` and `bankAccount` are our own names for what lies outside the service.
+    `destinationAddress` and `bankAccount` are our own names for what lies outside the service, and
+    `networkFee`, in `asset` beside `amount`, for what the chain takes of a crypto transfer.
     """
 
     id: str
@@ -211,6 +212,7 @@ class Transfer(Shape, frozen=True, kw_only=True):
     chain: str
     asset: str
     amount: Decimal
+    network_fee: Decimal | None = None
     description: str | None = None
     merchant_reference: str | None = None
     idempotency_key: str
@@ -308,6 +310,8 @@ class CompanyBankAccount(Shape, frozen=True, kw_only=True):
     sort_code: str | None = None
     routing_number: str | None = None
     intermediary_bic: str | None = None
+    intermediary_bank_name: str | None = None
+    intermediary_account_number: str | None = None
     currency: str | None = None
     bank_street_address: str | None = None
     bank_city: str | None = None
@@ -388,8 +392,12 @@ class DepositBankAccount(Shape, frozen=True, kw_only=True):
     is_default: bool
     bank_account_type: str
     version: int
-    bic: str
-    iban: str
+    bic: str | None = None
+    iban: str | None = None
+    intermediary_bic: str | None = None
+    account_number: str | None = None
+    sort_code: str | None = None
+    routing_number: str | None = None
 
 
 class DepositWallet(Shape, frozen=True, kw_only=True):

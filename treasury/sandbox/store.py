@@ -12,6 +12,7 @@ import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Final, TypeAlias
 
 import msgspec
@@ -26,7 +27,16 @@ from treasury.sandbox.shapes import (
     encode,
 )
 
-__all__ = ["COLUMNS", "Maker", "Page", "Record", "Store", "company_record", "make_record"]
+__all__ = [
+    "COLUMNS",
+    "Maker",
+    "Page",
+    "Record",
+    "Store",
+    "company_record",
+    "make_record",
+    "sortable",
+]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +56,15 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     type: str = ""
     chain: str = ""
     reference: str = ""
+    amount: str = ""
+    """This and the two below in digits that sort as the numbers do; see `sortable`."""
+    fiat_amount: str = ""
+    crypto_amount: str = ""
+
+
+def sortable(amount: Decimal | str) -> str:
+    """An amount as text of one length, whose order is the numbers'."""
+    return f"{Decimal(amount):034.18f}"
 
 
 Maker: TypeAlias = Callable[[int], str]
@@ -84,6 +103,9 @@ def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns
         for name in ("id", "created_at", "updated_at", "status", "chain")
         if isinstance(getattr(value, name, None), str)
     }
+    amount = getattr(value, "amount", None)
+    if isinstance(amount, Decimal | str):
+        given["amount"] = sortable(amount)
     return Record(kind=kind, item=shown, detail=text, **(given | columns))
 
 
@@ -184,6 +206,13 @@ class Store:
             (kind, id, owner),
         ).fetchone()
         return None if row is None else row[0] or self.makers[kind](row[1])
+
+    def owner(self, kind: str, id: str) -> str | None:  # noqa: A002 - the services' word
+        """What a record belongs to; None where there is none."""
+        row = self.db.execute(
+            "select owner from records where kind = ? and id = ?", (kind, id)
+        ).fetchone()
+        return None if row is None else row[0]
 
     def owners(self, kind: str, peer: str) -> list[str]:
         """The owners of the records of a kind that have this peer."""

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 from treasury.sandbox.cast import USERS
 from treasury.sandbox.http import Reply
 from treasury.sandbox.ids import Ids
+from treasury.sandbox.neighbour import NEIGHBOUR_CREDENTIALS, NEIGHBOUR_USERS
 from treasury.sandbox.shapes import User, encode
 
 __all__ = ["CREDENTIALS", "Tokens"]
@@ -22,7 +23,12 @@ LIFETIME: Final = 300
 CREDENTIALS: Final = {
     name: (f"harbour-{name}", f"sandbox-{name}-secret") for name in ("maker", "checker", "viewer")
 }
-_CLIENTS: Final = {client: (USERS[name], secret) for name, (client, secret) in CREDENTIALS.items()}
+_CLIENTS: Final = {
+    client: (users[name], secret)
+    for users, credentials in ((USERS, CREDENTIALS), (NEIGHBOUR_USERS, NEIGHBOUR_CREDENTIALS))
+    for name, (client, secret) in credentials.items()
+}
+_NEIGHBOURS: Final = frozenset(user.id for user in NEIGHBOUR_USERS.values())
 
 
 class Tokens:
@@ -51,6 +57,11 @@ class Tokens:
         scheme, _, token = authorization.partition(" ")
         user, until = self._out.get(token, (None, 0.0))
         return user if scheme.lower() == "bearer" and time.monotonic() < until else None
+
+    @staticmethod
+    def is_neighbour(user: User | None) -> bool:
+        """Whether it is a user of the other company."""
+        return user is not None and user.id in _NEIGHBOURS
 
     def expire(self) -> None:
         """Let every token run out now."""

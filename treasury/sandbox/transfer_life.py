@@ -70,13 +70,20 @@ def complete(world: World, transfer_id: str) -> AnyTransfer:
 
 
 def fail(world: World, transfer_id: str, code: str, reason: str) -> AnyTransfer:
-    """Not delivered: what was set aside is the sender's again."""
+    """Not delivered: what was set aside is the sender's again.
+
+    So is the network's fee, unless the transfer was submitted to the chain.
+    """
     transfer = find(world, transfer_id)
     if not _is_open(transfer):
         return transfer
     for place, asset, amount in world.ledger.under_way(transfer.id):
         back = available(place.split("/")[1])
-        move(world, "give_back", transfer.id, Posting(place, back, asset, amount))
+        postings = [Posting(place, back, asset, amount)]
+        fee = transfer.network_fee if isinstance(transfer, Transfer) else None
+        if fee is not None and transfer.status == "PENDING":
+            postings.append(Posting(WORLD, back, asset, fee))
+        move(world, "give_back", transfer.id, *postings)
     failure: dict[str, Any] = {"failure_code": code, "failure_reason": reason}
     if isinstance(transfer, Transfer):
         failure |= {"error_message": reason, "transaction_hash": None}

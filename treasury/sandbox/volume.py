@@ -32,7 +32,7 @@ from treasury.sandbox.shapes import (
     number,
     zulu,
 )
-from treasury.sandbox.store import Maker, Record
+from treasury.sandbox.store import Maker, Record, sortable
 
 __all__ = ["NONE", "Past", "Volume"]
 
@@ -133,6 +133,9 @@ class Past:
             type=ramp_type,
             chain=chain,
             reference=reference,
+            amount=sortable(item.fiat_amount if ramp_type == "ON_RAMP" else item.crypto_amount),
+            fiat_amount=sortable(item.fiat_amount),
+            crypto_amount=sortable(item.crypto_amount),
         )
 
     def request(self, count: int) -> Record:
@@ -186,6 +189,7 @@ class Past:
             updated_at=zulu(at + timedelta(seconds=12)),
             status=_status(drawn),
             chain="" if inside else self._chains[sender],
+            amount=sortable(_moved(drawn)),
         )
 
     def transfer(self, count: int) -> Transfer | AccountTransfer:
@@ -193,7 +197,7 @@ class Past:
         drawn = self._drawn(b"transfer", count)
         sender, receiver, asset = self._sides(drawn)
         at, status = self._moment(count, self._volume.transfers), _status(drawn)
-        amount = Decimal(5_000 + _amount(drawn, 900_000)).scaleb(-2)
+        amount = _moved(drawn)
         created, updated = zulu(at), zulu(at + timedelta(seconds=12))
         code, reason = _FAILURE if status == "FAILED" else (None, None)
         if _is_inside(drawn):
@@ -239,6 +243,11 @@ def _uuid(drawn: bytes) -> str:
 
 def _amount(drawn: bytes, below: int) -> int:
     return int.from_bytes(drawn[24:32], "big") % below
+
+
+def _moved(drawn: bytes) -> Decimal:
+    """The amount of a transfer."""
+    return Decimal(5_000 + _amount(drawn, 900_000)).scaleb(-2)
 
 
 def _ramp_type(drawn: bytes) -> str:

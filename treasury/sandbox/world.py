@@ -12,31 +12,34 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeAlias
 
 from treasury.errors import InputError
 from treasury.sandbox.agenda import Agenda
 from treasury.sandbox.bank import Bank
 from treasury.sandbox.business import tell_business
 from treasury.sandbox.callbacks import Callbacks
-from treasury.sandbox.cast import COMPANY, FEES, PAYOUT_IBAN, USERS, Cast, make_cast
+from treasury.sandbox.cast import PAYOUT_IBAN, Cast, make_cast
 from treasury.sandbox.clock import START, CompanyClock
-from treasury.sandbox.credits import Credits
+from treasury.sandbox.credits import Conversion, Credits
 from treasury.sandbox.desk import Desk, Funding
 from treasury.sandbox.ids import Ids, Streams
 from treasury.sandbox.keys import Keys
 from treasury.sandbox.ledger import Ledger
 from treasury.sandbox.lines import Book, StatementAccount
+from treasury.sandbox.neighbour import neighbour_cast
 from treasury.sandbox.plans import plans
 from treasury.sandbox.ramps import Life, record_of
 from treasury.sandbox.shapes import DepositBankAccount, RampRequest, bare, decode
 from treasury.sandbox.state import fingerprint, is_new, open_store
-from treasury.sandbox.store import Record, company_record, make_record
+from treasury.sandbox.store import COLUMNS, Record, company_record, make_record
 from treasury.sandbox.transfers import Wallets
 from treasury.sandbox.volume import NONE, Past, Volume
 
-__all__ = ["DEPOSIT_BANK", "SCENARIOS", "World"]
+__all__ = ["DEPOSIT_BANK", "NETWORK_FEES", "SCENARIOS", "World"]
 
+NETWORK_FEES: Final = "network_fees"
+"""The fact that says whether the networks' fees are charged."""
 DEPOSIT_BANK: Final = "deposit_bank"
 """The fact that keeps the provider's deposit details, once they were changed."""
 
@@ -57,6 +60,7 @@ class World:
         profile: str = "spec",
         place: str = ":memory:",
         volume: Volume = NONE,
+        is_neighbour: bool = False,
     ) -> None:
         if scenario not in SCENARIOS:
             raise InputError(
@@ -64,14 +68,9 @@ class World:
             )
         self.profile = profile
         streams, book = Streams(seed), Book()
-        self.cast = make_cast(streams)
-        life = Life(self.cast, Ids(streams.of("events")))
-        desk = Desk(self.cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
-        requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
-        conversions = Credits(self.cast, streams.of("credits"), book).tell()
-        tell_business(self.cast, streams.of("business"), book)
-
-        self.fundings: list[Funding] = desk.fundings
+        self.cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
+        told_by = _neighbour_story if is_neighbour else _story
+        requests, conversions, self.fundings = told_by(self.cast, streams, book)
         self.store = open_store(place)
         self.agenda = Agenda(self.store)
         self.ledger = Ledger(self.store)
@@ -87,12 +86,13 @@ class World:
         self.store.makers |= past.makers
         identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
         identity["volume"] = str(volume)
-        told = fingerprint(requests, self.bank.told)
+        told = fingerprint(requests, self.bank.told, COLUMNS)
         if is_new(self.store, identity, told):
             with self.store.transaction():
                 moves = streams.of("moves")
                 wallets = Wallets(self.cast, Ids(streams.of("transfers")), moves, self.ledger)
-                wallets.tell(conversions)
+                if conversions:
+                    wallets.tell(conversions)
                 if volume != NONE:
                     self.store.load(past.records())
                 self.store.put(_records(self.cast, wallets))
@@ -111,6 +111,11 @@ class World:
         """Told each ramp request's next state and the status before it; empty for a new one."""
         self._acting = False
         self._after: list[Callable[[], object]] = []
+
+    @property
+    def charges_network_fees(self) -> bool:
+        """Whether a crypto transfer costs its sender the network's fee, too."""
+        return self.store.facts().get(NETWORK_FEES) == "yes"
 
     @contextmanager
     def act(self) -> Iterator[None]:
@@ -183,8 +188,33 @@ class World:
         return request
 
 
+_Story: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
+"""The ramp requests, the conversions of what arrived, and the truth of what awaits funds."""
+
+
+def _story(cast: Cast, streams: Streams, book: Book) -> _Story:
+    """The company's half year; the banks' lines go into the book."""
+    life = Life(cast, Ids(streams.of("events")))
+    desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
+    requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
+    conversions = Credits(cast, streams.of("credits"), book).tell()
+    tell_business(cast, streams.of("business"), book)
+    return requests, conversions, desk.fundings
+
+
+def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _Story:
+    """The other company has asked for one on-ramp, which awaits its approval."""
+    life = Life(cast, Ids(streams.of("neighbour")))
+    request = life.create(
+        "ON_RAMP", Decimal(18_000), Decimal("0.9231"), "USDC",
+        reference=f"PAY-{START.year}-900001", user=cast.users["maker"],
+        at=START - timedelta(days=1),
+    )  # fmt: skip
+    return [request], [], []
+
+
 def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
-    name = COMPANY.name
+    name = cast.company.name
     accounts = [
         StatementAccount(
             PAYOUT_IBAN, "EUR payout account", name, "Test Bank NL", "TESTNL2A", "own_bank",
@@ -237,12 +267,12 @@ def _finance(cast: Cast, wallets: Wallets) -> Iterator[Record]:
 
 
 def _ramp(cast: Cast) -> Iterator[Record]:
-    yield make_record("company", COMPANY)
-    for user in USERS.values():
+    yield make_record("company", cast.company)
+    for user in cast.users.values():
         yield make_record("user", user, type=user.role)
     yield from map(company_record, cast.bank_accounts)
     yield from map(company_record, cast.wallets)
-    for fee in FEES:
+    for fee in cast.fees:
         yield make_record("fee", fee, type=fee.type)
     for fiat in cast.fiat:
         yield make_record("fiat_currency", fiat)

@@ -11,7 +11,7 @@ from treasury.statements.confirm import confirm_balance
 from treasury.statements.coverage import COVERAGE, coverage, stored_coverage
 from treasury.statements.files import StatementFile
 from treasury.statements.profiles import Profile, load_profiles, to_toml
-from treasury.statements.propose import Proposal, propose_profile
+from treasury.statements.propose import Proposal, propose_profile, sketch_profile
 from treasury.statements.read import Reading, read_batches, read_file, read_statements
 from treasury.statements.rows import Problem
 from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS
@@ -21,6 +21,7 @@ from treasury.statements.withdraw import (
     StoredStatement,
     Withdrawal,
     find_statement,
+    planned_withdrawal,
     withdraw_statement,
 )
 
@@ -48,10 +49,12 @@ __all__ = [
     "coverage",
     "find_statement",
     "load_profiles",
+    "planned_withdrawal",
     "propose_profile",
     "read_batches",
     "read_file",
     "read_statements",
+    "sketch_profile",
     "stored_coverage",
     "to_toml",
     "withdraw_statement",

@@ -57,6 +57,7 @@ class AddedStatement(msgspec.Struct, frozen=True):
     """`own_bank` or `provider_report`; None where the account is not declared."""
 
 
+_MOST_NAMED = 5
 _DAYS = ("from_date", "to_date")
 _OTHERS = {"entry_count": INTEGER, "proved": BOOL, **dict.fromkeys(_DAYS, DATE)}
 ADDED = pa.schema([(name, _OTHERS.get(name, TEXT)) for name in AddedStatement.__struct_fields__])
@@ -157,6 +158,11 @@ def add_statements(
                 workers=workers,
             ),
         )
+        if not files:
+            raise StatementError(
+                "no bank statement is in what was given",
+                do="; ".join(map(str, skipped[:_MOST_NAMED])) or "name the bank's files",
+            )
         tables = [file.statements for file in files]
         with lake.writer("statements", now) as writer:
             versions = versions_of(lake, staging, tables)
@@ -167,7 +173,7 @@ def add_statements(
             writer.refetch -= {mark_of(t.name, one) for t in TABLES for one in heads.states}
         rows = staging.rows
     sources = {account_number(number): source for number, source in declared.items()}
-    listed = tuple(_added(row, heads.states, sources) for row in heads.listed)
+    listed = tuple(_added(row, sources) for row in heads.listed)
     return AddReport(
         statements=listed,
         entries_new=new,
@@ -203,16 +209,9 @@ def _staged(
     return files, skipped
 
 
-def _added(
-    row: Mapping[str, object],
-    states: Mapping[str, State],
-    sources: Mapping[str, str],
-) -> AddedStatement:
+def _added(row: Mapping[str, object], sources: Mapping[str, str]) -> AddedStatement:
     fields = {name: row[name] for name in AddedStatement.__struct_fields__ if name in row}
-    state = states[str(row["statement_id"])]
-    return convert(
-        {**fields, "state": state, "source": sources.get(str(row["account"]))}, AddedStatement
-    )
+    return convert({**fields, "source": sources.get(str(row["account"]))}, AddedStatement)
 
 
 def _undeclared(statements: Iterable[AddedStatement]) -> tuple[Problem, ...]:

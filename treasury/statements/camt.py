@@ -23,6 +23,7 @@ from treasury.statements.identity import Ordinals
 from treasury.statements.rows import EntryRow, Problem, StatementRow, entry_batch
 from treasury.statements.shape import Reader
 from treasury.statements.stream import Source, Stream, UnknownFormat
+from treasury.statements.values import instant
 from treasury.statements.xml import Cut
 
 __all__ = ["CamtFile"]
@@ -54,7 +55,8 @@ class CamtFile:
         self._source = source if isinstance(source, Stream) else Stream(source)
         self._reader = Reader(camt_paths.ENTRY)
         self._group = Reader(camt_paths.GROUP)
-        self._message_id: str | None = None
+        self.lost_count = 0
+        self._message: dict[str, str] = {}
         self._ids = Ordinals()
         self._places: Counter[str] = Counter()
         self._done: list[StatementRow] = []
@@ -91,7 +93,7 @@ class CamtFile:
             elif piece.kind == "end" and statement is not None:
                 self._end(statement, piece.name)
             elif piece.kind == "outside":
-                self._message_id = self._group.read(piece.text).working.get("message_id")
+                self._message = self._group.read(piece.text).working
         self._finish(cut)
         if rows:
             yield entry_batch(rows)
@@ -104,7 +106,8 @@ class CamtFile:
             place,
             form=_FORMATS[name],
             file_name=self.file_name,
-            message_id=self._message_id,
+            message_id=self._message.get("message_id"),
+            created=instant(self._message.get("created_at")),
             ids=self._ids,
         )
 
@@ -120,6 +123,7 @@ class CamtFile:
 
     def _end(self, statement: CamtStatement, name: str) -> None:
         self._done.append(statement.finish())
+        self.lost_count += statement.lost_count
         self.problems += statement.problems[: MOST_PROBLEMS - len(self.problems)]
         check_number(len(self._done), self.file_name)
         self.format = self.format or _FORMATS[name]

@@ -28,7 +28,7 @@ def _each(prefix: str, tails: tuple[str, ...], name: str) -> dict[str, str]:
     return {f"{prefix}/{tail}": name for tail in tails}
 
 
-GROUP: Final = {"MsgId": ".message_id"}
+GROUP: Final = {"MsgId": ".message_id", "CreDtTm": ".created_at"}
 
 STATEMENT: Final = {
     "Id": ".bank_statement_id",

@@ -7,7 +7,7 @@ and then are not proved.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Final
 
@@ -38,8 +38,8 @@ _BALANCE: Final = Reader(camt_paths.BALANCE)
 class CamtStatement:
     """A statement whose parts are handed over in the order of the file.
 
-    `place` is where it is in the file (`Stmt[1]`), `ids` counts the statements of the file that
-    cannot be told apart.
+    `place` is where it is in the file (`Stmt[1]`), `created` is when the message was made, `ids`
+    counts the statements of the file that cannot be told apart.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class CamtStatement:
         form: str,
         file_name: str,
         message_id: str | None,
+        created: datetime | None,
         ids: Ordinals,
     ) -> None:
         self._name = name
@@ -57,6 +58,7 @@ class CamtStatement:
         self._place = place
         self._file_name = file_name
         self._message_id = message_id
+        self._created = created
         self._ids = ids
         self._parts: list[tuple[str, str]] = []
         self._begun: tuple[Draft, Setting] | None = None
@@ -103,6 +105,11 @@ class CamtStatement:
         """Note an entry that could not be read."""
         self._draft.lost(position, why, line)
 
+    @property
+    def lost_count(self) -> int:
+        """How many entries could not be read."""
+        return self._draft.lost_count
+
     def finish(self) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
         draft = self._draft
@@ -134,7 +141,7 @@ class CamtStatement:
             currency=currency,
             from_date=days[0],
             to_date=days[1],
-            created_at=instant(texts.get("created_at")),
+            created_at=instant(texts.get("created_at")) or self._created,
             balances=balances,
             told_apart_by=tuple(texts.get(name) for name in _TELLS_APART),
             is_page=texts.get("is_last_page") == "false",
@@ -236,7 +243,7 @@ def _balance(texts: dict[str, str]) -> Balance:
         if name not in texts:
             raise InputError(f"it has no {name.replace('_', ' ')}")
     amount = amount_in_xml(texts["amount"])
-    direction = texts.get("direction", "" if amount else "CRDT")  # nothing is on neither side
+    direction = texts.get("direction", "CRDT")
     if direction not in {"CRDT", "DBIT"}:
         raise InputError(f"{direction[:20]!r} is neither CRDT nor DBIT")
     return Balance(
@@ -245,4 +252,5 @@ def _balance(texts: dict[str, str]) -> Balance:
         texts["amount_currency"],
         day(texts["day"]) if "day" in texts else None,
         is_true(texts.get("has_credit_line")),
+        is_signed="direction" in texts,
     )

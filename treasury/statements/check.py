@@ -48,8 +48,8 @@ def check_statements(
     rows = reading.statements.select(list(HEAD)).to_pylist()
     found = doubts(rows, currencies or {})
     checked = []
-    for alone in rows:
-        row = doubted(alone, found.get(alone["statement_id"]))
+    for place, alone in enumerate(rows):
+        row = doubted(alone, found.get(place))
         row["source"] = known.get(row["account"] or "")
         if declared is not None and row["proved"] and row["source"] is None:
             row["proved"] = False

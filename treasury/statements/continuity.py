@@ -38,9 +38,9 @@ class Continuity(msgspec.Struct, frozen=True):
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """A statement with balances and days."""
+    """A statement with balances and days; `place` is its place among all that were given."""
 
-    statement_id: str
+    place: int
     first: date
     last: date
     opening: Decimal
@@ -57,14 +57,17 @@ class _Known(msgspec.Struct, frozen=True):
         return not self.format.startswith("CSV")
 
 
-def continuity(statements: Iterable[Facts]) -> dict[str, Continuity]:
-    """What there is to say, by statement id; `statements` are those whose own sum holds."""
+def continuity(statements: Iterable[Facts]) -> dict[int, Continuity]:
+    """What there is to say about statements whose own sum holds, by their place in `statements`.
+
+    Not by their ids: several versions of a statement have one id, and each is what it says itself.
+    """
     accounts: dict[tuple[str | None, str | None], list[_Known]] = defaultdict(list)
-    for facts in statements:
-        known = _known(facts)
+    for place, facts in enumerate(statements):
+        known = _known(facts, place)
         if known is not None and facts.is_final:
             accounts[facts.account, facts.currency].append(known)
-    found: dict[str, Continuity] = {}
+    found: dict[int, Continuity] = {}
     for several in accounts.values():
         closed = sorted((one for one in several if one.is_closed), key=_ended)
         numbered: dict[tuple[int, int], list[_Known]] = defaultdict(list)
@@ -74,18 +77,19 @@ def continuity(statements: Iterable[Facts]) -> dict[str, Continuity]:
             before = _before(one, closed, numbered)
             said = None if before is None else _between(before, one)
             if said is not None:
-                found[one.statement_id] = said
+                found[one.place] = said
         for one, why in (*_overlapping(closed), *_numbered_alike(closed)):
-            found[one.statement_id] = Continuity(why, holds=False)
+            found[one.place] = Continuity(why, holds=False)
     return found
 
 
-def _known(facts: Facts) -> _Known | None:
+def _known(facts: Facts, place: int) -> _Known | None:
     """The statement, if it can be compared: it has an account, a currency, days and balances."""
     stated = (facts.account, facts.currency, facts.first, facts.last, facts.opening, facts.closing)
     if None in stated:
         return None
-    return convert({name: getattr(facts, name) for name in _Known.__struct_fields__}, _Known)
+    names = (name for name in _Known.__struct_fields__ if name != "place")
+    return convert({"place": place, **{name: getattr(facts, name) for name in names}}, _Known)
 
 
 def _ended(one: _Known) -> tuple[date, int]:

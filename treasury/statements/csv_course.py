@@ -77,6 +77,21 @@ class Course:
                 off.append(one)
 
     @property
+    def off_count(self) -> int:
+        """How many balances do not follow the movements, in the order in which fewer do not."""
+        return min(self._wrong)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether several balances follow the movements, in the order that the days have.
+
+        Equal movements follow their balances the other way round too, with their signs swapped.
+        """
+        if self._stated < 2 or self._began is None or self._began == self._ended:
+            return False
+        return self._wrong[self._began > (self._ended or self._began)] == 0
+
+    @property
     def is_newest_first(self) -> bool:
         """Whether the rows are in that order: as the balances say, else as the days do."""
         if self._wrong[0] != self._wrong[1]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from treasury.errors import InputError, StatementError
 from treasury.money import format_amount
 from treasury.statements.csv_course import Course
+from treasury.statements.csv_headerless import headerless_layout
 from treasury.statements.csv_layout import SAMPLE, Layout, layout_of
 from treasury.statements.csv_proposal import proposal
 from treasury.statements.csv_rows import Key, Movement, Rows, stated_above
@@ -69,7 +70,8 @@ class CsvFile:
         self._account = account
         self._currencies = currencies or {}
         self._lost: list[tuple[Key, int, str]] = []
-        self._lost_count = 0
+        self.lost_count = 0
+        self._is_told = False
         self._read_count = 0
 
     @property
@@ -109,8 +111,11 @@ class CsvFile:
 
     def _layout(self, text: CsvText) -> Layout:
         lines = list(islice(text.lines(), SAMPLE))
-        known = layout_of(lines, self._profiles, self.file_name)
-        found = known or proposal(lines, self.file_name)
+        found = (
+            layout_of(lines, self._profiles, self.file_name)
+            or headerless_layout(lines, self._profiles, self.file_name)
+            or proposal(lines, self.file_name)
+        )
         if found is None:
             raise self._unknown()
         return found
@@ -120,7 +125,28 @@ class CsvFile:
         return UnknownFormat(what, do=_KNOWN)
 
     def _courses(self, text: CsvText, rows: Rows, layout: Layout) -> dict[Key, Course]:
-        """Days and balances of each account and currency, in the order of the file."""
+        """Days and balances of each account and currency, in the order of the file.
+
+        Where balances do not follow, fees that stand beside the amounts may be part of them or not:
+        what the balances follow counts.
+        """
+        courses = self._followed(text, rows, layout)
+        off = _off_count(courses)
+        if off and "fee" in layout.columns:
+            self._forget()
+            rows.fee_included = not rows.fee_included
+            others = self._followed(text, rows, layout)
+            if _off_count(others) < off:
+                return others
+            rows.fee_included = not rows.fee_included
+        return courses
+
+    def _forget(self) -> None:
+        """Count what is lost anew: the rows are gone over once more."""
+        self._lost.clear()
+        self.lost_count = self._read_count = 0
+
+    def _followed(self, text: CsvText, rows: Rows, layout: Layout) -> dict[Key, Course]:
         courses: dict[Key, Course] = {}
         for one in self._movements(text, rows, layout):
             course = courses.get(one.key)
@@ -133,14 +159,14 @@ class CsvFile:
                     f"{self.file_name}: more than {_MOST_GROUPS} accounts in one file",
                     do="look whether the profile names the right column for the account",
                 )
-        for key, line, _ in self._lost:
-            courses.setdefault(key, Course(line))
+        if not courses:
+            courses = {key: Course(line) for key, line, _ in reversed(self._lost)}
         return courses
 
     def _entries(
         self, text: CsvText, rows: Rows, layout: Layout, drafts: dict[Key, Draft]
     ) -> Iterator[pa.RecordBatch]:
-        self._lost_count = -1  # they are told already
+        self._is_told = True
         batch: list[EntryRow] = []
         for one in self._movements(text, rows, layout):
             if not one.status:
@@ -182,6 +208,8 @@ class CsvFile:
     def _read(self, row: Row, rows: Rows) -> Movement | None:
         try:
             one = rows.read(row)
+        except StatementError:
+            raise
         except InputError as error:
             lost = error.what
         else:
@@ -192,11 +220,11 @@ class CsvFile:
         return None
 
     def _lose(self, key: Key, line: int, why: str) -> None:
-        if self._lost_count >= 0:
-            self._lost_count += 1
-            if self._lost_count <= MOST_PROBLEMS:
+        if not self._is_told:
+            self.lost_count += 1
+            if self.lost_count <= MOST_PROBLEMS:
                 self._lost.append((key, line, why))
-            self._check_count(self._lost_count, f"line {line} is not read: {why}")
+            self._check_count(self.lost_count, f"line {line} is not read: {why}")
 
     def _check_count(self, others: int, such: str) -> None:
         """StatementError for a table of which most is something else than movements."""
@@ -228,7 +256,7 @@ class CsvFile:
             remittance=(*rows.texts(row), *one.more),
             structured_references=tuple(filter(None, [said("structured_reference")])),
             proprietary_code=said("kind"),
-            counterparty_name=said("counterparty_name"),
+            counterparty_name=rows.counterparty_name(row, is_debit=one.signed < 0) or None,
             counterparty_account=account_number(other.strip("'")) if other else None,
             counterparty_agent=said("counterparty_agent"),
             inferred=rows.inferred(row, currency),
@@ -248,9 +276,11 @@ class CsvFile:
             key: self._draft(key, course, stated, layout, ids) for key, course in courses.items()
         }
         for key, line, why in self._lost:
-            drafts[key].lost(f"line {line}", why, line)
-        if self._lost_count > len(self._lost):
-            more = self._lost_count - len(self._lost)
+            # A row that names an account of no other row may be of any of them.
+            for draft in [drafts[key]] if key in drafts else drafts.values():
+                draft.lost(f"line {line}", why, line)
+        if self.lost_count > len(self._lost):
+            more = self.lost_count - len(self._lost)
             next(iter(drafts.values())).problem("", f"and {more} rows more that cannot be read")
         return drafts
 
@@ -304,12 +334,16 @@ def _balances(
     )
 
 
+def _off_count(courses: Mapping[Key, Course]) -> int:
+    return sum(course.off_count for course in courses.values())
+
+
 def _below(text: CsvText, layout: Layout) -> Iterator[Row]:
     """The rows below the header."""
     return islice(text.rows(layout.delimiter), layout.header + 1, None)
 
 
 _KNOWN: Final = (
-    "give camt.052/.053/.054, MT940/942 or CSV; for the CSV of an unknown bank describe its"
-    " columns, see `treasury statements profile FILE`"
+    "give camt.052/.053/.054, MT940/942, CODA, CFONB 120 or CSV; for the CSV of an unknown bank"
+    " describe its columns, see `treasury statements profile FILE`"
 )

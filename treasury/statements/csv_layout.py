@@ -1,4 +1,4 @@
-"""Which profile a CSV file is in, and where its columns stand: found out from its first rows.
+"""Which profile a CSV file with a header row is in, and where its columns stand.
 
 A file that is in none may be given a layout of its own, which is a guess (`csv_proposal`).
 """
@@ -6,7 +6,7 @@ A file that is in none may be given a layout of its own, which is a guess (`csv_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -18,8 +18,8 @@ from treasury.statements.csv_words import SIGNS
 from treasury.statements.profiles import Profile, plain
 
 __all__ = [
-    "MOST_BEFORE_HEADER", "SAMPLE", "Layout", "header_currency", "is_complete", "is_same",
-    "layout_of", "samples",
+    "MOST_BEFORE_HEADER", "SAMPLE", "Layout", "header_currency", "is_complete", "is_header",
+    "is_same", "layout_of", "samples",
 ]  # fmt: skip
 
 _DELIMITERS: Final = (";", ",", "\t", "|")
@@ -38,12 +38,14 @@ class Layout(msgspec.Struct, frozen=True):
     columns: dict[str, tuple[int, ...]]
     header_currency: str | None = None
     is_proposed: bool = False
+    headers: list[str] = []
+    """The header row as it is compared; empty where there is none."""
     are_days_shown: bool = True
     """Whether the values show which part of a day is its month."""
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
-    """The layout of a file that is in one of the profiles; the one that explains most columns."""
+    """The layout of a file with a header row of one of the profiles; that with most columns."""
     known = tuple(profiles)
     found: list[tuple[int, Layout]] = []
     for delimiter, sample in samples(lines, file_name):
@@ -56,12 +58,10 @@ def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str)
                     columns = _columns(headers, profile)
                     if is_complete(columns):
                         currency = header_currency(row.cells, columns)
-                        layout = Layout(profile, delimiter, number, columns, currency)
+                        layout = Layout(
+                            profile, delimiter, number, columns, currency, headers=headers
+                        )
                         found.append((len(columns) + len(profile.needs), layout))
-        for profile in known:
-            if profile.shape and _shaped(sample, profile.shape):
-                columns = _numbered(profile)
-                found.append((1, Layout(profile, delimiter, -1, columns)))
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
@@ -113,11 +113,10 @@ def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, .
     return columns
 
 
-def _numbered(profile: Profile) -> dict[str, tuple[int, ...]]:
-    return {
-        role: tuple(int(name[1:]) - 1 for name in names if name[1:].isdigit())
-        for role, names in profile.columns.items()
-    }
+def is_header(row: Row) -> bool:
+    """Whether a row names columns: it has three words and more, and neither a day nor an amount."""
+    said = [text for text in map(cell, row.cells) if text]
+    return len(said) > 2 and not any(is_day(text) or is_amount(text) for text in said)
 
 
 def is_complete(columns: dict[str, tuple[int, ...]]) -> bool:
@@ -135,30 +134,3 @@ def header_currency(cells: Sequence[str], columns: dict[str, tuple[int, ...]]) -
 _IN_HEADER: Final = re.compile(
     rf"(?:\bin |\ben |[ (])([A-Z]{{3}}|{'|'.join(map(re.escape, SIGNS))})\)?$"
 )
-
-
-def _shaped(sample: Sequence[Row], shape: str) -> bool:
-    """Whether nearly all rows look like this, and none like a header."""
-    rows = [row for row in sample if any(map(str.strip, row.cells))]
-    fitting = sum(_fits(row.cells, shape) for row in rows)
-    return len(rows) > 0 and fitting >= 1 and fitting * 10 >= len(rows) * 9
-
-
-def _fits(cells: Sequence[str], shape: str) -> bool:
-    if not len(shape) <= len(cells) <= len(shape) + 1:
-        return False
-    return all(_FITS[kind](cell(text)) for kind, text in zip(shape, cells, strict=False))
-
-
-def _is_text(text: str) -> bool:
-    return bool(text) and not is_amount(text) and not is_day(text)
-
-
-_FITS: Final[dict[str, Callable[[str], bool]]] = {
-    "d": is_day,
-    "a": is_amount,
-    "t": _is_text,
-    "-": lambda text: not text,
-    "?": lambda text: not text or is_amount(text),
-    "*": lambda _: True,
-}

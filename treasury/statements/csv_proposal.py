@@ -68,6 +68,7 @@ def _proposed(header: Row, below: Sequence[Row], delimiter: str, number: int) ->
         number,
         columns,
         currency,
+        headers=[plain(text) for text in header.cells],
         is_proposed=True,
         are_days_shown=is_shown,
     )
@@ -111,6 +112,8 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tup
 def _fits_role(role: str, name: str, word: str, rows: Sequence[Sequence[str]], place: int) -> bool:
     header = plain(name)
     if not header or not _has(header, word):
+        return False
+    if role == "fee" and any(word in header for word in _POSTAGE):
         return False
     if role in {"debit", "credit"}:
         return not all(any(_has(header, w) for w in _WORDS[way]) for way in ("debit", "credit"))
@@ -173,6 +176,8 @@ def _day_order(
             continue
         if len(found[1]) == 4:
             return "ymd", True
+        if found[0][len(found[1])] == ".":
+            return "dmy", True  # nobody writes the month first with points
         firsts.add(int(found[1]))
         seconds.add(int(found[2]))
     if not firsts or max(firsts) > 12 or max(seconds) > 12:
@@ -181,6 +186,7 @@ def _day_order(
 
 
 _PARTS: Final = re.compile(r"(\d{1,4})[-./ ](\d{1,2})[-./ ](\d{1,4})")
+_POSTAGE: Final = ("expedition", "shipping", "versand", "spedizione", "verzend", "envio")
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
     "balance": "a-", "currency": "t-", "sign": "t-", "status": "t-",

@@ -16,7 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from treasury.errors import InputError, StatementError
-from treasury.statements.csv_layout import Layout
+from treasury.statements.csv_layout import Layout, is_header
 from treasury.statements.csv_text import Row
 from treasury.statements.csv_values import amount_in, cell, day_in, decimal_sign, is_amount, is_day
 from treasury.statements.csv_words import (
@@ -42,8 +42,10 @@ Key = tuple[str | None, str | None]
 
 _EXACT: Final = Context(prec=80)
 _MINUS: Final = frozenset({"-", "\u2212"})
-_AMOUNTS: Final = ("amount", "debit", "credit", "balance", "fee")
+_AMOUNTS: Final = ("amount", "debit", "credit", "balance", "balance_before", "fee")
 _MOVED: Final = ("amount", "debit", "credit")
+_DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
+"""The roles without which a movement would be read as another one."""
 
 
 class Movement(msgspec.Struct, gc=False):
@@ -69,8 +71,9 @@ class Rows:
     """The rows of one file, by its layout. `stated` is what stands above the table.
 
     `account` is that of files that name none, `currencies` those of accounts for which the file
-    states none. `notes` says, by line, what a person should know about rows that are read, or left
-    out as one of the `totals` counted so far.
+    states none. `fee_included` says whether amounts have the fee in them. `notes` says, by line,
+    what a person should know about rows that are read, or left out as one of the `totals` counted
+    so far.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Rows:
         self.notes: dict[int, str] = {}
         self.totals = 0
         self.decimal: Literal["", ",", "."] = layout.profile.decimal
+        self.fee_included = layout.profile.fee_included
         self._layout = layout
         self._stated = stated
         self._account = account
@@ -92,9 +96,14 @@ class Rows:
         self._usual_debit = -1
         self._usual_currency = ""
         self._unknown: set[str] = set()
+        self._cell_count = 0
+        self._last_needed = max(
+            (place for role in _DECIDES for place in layout.columns.get(role, ())), default=0
+        )
 
     def learn(self, rows: Iterable[Row]) -> None:
-        """What only the whole file shows: the decimal sign, the sign of debits, the currency."""
+        """What only the whole file shows: decimal sign, sign of debits, currency, cells a row."""
+        counts = Counter[int]()
         places = [p for role in _AMOUNTS for p in self._layout.columns.get(role, ())]
         signs = Counter[bool]()
         currencies: set[str] = set()
@@ -105,15 +114,24 @@ class Rows:
                 if debit:
                     signs[debit[0] in _MINUS or debit[-1] == "-"] += 1
                 cells = [text for p in places if p < len(row.cells) if (text := row.cells[p])]
+                counts[len(row.cells)] += bool(cells)
                 for text in filter(is_amount, map(cell, cells)):
                     if not text[0].isdigit() or not text[-1].isdigit():
                         currencies.update(CODE.findall(text))
                     yield text
 
-        found = decimal_sign(amounts())
+        found = decimal_sign(amounts(), is_guess=self._layout.is_proposed)
         self.decimal = self.decimal or found
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
+        self._cell_count = self._usual_count(counts)
+
+    def _usual_count(self, counts: Counter[int]) -> int:
+        """How many cells nearly all rows with amounts have; 0 where they differ."""
+        header = len(self._layout.headers)
+        usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
+        others = counts.total() - counts[usual]
+        return usual if others <= max(1, counts.total() // 10) else 0
 
     def cell(self, row: Row, role: str) -> str:
         """The first cell of a role that is not empty."""
@@ -124,12 +142,15 @@ class Rows:
 
     def read(self, row: Row) -> Movement | None:
         """The movement or balance in a row; None where it has neither. InputError says why not."""
+        self._check_count(row)
         has_amount = any(self.cell(row, role) for role in _MOVED)
         has_balance = bool(self.cell(row, "balance"))
         if not has_amount and not has_balance:
             return None
         day = self.cell(row, "booking_date") or self.cell(row, "value_date")
         if not is_day(day):
+            if self._is_header_again(row, day):
+                return None
             if STATUS.get(plain(day)) == "PDNG":
                 self._note(row, f"left out: {day[:40]!r} instead of a day, so it is not booked yet")
                 return None
@@ -147,6 +168,38 @@ class Rows:
             return None
         return self._moved(row, day)
 
+    def _is_header_again(self, row: Row, day: str) -> bool:
+        """Whether a row is the table's header again.
+
+        InputError for the header of something else, StatementError where it has the same columns
+        in another order.
+        """
+        if not is_header(row):
+            return False
+        headers = [plain(text) for text in row.cells]
+        if headers != self._layout.headers:
+            if sorted(headers) == sorted(self._layout.headers):
+                raise StatementError(
+                    f"{self._file_name} line {row.line}: another table begins: {day[:40]!r}",
+                    do="put each table into a file of its own; nothing of it was stored",
+                )
+            raise InputError(f"{day[:40]!r} and no amount in it, as in a header")
+        self._note(row, "left out: the header again")
+        return True
+
+    def _check_count(self, row: Row) -> None:
+        """InputError for a row with a day that is cut off, or has a separator too many."""
+        count, usual = len(row.cells), self._cell_count
+        if count == usual or not usual:
+            return
+        is_dated = any(is_day(self.cell(row, role)) for role in ("booking_date", "value_date"))
+        is_cut = is_dated and count < usual and count <= self._last_needed + 1
+        is_shifted = count > max(usual, len(self._layout.headers)) and (
+            is_dated or any(is_day(cell(text)) for text in row.cells)
+        )
+        if is_cut or is_shifted:
+            raise InputError(f"it has {count} cells, where the others have {usual}")
+
     def key(self, row: Row) -> Key:
         """The account and currency that a row is about."""
         account = self.cell(row, "account") or self._stated.get("account", "")
@@ -157,7 +210,10 @@ class Rows:
 
     def _said_currency(self, row: Row) -> str:
         """The currency that a row, its header or what stands above it states."""
-        said = self.cell(row, "currency") or self._layout.header_currency
+        said = self.cell(row, "currency")
+        if not said and (side := self._side(row)):
+            said = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
+        said = said or self._layout.header_currency or ""
         return said or self._stated.get("currency", "") or self._beside_amount(row)
 
     def texts(self, row: Row) -> tuple[str, ...]:
@@ -183,7 +239,9 @@ class Rows:
         if currency and not self._said_currency(row):
             inferred.append("currency")
         places = self._layout.columns.get("booking_date", ())
-        if places and not cell(row.cells[places[0]] if places[0] < len(row.cells) else ""):
+        is_other = places == self._layout.columns.get("value_date")
+        stated = cell(row.cells[places[0]]) if places and places[0] < len(row.cells) else ""
+        if is_other or not stated:
             inferred.append("booking_date")
         return tuple(inferred)
 
@@ -199,11 +257,16 @@ class Rows:
         order = self._layout.profile.day_order
         value = self.cell(row, "value_date")
         signed, is_reversal = self._signed(row)
-        fee = (self._amount(row, "fee") or Decimal(0)).copy_abs()
-        if not self._layout.profile.fee_included:
+        key = self.key(row)
+        fee = self._fee(row, key) if "fee" in self._layout.columns else Decimal(0)
+        if fee and not self.fee_included:
             signed = _EXACT.subtract(signed, fee)
+        balance = self._amount(row, "balance")
+        if balance is None and "balance_before" in self._layout.columns:
+            before = self._amount(row, "balance_before")
+            balance = None if before is None else _EXACT.add(before, signed)
         return Movement(
-            self.key(row),
+            key,
             row,
             self._status(row),
             day_in(day, order),
@@ -211,8 +274,14 @@ class Rows:
             signed,
             is_reversal,
             fee,
-            self._amount(row, "balance"),
+            balance,
         )
+
+    def _fee(self, row: Row, key: Key) -> Decimal:
+        """What a fee moved beside the amount; one in another currency, or the sender's, did not."""
+        if self.cell(row, "fee_currency") not in {"", key[1]} or self._side(row) > 0:
+            return Decimal(0)
+        return (self._amount(row, "fee") or Decimal(0)).copy_abs()
 
     def _balance(self, row: Row, balance: Decimal | None) -> Movement:
         return Movement(self.key(row), row, "", None, balance=balance)
@@ -241,15 +310,31 @@ class Rows:
             if said and sign not in IN and said != "+":
                 raise InputError(f"{said[:20]!r} says neither debit nor credit")
             return (amount.copy_abs() if said else amount), False
-        credit = self._amount(row, "credit")
-        debit = self._amount(row, "debit")
+        side = self._side(row)
+        if not side and {"sign", "debit_currency"} <= self._layout.columns.keys():
+            raise InputError(f"{self.cell(row, 'sign')[:20]!r} says neither debit nor credit")
+        credit = self._amount(row, "credit") if side >= 0 else None
+        debit = self._amount(row, "debit") if side <= 0 else None
         if debit is not None and (debit or credit is None):
             if credit:
                 raise InputError("it has both a debit and a credit")
             lost = debit * self._usual_debit
             return -lost, lost < 0
-        assert credit is not None
+        if credit is None:
+            raise InputError("it has no amount on the side that it names")
         return credit, credit < 0
+
+    def _side(self, row: Row) -> int:
+        """-1 for a debit, 1 for a credit by a row's own word, where each side has its column."""
+        if "debit_currency" not in self._layout.columns:
+            return 0
+        sign = plain(self.cell(row, "sign"))
+        return -1 if sign in OUT else 1 if sign in IN else 0
+
+    def counterparty_name(self, row: Row, *, is_debit: bool) -> str:
+        """The other party's name: of the two sides, where a row names both."""
+        name = self.cell(row, "counterparty_name")
+        return name or self.cell(row, "payee_name" if is_debit else "payer_name")
 
     def _beside_amount(self, row: Row) -> str:
         """The currency that stands beside an amount, as in `1,50 EUR`."""

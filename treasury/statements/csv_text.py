@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,18 +19,15 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.statements.stream import Source
+from treasury.statements.text_encoding import Letters, utf_16
 
 __all__ = ["CsvText", "Row", "rows_of"]
 
 _CHUNK: Final = 1 << 18
 _IN_MEMORY: Final = 16 << 20
 _LONGEST_LINE: Final = 1 << 20
-_EASTERN: Final = re.compile(rb"[A-Za-z][\xb3\xb9\xbf][a-z]")
-"""Windows' letters of central Europe: with its western ones they are digits and signs in a word."""
-_AT_HOME: Final = re.compile(rb"\b(?:mBank|CZK|HUF|PLN)\b")
-_ELSEWHERE: Final = re.compile(rb"\b(?:EUR|CHF|GBP|USD|DKK|NOK|SEK)\b|\xe0 ")
-"""Where no letter shows it: currencies, and a French word."""
-_NOT_1252: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
+_MOST_NUL: Final = 1000
+"""Bytes of text for each zero byte in it."""
 _DO: Final = "export it from the bank again; nothing of it was stored"
 
 
@@ -48,7 +44,7 @@ class CsvText:
 
     def __init__(self, source: Source, file_name: str) -> None:
         self.encoding = ""
-        self.has_nul = False
+        self._nul_count = self._size = 0
         self._source = source
         self._file_name = file_name
         self._open = ExitStack()
@@ -64,6 +60,11 @@ class CsvText:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
+    @property
+    def has_nul(self) -> bool:
+        """Whether it is no text: one with a few zero bytes in it is read without them."""
+        return not self.encoding.startswith("utf-16") and self._nul_count * _MOST_NUL > self._size
+
     def lines(self) -> Iterator[str]:
         """The lines from the first on. StatementError for one of a length that no bank writes."""
         self._kept.seek(0)
@@ -71,7 +72,7 @@ class CsvText:
         decoder = io.IncrementalNewlineDecoder(made, translate=True)
         rest = ""
         while chunk := self._kept.read(_CHUNK):
-            *lines, rest = (rest + decoder.decode(chunk)).split("\n")
+            *lines, rest = (rest + decoder.decode(chunk).replace("\0", "")).split("\n")
             for line in lines:
                 yield f"{line}\n"
             if len(rest) > _LONGEST_LINE:
@@ -87,29 +88,20 @@ class CsvText:
 
     def _keep(self, source: Source) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")()
-        is_utf8 = is_1252 = True
-        seen = dict.fromkeys((_EASTERN, _AT_HOME, _ELSEWHERE), False)
+        is_utf8 = True
+        letters = Letters()
         first = b""
         while chunk := source.read(_CHUNK):
             if not first:
                 first = chunk
-                self.encoding = _utf_16(first)
+                self.encoding = utf_16(first)
             self._kept.write(chunk)
-            self.has_nul |= not self.encoding and b"\0" in chunk
-            is_1252 = is_1252 and _NOT_1252.isdisjoint(chunk)
-            for pattern in seen:
-                seen[pattern] = seen[pattern] or pattern.search(chunk) is not None
+            self._nul_count += chunk.count(b"\0")
+            self._size += len(chunk)
+            letters.add(chunk)
             is_utf8 = is_utf8 and _decodes(decoder, chunk, final=False)
         is_utf8 = is_utf8 and _decodes(decoder, b"", final=True)
-        self.encoding = self.encoding or (
-            "utf-8-sig"
-            if is_utf8
-            else "windows-1250"
-            if seen[_EASTERN] or (seen[_AT_HOME] and not seen[_ELSEWHERE])
-            else "windows-1252"
-            if is_1252
-            else "latin-1"
-        )
+        self.encoding = self.encoding or ("utf-8-sig" if is_utf8 else letters.encoding)
 
 
 def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> bool:
@@ -118,16 +110,6 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) ->
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _utf_16(first: bytes) -> str:
-    """UTF-16, by its mark, or by every other byte being zero, as it is of most letters."""
-    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    even, odd = first[:400:2], first[1:400:2]
-    if 0 not in even and odd.count(0) * 5 > len(odd) * 4:
-        return "utf-16-le"
-    return "utf-16-be" if 0 not in odd and even.count(0) * 5 > len(even) * 4 else ""
 
 
 def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Row]:

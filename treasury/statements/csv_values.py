@@ -52,7 +52,7 @@ _SPACES: Final = "'’ \u00a0\u202f"
 
 def cell(text: str) -> str:
     """A cell's text, out of the formula in which some banks hide it from a spreadsheet."""
-    text = text.strip()
+    text = text.strip().strip("|")
     if text.startswith("="):
         found = _EXCEL.fullmatch(text)
         text = found[1].strip() if found else text
@@ -128,16 +128,33 @@ def is_amount(text: str) -> bool:
     return len(text) < _LONGEST and _NUMBER.fullmatch(_bare(text)[0]) is not None
 
 
-def decimal_sign(texts: Iterable[str]) -> Literal["", ",", "."]:
+def decimal_sign(texts: Iterable[str], *, is_guess: bool = False) -> Literal["", ",", "."]:
     """Which of comma and point separates the decimals in a file's amounts; empty if it is open.
 
     A sign before the last one, or there twice, or beside another one, groups thousands; one before
-    other than three digits separates decimals. What could be either says nothing.
+    other than three digits separates decimals. What could be either says nothing; for a guess it
+    separates decimals where the last of three digits is 0 throughout, as in `53.100`.
     """
-    votes = Counter(map(_vote, texts))
+    votes = Counter[str]()
+    ends = set[str]()
+    for text in texts:
+        vote = _vote(text)
+        votes[vote] += 1
+        if vote == "open" and len(ends) < _MOST_ENDS:
+            bare = _bare(text)[0]
+            ends.add(bare[-4] + bare[-1])
+    if is_guess and votes["open"] > _FEW and not votes[","] + votes["."]:
+        if ends == {".0"}:
+            return "."
+        if ends == {",0"}:
+            return ","
     if votes[","] or votes["."]:
         return "," if votes[","] > votes["."] else "."
     return "" if votes["open"] else "."
+
+
+_FEW: Final = 2
+_MOST_ENDS: Final = 4
 
 
 def _vote(text: str) -> str:

@@ -28,9 +28,11 @@ CODE: Final = re.compile(
 )
 """A currency at the beginning or end of a text, or its sign anywhere."""
 OUT: Final = frozenset({
+    "belastung", "addebito", "lastschrift",
     "d", "dr", "debit", "debet", "deebet", "af", "soll", "s", "debito", "out", "dbit", "wn",
 })  # fmt: skip
 IN: Final = frozenset({
+    "gutschrift", "accredito",
     "c", "cr", "credit", "bij", "haben", "h", "credito", "in", "crdt", "k", "kredit", "kreedit",
     "ma",
 })  # fmt: skip
@@ -38,7 +40,9 @@ _BOOKED: Final = (
     "booked", "completed", "gebucht", "umsatzgebucht", "geaccepteerd", "accepte", "accepted",
     "executed", "settled", "posted", "verarbeitet", "udført", "bokført", "bokford", "verwerkt",
     "uitgevoerd", "comptabilise", "execute", "contabilizzato", "eseguito", "completado",
-    "ejecutado", "zaksiegowana", "zaksiegowano", "rozliczona", "zauctovano", "successful",
+    "ejecutado", "abgeschlossen", "termine", "terminee", "terminado", "completato", "completata",
+    "completada", "voltooid", "zakonczono", "zakonczona", "concluido", "concluida", "slutfort",
+    "dokonceno", "zaksiegowana", "zaksiegowano", "rozliczona", "zauctovano", "successful",
 )  # fmt: skip
 _PENDING: Final = ("pending", "vorgemerkt", "umsatzvorgemerkt", "inbehandeling", "processing",
                    "created", "encours", "enattente", "inattesa", "pendiente", "venter",
@@ -61,12 +65,14 @@ LABELS: Final = {
     **dict.fromkeys(
         ("openingbalance", "saldoiniziale", "anfangssaldo", "soldeinitial", "beginsaldo",
          "alterkontostand", "startsaldo", "beginningbalance", "startingbalance", "saldopoczatkowe",
-         "algsaldo", "sakumaatlikums", "pradinislikutis", "pocatecnizustatek", "nyitoegyenleg",
+         "algsaldo", "sakumaatlikums", "pradinislikutis", "likutispradziai", "pocatecnizustatek",
+         "nyitoegyenleg",
          "ingaendesaldo", "inngaendesaldo"), "opening"),
     **dict.fromkeys(
         ("closingbalance", "saldofinale", "schlusssaldo", "soldefinal", "eindsaldo", "endsaldo",
          "endingbalance", "neuerkontostand", "saldokoncowe", "loppsaldo", "beiguatlikums",
-         "galutinislikutis", "konecnyzustatek", "zaroegyenleg", "utgaendesaldo"), "closing"),
+         "galutinislikutis", "likutispabaigai",
+         "konecnyzustatek", "zaroegyenleg", "utgaendesaldo"), "closing"),
     **dict.fromkeys(
         ("valuedin", "valutazionein", "bewertetin", "evalueen", "currency", "wahrung", "devise",
          "moneta", "monnaie", "munt"), "currency"),

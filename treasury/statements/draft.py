@@ -65,6 +65,7 @@ class Draft:
         self.head = head
         self.problems: list[Problem] = []
         self.rows = 0
+        self.lost_count = 0
         self.pending = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
         """What is not booked yet, as counted."""
         self._balances = list(head.balances)
@@ -99,6 +100,7 @@ class Draft:
 
     def lost(self, position: str, why: str, line: int | None = None) -> None:
         """Note an entry that could not be read."""
+        self.lost_count += 1
         self.problem(position, f"entry not read: {why}", line)
 
     def count(self, row: EntryRow) -> None:
@@ -158,11 +160,25 @@ class Draft:
         """A balance that stands after the movements."""
         self._balances.append(balance)
 
+    def _with_signs(self, opening: Balance, closing: Balance) -> tuple[Balance, Balance]:
+        """Balances that state no sign with the one that the movements show, else as credits."""
+        if opening is closing or (opening.is_signed and closing.is_signed):
+            return opening, closing
+        found = self._tally.signed(opening, closing)
+        if len(found) != 1:
+            return opening, closing
+        for before, after in zip((opening, closing), found[0], strict=True):
+            self._balances[self._balances.index(before)] = after
+        self.note("Bal", "the balances have no sign; it is the one that the movements show")
+        return found[0]
+
     def finish(self, raw: str) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
         head = self.head
         opening = opening_balance(self._balances, head.currency)
         closing = closing_balance(self._balances, head.currency)
+        if opening is not None and closing is not None:
+            opening, closing = self._with_signs(opening, closing)
         proved, proof = self._tally.result(opening, closing, is_page=head.is_page)
         return StatementRow(
             statement_id=self.statement_id,

@@ -12,16 +12,23 @@ import pyarrow.compute as pc
 
 from treasury.lake import BOOL
 from treasury.statements.camt import CamtFile
+from treasury.statements.cfonb import CfonbFile, looks_like_cfonb
+from treasury.statements.coda import CodaFile, looks_like_coda
 from treasury.statements.csv_file import CsvFile
 from treasury.statements.mt import MtFile
 from treasury.statements.mt_tags import looks_like_mt
+from treasury.statements.mt_text import plain_head
+from treasury.statements.named_formats import named_format
 from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, StatementRow, statement_table
 from treasury.statements.sources import Document
-from treasury.statements.stream import Source, Stream
+from treasury.statements.stream import Source, Stream, UnknownFormat
 from treasury.statements.tables import STATEMENT_ENTRIES
 
-__all__ = ["BankFile", "StatementFile", "mapped", "open_file", "read_document", "with_twins"]
+__all__ = [
+    "BankFile", "StatementFile", "all_problems", "mapped", "open_file", "read_document",
+    "with_twins",
+]  # fmt: skip
 
 
 class BankFile(Protocol):
@@ -38,6 +45,10 @@ class BankFile(Protocol):
     @property
     def problems(self) -> Sequence[Problem]:
         """What a person should know."""
+
+    @property
+    def lost_count(self) -> int:
+        """How many entries could not be read."""
 
     @property
     def sha256(self) -> str:
@@ -58,6 +69,8 @@ class StatementFile(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...]
     rows: str = ""
     """Where the rows are on disk, an Arrow stream, if there are many: `entries` is mapped to it."""
+    lost_count: int = 0
+    """How many entries could not be read."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The entries a batch at a time, twins not marked; no more of them is held."""
@@ -99,9 +112,19 @@ def read_document(
         format=file.format,
         statements=statement_table(file.statements),
         entries=entries,
-        problems=tuple(file.problems),
+        problems=all_problems(file, document.name),
         rows=rows,
+        lost_count=file.lost_count,
     )
+
+
+def all_problems(file: BankFile, name: str) -> tuple[Problem, ...]:
+    """What a person should know about a file that is read, how many entries were lost last."""
+    lost = file.lost_count
+    if not lost:
+        return tuple(file.problems)
+    entries = "1 entry is" if lost == 1 else f"{lost} entries are"
+    return (*file.problems, Problem(name, "", f"{entries} not read"))
 
 
 _FEW: Final = 16 << 20
@@ -130,7 +153,9 @@ def mapped(path: str) -> pa.Table:
         return pa.ipc.open_stream(source).read_all()
 
 
-_SPACE: Final = b"\xef\xbb\xbf \t\r\n\x0b\x0c"
+_BOM: Final = b"\xef\xbb\xbf"
+_SPACE: Final = _BOM + b" \t\r\n\x0b\x0c"
+_BLANK: Final = _SPACE + b"\xff\xfe\0\x1a"
 
 
 def open_file(
@@ -143,17 +168,29 @@ def open_file(
 ) -> BankFile:
     """The reader for a stream of bytes, chosen by how it begins.
 
-    It holds no more of the file than a batch of entries at a time. A reader of the
-    whole refuses what is none of the formats. `account` and `currencies` (account -> currency) are
-    those that a CSV file does not state.
+    It holds no more of the file than a batch of entries at a time. UnknownFormat for a file that is
+    empty or in a format known by name alone; a reader of the whole refuses what is in none.
+    `account` and `currencies` (account -> currency) are those that a CSV file does not state.
     """
     stream = Stream(source)
     head = stream.head
+    if not head.strip(_BLANK):
+        what = "nothing but blanks in it" if head else "an empty file"
+        raise UnknownFormat(f"{name}: {what}", do="fetch the file from the bank again")
+    if (known := named_format(head.removeprefix(_BOM))) is not None:
+        raise UnknownFormat(
+            f"{name}: {known}, which is not read", do="ask the bank for camt.053 or MT940"
+        )
     start = head.lstrip(_SPACE)[:16].replace(b"\0", b"").lstrip(b"\xff\xfe\xfe\xff" + _SPACE)
-    if start.startswith(b"<") or not head.strip(_SPACE):
+    if start.startswith(b"<"):
         return CamtFile(stream, name)
     if looks_like_mt(head):
         return MtFile(stream, name)
+    first = plain_head(head).lstrip(_SPACE)
+    if looks_like_coda(first):
+        return CodaFile(stream, name)
+    if looks_like_cfonb(first):
+        return CfonbFile(stream, name)
     return CsvFile(stream, name, profiles, account, currencies)
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from treasury.lake import BOOL, INSTANT, TEXT, Writer, mark_of
 from treasury.statements.continuity import Continuity, continuity
 from treasury.statements.movements import Facts, facts_of
+from treasury.statements.other_format import DaysByFormat
 from treasury.statements.tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.values import Currencies, account_number
 
@@ -28,10 +29,10 @@ State = Literal["new", "changed", "known"]
 Row = dict[str, Any]
 
 HEAD: Final = (
-    "statement_id", "file_name", "format", "account", "currency", "from_date", "to_date",
-    "opening_date", "closing_date", "opening_balance", "closing_balance", "sequence_number",
-    "created_at", "entry_count", "credit_total", "debit_total", "proved", "proof", "doubt",
-    "added_at",
+    "statement_id", "file_name", "file_sha256", "format", "account", "currency", "from_date",
+    "to_date", "opening_date", "closing_date", "opening_balance", "closing_balance",
+    "sequence_number", "created_at", "entry_count", "credit_total", "debit_total", "proved",
+    "proof", "doubt", "added_at",
 )  # fmt: skip
 """The columns of a statement that decide; not its text."""
 _SAME: Final = ("entry_count", "credit_total", "debit_total", "proved", "proof")
@@ -42,8 +43,10 @@ _ROWS: Final = STATEMENT_ENTRIES.name
 class Versions(msgspec.Struct, frozen=True):
     """What the rows say about the statements that came; a head alone may look the same."""
 
-    reworded: frozenset[str] = frozenset()
-    """Ids of the stored statements that now come with a row that they did not have."""
+    reworded: frozenset[tuple[int, str]] = frozenset()
+    """File and id of each that is stored and now comes with a row that it did not have."""
+    superseded: frozenset[tuple[str, str]] = frozenset()
+    """Id and SHA-256 of the file of each version that another one has taken the place of."""
     digests: Mapping[tuple[int, str], object] = {}
     """Of statements that several files of the call have, what their rows are, by file and id."""
 
@@ -61,7 +64,7 @@ class Heads(msgspec.Struct, frozen=True):
     doubted: tuple[Row, ...]
     """Stored ones whose proof is another now."""
     listed: tuple[Row, ...]
-    """Those that came, in the order of the files."""
+    """Those that came, each with its `state`, in the order of the files."""
     places: tuple[tuple[int, str], ...]
     """File and id of each of them whose rows count."""
     written: tuple[int, ...]
@@ -97,8 +100,7 @@ def heads_of(
     states = came.states
     counting = {**alone, **{key: row for key, row in came.rows.items() if states[key] != "known"}}
     lacking = {key for key in alone if mark_of(_ROWS, key) in writer.refetch} - came.rows.keys()
-    found = doubts(counting.values(), declared, lacking)
-    now = {key: doubted(row, found.get(key)) for key, row in counting.items()}
+    now = _beside_others(counting, declared, lacking)
     stored = {key: now[key] if states.get(key) != "changed" else row for key, row in alone.items()}
     places = dict.fromkeys((number, row["statement_id"]) for number, row in came.listed)
     return Heads(
@@ -106,11 +108,44 @@ def heads_of(
         {key: now[key] if states[key] != "known" else row for key, row in came.rows.items()},
         stored,
         tuple(row for key, row in stored.items() if _is_other(row, before[key], states.get(key))),
-        tuple({**row, **_proof(now[row["statement_id"]])} for _, row in came.listed),
+        tuple(
+            _repeated(row, came.repeats[number, row["statement_id"]])
+            if (number, row["statement_id"]) in came.repeats
+            else _listed(row, counting, now, states)
+            for number, row in came.listed
+        ),
         tuple(place for place in places if place not in came.overtaken),
         tuple(at for at, (_, row) in enumerate(came.listed) if came.is_written(row)),
         tuple(came.overtaken),
     )
+
+
+def _beside_others(
+    counting: Mapping[str, Row], declared: Currencies, lacking: Collection[str]
+) -> dict[str, Row]:
+    """The statements that count with the proof that each has beside the others, by id."""
+    found = doubts(counting.values(), declared, lacking)
+    return {
+        key: doubted(row, found.get(place)) for place, (key, row) in enumerate(counting.items())
+    }
+
+
+def _listed(
+    row: Row, counting: Mapping[str, Row], now: Mapping[str, Row], states: Mapping[str, State]
+) -> Row:
+    """A statement that came, with its own state and proof: not those of a version that counts."""
+    key = row["statement_id"]
+    if all(row[name] == counting[key][name] for name in _SAME):
+        return {**row, **_proof(now[key]), "state": states[key]}
+    which = "proved" if now[key]["proved"] else "not proved"
+    said = f"it does not count, another version of it does ({counting[key]['file_name']}, {which})"
+    return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
+
+
+def _repeated(row: Row, holder: Facts) -> Row:
+    """A statement that came, and whose movements another one has in another format."""
+    said = f"its days are in {holder.file_name} too, as {holder.format}: nothing of it is added"
+    return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
 
 
 class _Came:
@@ -122,6 +157,9 @@ class _Came:
         self.states: dict[str, State] = {}
         self.overtaken: dict[tuple[int, str], None] = {}
         self._counts = dict(stored)
+        self.repeats: dict[tuple[int, str], Facts] = {}
+        """File and id of each whose days another one has in another format."""
+        self._days = DaysByFormat(map(facts_of, stored.values()))
         self._files: dict[str, int] = {}
         self._stored = stored
         self._versions = versions
@@ -132,10 +170,21 @@ class _Came:
         key = row["statement_id"]
         before = self._counts.get(key)
         if before is None:
+            facts = facts_of(row)
+            holder = self._days.holder(facts)
+            if holder is not None:
+                self.repeats[number, key] = holder
+                self.overtaken[number, key] = None
+                return
+            self._days.add(facts)
             self._count(number, row, "new")
             return
         row["added_at"] = before["added_at"]
-        if self._says_the_same(number, row, before):
+        if self._was_superseded(row, before):
+            self.overtaken[number, key] = None
+            self.rows.setdefault(key, row)
+            self.states.setdefault(key, "known")
+        elif self._says_the_same(number, row, before):
             if key not in self._files:
                 self.rows[key], self.states[key] = row, "known"
         elif _may_correct(row, before):
@@ -143,7 +192,8 @@ class _Came:
                 self.overtaken[self._files[key], key] = None
             self._count(number, row, "changed" if key in self._stored else "new")
         else:
-            if _is_complete(before):
+            if _is_complete(before) or before["proved"] > row["proved"]:
+                # Rows of a version that is not proved never count as those of one that is.
                 self.overtaken[number, key] = None
             self.rows.setdefault(key, row)
             self.states.setdefault(key, "known")
@@ -151,7 +201,7 @@ class _Came:
     def is_written(self, row: Row) -> bool:
         """Whether the row is the version that counts now and did not before."""
         key = row["statement_id"]
-        return row is self.rows[key] and self.states[key] != "known"
+        return row is self.rows.get(key) and self.states[key] != "known"
 
     def _count(self, number: int, row: Row, state: State) -> None:
         key = row["statement_id"]
@@ -159,12 +209,17 @@ class _Came:
         self._files[key] = number
         self.states[key] = state
 
+    def _was_superseded(self, row: Row, before: Row) -> bool:
+        """Whether its very file was added before, and another version counts since."""
+        version = row["statement_id"], row["file_sha256"]
+        return row["file_sha256"] != before["file_sha256"] and version in self._versions.superseded
+
     def _says_the_same(self, number: int, row: Row, before: Row) -> bool:
         if any(row[name] != before[name] for name in _SAME):
             return False
         key = row["statement_id"]
         if key not in self._files:
-            return key not in self._versions.reworded
+            return (number, key) not in self._versions.reworded
         digests = self._versions.digests
         return digests.get((number, key)) == digests.get((self._files[key], key))
 
@@ -184,24 +239,24 @@ def _is_complete(row: Row) -> bool:
 
 def doubts(
     rows: Iterable[Row], declared: Currencies, lacking: Collection[str] = ()
-) -> dict[str, Continuity]:
-    """What makes statements doubtful though each by itself adds up, by statement id.
+) -> dict[int, Continuity]:
+    """What makes statements doubtful though each by itself adds up, by their place in `rows`.
 
     `lacking` are the ids of those of which movements are not stored any more.
     """
     several = list(rows)
     found = continuity(map(facts_of, several))
     wanted = {account_number(account): codes for account, codes in declared.items()}
-    for row in several:
+    for place, row in enumerate(several):
         codes = wanted.get(account_number(row["account"] or ""))
         if not row["proved"]:
             continue
         if codes and row["currency"] not in {*codes, None}:
             named = " and ".join(sorted(codes))
             said = f"account {row['account']} is declared in {named}, not in {row['currency']}"
-            found[row["statement_id"]] = Continuity(said, holds=False)
+            found[place] = Continuity(said, holds=False)
         elif row["statement_id"] in lacking:
-            found[row["statement_id"]] = Continuity(LACKING, holds=False)
+            found[place] = Continuity(LACKING, holds=False)
     return found
 
 
@@ -219,17 +274,13 @@ def restate(writer: Writer, declared: Currencies, without: str) -> None:
     before = _stored(writer)
     del before[without]
     lacking = {key for key in before if mark_of(_ROWS, key) in writer.refetch}
-    alone = {key: _alone(row) for key, row in before.items()}
-    found = doubts(alone.values(), declared, lacking)
-    now = [doubted(row, found.get(key)) for key, row in alone.items()]
-    _write_proofs(
-        writer, [row for row in now if _proof(row) != _proof(before[row["statement_id"]])]
-    )
+    now = _beside_others({key: _alone(row) for key, row in before.items()}, declared, lacking)
+    _write_proofs(writer, [row for key, row in now.items() if _proof(row) != _proof(before[key])])
 
 
 def doubted(row: Row, said: Continuity | None) -> Row:
-    """The statement with the proof that it has beside others."""
-    if said is None:
+    """The statement with the proof that it has beside others; one that has none gets none."""
+    if said is None or not row["proved"]:
         return {**row, "doubt": None}
     proof = f"{said.said}; {row['proof']}"
     return {**row, "proved": said.holds, "proof": proof, "doubt": said.said}

@@ -7,7 +7,7 @@ later, proved statement of the same days does not have is superseded: it stays, 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -163,15 +163,25 @@ class Movements:
 
     def add(self, rows: Iterable[Version]) -> set[str]:
         """Add the rows of one statement, in order; the ids of the movements that they are."""
+        several = list(rows)
+        unchanged = self._unchanged(several)
+        kept = {one.entry_id for one in unchanged.values()}
         used: set[str] = set()
         candidates: dict[tuple[str, date, str | None], Iterator[Version]] = {}
-        for row in rows:
+        for at, row in enumerate(several):
             content = content_of(row.entry_id)
             key = content, row.booked, row.status
             if key not in candidates:
                 # Rows alike, however many, look through the movements known before them once.
                 candidates[key] = _candidates(row, list(self._known[content].values()))
-            same = next((one for one in candidates[key] if one.entry_id not in used), None)
+            same = unchanged.get(at) or next(
+                (
+                    one
+                    for one in candidates[key]
+                    if one.entry_id not in used and one.entry_id not in kept
+                ),
+                None,
+            )
             if same is None:
                 self._add_new(row, content)
                 used.add(row.entry_id)
@@ -180,6 +190,22 @@ class Movements:
                 if row.replaces(same):
                     self._replace(row, same, content)
         return used
+
+    def _unchanged(self, rows: Sequence[Version]) -> dict[int, Version]:
+        """Which rows are word for word known ones of their day, by their place.
+
+        Of twins each keeps its own id, in whatever order a file has them.
+        """
+        known: dict[tuple[str, date, str], deque[Version]] = defaultdict(deque)
+        for content in {content_of(row.entry_id) for row in rows}:
+            for one in self._known[content].values():
+                known[content, one.booked, one.raw].append(one)
+        found: dict[int, Version] = {}
+        for at, row in enumerate(rows):
+            alike = known[content_of(row.entry_id), row.booked, row.raw]
+            if alike and not alike[0].statement.is_apart_from(row.statement):
+                found[at] = alike.popleft()
+        return found
 
     def _add_new(self, row: Version, content: str) -> None:
         known, day = self._known[content], (content, row.booked)

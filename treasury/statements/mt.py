@@ -60,6 +60,7 @@ class MtFile:
         self.format = "MT940"
         self.statements: tuple[StatementRow, ...] = ()
         self.problems: list[Problem] = []
+        self.lost_count = 0
         self._source = source if isinstance(source, Stream) else Stream(source)
         self._ids = Ordinals()
         self._done: list[StatementRow] = []
@@ -202,6 +203,7 @@ class MtFile:
         draft = self._draft(block)
         _check_counts(block, draft)
         self._done.append(draft.finish("\n".join(block.texts)))
+        self.lost_count += draft.lost_count
         check_number(len(self._done), self.file_name)
         self.problems += draft.problems[: MOST_PROBLEMS - len(self.problems)]
 
@@ -220,8 +222,9 @@ class MtFile:
             self.format = self._done[0].format
         else:
             self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
-        if fields.odd_lines:
-            what = f"{fields.odd_lines} lines are not UTF-8; read as Windows-1252"
+        if fields.text.odd_lines:
+            named = fields.text.encoding.title()
+            what = f"{fields.text.odd_lines} lines are not UTF-8; read as {named}"
             self.problems.append(Problem(self.file_name, "", what))
 
 

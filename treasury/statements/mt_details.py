@@ -41,13 +41,13 @@ _COLON_KEYWORD: Final = re.compile(
     r"(?:(?<=\s)|^)(EREF|KREF|MREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|IBAN|BIC):\s?"
 )
 _SLASHED: Final = re.compile(
-    r"/(ADDR|BENM|BIC|BNAM|BUSP|CHGI|CHGS?|CNTP|CSID|EREF|EXCH|IBAN|ID|IREF|ISDT|KREF|MARF|MREF|"
-    r"NAME|NRTX|OAMT|OCMT|ORDP|PREF|PURP|PURS|REMI|RREF|RTRN|SVCL|SVWZ|TRCD|TRTP|TXTP|TYPE|UDTR|"
+    r"/(ACCW|ADDR|BENM|BIC|BNAM|BUSP|CHGI|CHGS?|CNTP|CSID|EREF|EXCH|IBAN|ID|IREF|ISDT|KREF|MARF|MREF|"
+    r"NAME|NRTX|OAMT|OCMT|ORDP|PREF|PURP|PURS|REMI|RREF|RTRN|RTYP|SVCL|SVWZ|TRCD|TRTP|TXTP|TYPE|UDTR|"
     r"UCRD|ULTB|ULTC|ULTD|UETR)(?=/)"
 )
 _BEGINS: Final = re.compile(
-    r"\s*(?:(?:\d{3}\s*)?([?>~<^|!%$@#])(?=\d\d)"
-    rf"|(?={_SLASHED.pattern})(/)|(?={_KEYWORD.pattern})[A-Z]{{4}}\s?(\+))"
+    r"\s*(?:(?:\d{3,4}\s*)?([?>~<^|!%$@#])(?=\d\d)"
+    rf"|(?=(?:/[A-Z]{{4}}(?=/).*?)?{_SLASHED.pattern})(/)|(?={_KEYWORD.pattern})[A-Z]{{4}}\s?(\+))"
 )
 _NAMED: Final = tuple(
     (mark, re.compile(pattern))
@@ -57,7 +57,7 @@ _NAMED: Final = tuple(
             "NAAM:",
             r"IBAN: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})\s[\s\S]{0,390}?NAAM: ?(\S[^\n]*?)(?=\s\s|\n|$)",
         ),
-        (" rach.:", r" rach\.: ?(\w{4,34}); (?:od|dla): ?([^;]+);"),
+        ("RACH.:", r"(?i:\brach\.:\s*(\w{4,34});\s*(?:od|dla):)\s*([^;]+);"),
     )
 )
 """Habits of single banks: what marks them, and where the other's account and name stand."""
@@ -89,7 +89,7 @@ def _all_begin(separator: str, texts: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=16)
 def _whole(separator: str) -> re.Pattern[str]:
-    one = rf"\s*(?:\d{{3}}\s*)?{re.escape(separator)}\d\d[^\0]*"
+    one = rf"\s*(?:\d{{3,4}}\s*)?{re.escape(separator)}\d\d[^\0]*"
     return re.compile(rf"{one}(?:\0{one})*")
 
 
@@ -319,6 +319,8 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
     """A keyword may open a group of others: who is ultimately paid has a name too."""
     found: Columns = {}
     remittance: list[_Row] = []
+    if any(columns[0]):
+        found["additional_information"] = _stripped(columns[0])
     group = ""
     for key, column in zip(keys, columns[1:], strict=True):
         values = [value.strip().strip("/").strip() for value in column]
@@ -326,8 +328,9 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
         if key in _PARTY and group in _ULTIMATE:
             if key == "NAME":
                 _offer(found, _ULTIMATE[group], [value or None for value in values], first=True)
-        elif key == "CNTP":
-            for name, parts in _counterparties(column).items():
+        elif key in {"CNTP", "ACCW"}:
+            cut = column if key == "CNTP" else [one.replace(",", "/") for one in column]
+            for name, parts in _counterparties(cut).items():
                 _offer(found, name, parts, first=True)
         elif key == "REMI":
             structured, free = zip(*map(_remitted, values), strict=True)
@@ -376,15 +379,16 @@ def _free(texts: Sequence[str]) -> Columns:
     named = [_named(text) for text in texts]
     if any(named):
         found["counterparty_account"] = [one and account_number(one[1]) for one in named]
-        found["counterparty_name"] = [one and one[2].strip() for one in named]
+        found["counterparty_name"] = [one and " ".join(one[2].split()) for one in named]
         both = ("counterparty_account", "counterparty_name")
         found["inferred"] = [both if one else () for one in named]
     return found
 
 
 def _named(text: str) -> re.Match[str] | None:
+    upper = text.upper()
     for mark, pattern in _NAMED:
-        if mark in text and (matched := pattern.search(text)):
+        if mark in upper and (matched := pattern.search(text)):
             return matched
     return _LEADING_IBAN.match(text) if "\n" in text else None
 
@@ -474,6 +478,7 @@ _COLUMN: Final = {
     "BIC": "counterparty_agent",
     "IBAN": "counterparty_account",
     "TRTP": "additional_information",
+    "RTYP": "additional_information",
     "TYPE": "additional_information",
     "TXTP": "additional_information",
 }

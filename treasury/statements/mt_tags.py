@@ -1,4 +1,4 @@
-"""The fields of an MT940 or MT942 file, in order: SWIFT's envelope off, line breaks put right.
+"""The fields of an MT940 or MT942 file, in order, SWIFT's envelope off.
 
 A field begins where a line begins with one of the tags there are. Any other line goes on with the
 field before it, also one that only looks like a tag: banks cut their texts at 65 characters, and a
@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from treasury.errors import StatementError
+from treasury.statements.mt_text import MtText, plain_head
 from treasury.statements.stream import Source
 
 __all__ = ["END", "ENVELOPE", "Field", "Fields", "Movements", "looks_like_mt"]
@@ -33,13 +34,9 @@ _BREAK: Final = re.compile(
     rf"\n[^\S\n]*(?::({_TAGS}):|(-{{1,2}}[^\S\n]*(?=\n)|(?:-[}}{{]|\{{[124]:)[^\n]*))"
 )
 """Where a field begins: its tag, or a whole line that ends a message or is an envelope."""
-_CONTROL: Final = bytes([0, 1, 2, 3, 4, 26])
-_BOM: Final = b"\xef\xbb\xbf"
-_CHUNK: Final = 1 << 18
-_LONGEST_LINE: Final = 1 << 16
 _LONGEST_FIELD: Final = 1 << 16
 _MOST_TOGETHER: Final = 1 << 20
-_DETAILS: Final = re.compile(r"\s*\d{3}\?\d\d")
+_DETAILS: Final = re.compile(r"\s*\d{3,4}\?\d\d")
 
 
 class Field(msgspec.Struct, frozen=True, gc=False):
@@ -66,33 +63,33 @@ class Movements(msgspec.Struct, frozen=True):
 
 def looks_like_mt(head: bytes) -> bool:
     """Whether a file that begins like this has SWIFT's fields."""
-    return _SEEN.search(head) is not None
+    return _SEEN.search(plain_head(head)) is not None
 
 
 class Fields:
-    """The fields of a file. `odd_lines` counts lines that were not UTF-8."""
+    """The fields of a file; `text` says what encoding it was in."""
 
     def __init__(self, source: Source, file_name: str) -> None:
-        self.odd_lines = 0
-        self._source = source
+        self.text = MtText(source, file_name)
         self._file_name = file_name
         self._line = 0
 
     def __iter__(self) -> Iterator[Field | Movements]:
         """StatementError for lines and fields of a length that no bank writes."""
         rest = "\n"
-        for text in self._texts():
+        for text in self.text:
             rest += text
             last = _last_beginning(rest)
             if len(rest) - last > _MOST_TOGETHER:
                 raise self._refused(self._line, "a movement of more than 1 MB")
             if last > 0:
-                yield from self._cut(rest[:last])
+                following = _BREAK.match(rest, last)
+                yield from self._cut(rest[:last], (following and following[1]) or END)
                 rest = rest[last:]
         yield from self._cut(rest.removesuffix("\n"))
 
-    def _cut(self, text: str) -> Iterator[Field | Movements]:
-        """The fields in a text that ends where one ends."""
+    def _cut(self, text: str, following: str = END) -> Iterator[Field | Movements]:
+        """The fields in a text that ends where one ends, and which field is next."""
         pieces = _BREAK.split(f"{text}\n")
         tags = [tag or END for tag in pieces[1::3]]
         texts = pieces[3::3]
@@ -101,6 +98,11 @@ class Fields:
         self._line = lines[-1] - 2  # the last break was added, and none follows it
         texts[-1:] = [last[:-1] for last in texts[-1:]]
         lines = lines[1:-1]
+        envelopes = pieces[2::3]
+        if END in tags:
+            for at in _inner_dashes(tags, envelopes, following):
+                tags[at] = _INNER
+            _join_inner(tags, texts, lines, envelopes)
         if texts and max(map(len, texts)) > _LONGEST_FIELD:
             at = next(i for i, one in enumerate(texts) if len(one) > _LONGEST_FIELD)
             raise self._refused(lines[at], "a field of more than 64 KB")
@@ -113,51 +115,41 @@ class Fields:
                 yield Field(tags[begin], texts[begin], lines[begin])
             else:
                 yield Field(END, "", lines[begin])
-                envelope = pieces[2 + 3 * begin]
-                if "{" in envelope:
-                    yield Field(ENVELOPE, envelope, lines[begin])
-
-    def _texts(self) -> Iterator[str]:
-        """The file's text, whole lines at a time, with a line break for each of whatever kind."""
-        rest = b""
-        broken = ""  # a line of only ":" is the first character of the next one
-        first = True
-        while True:
-            chunk = self._source.read(_CHUNK)
-            data = (rest + chunk).removeprefix(_BOM) if first else rest + chunk
-            first = False
-            end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1 if chunk else len(data)
-            data, rest = data[:end], data[end:]
-            if len(rest) > _LONGEST_LINE:
-                raise self._refused(self._line, "a line of more than 64 KB")
-            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(None, _CONTROL)
-            text = f"\n{broken}{self._text(data)}"
-            while "\n:\n" in text:
-                text = text.replace("\n:\n", "\n:")
-            broken = ":" if text.endswith("\n:") else ""
-            yield text.removesuffix(":")[1:] if broken else text[1:]
-            if not chunk:
-                return
-
-    def _text(self, data: bytes) -> str:
-        """The data as UTF-8, or a line that is not as what Windows or Latin-1 makes of it."""
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            return "\n".join(map(self._odd, data.split(b"\n")))
-
-    def _odd(self, line: bytes) -> str:
-        try:
-            return line.decode()
-        except UnicodeDecodeError:
-            self.odd_lines += 1
-            return line.decode("cp1252" if _NOT_1252.isdisjoint(line) else "latin-1")
+                if "{" in (envelopes[begin] or ""):
+                    yield Field(ENVELOPE, envelopes[begin], lines[begin])
 
     def _refused(self, line: int, why: str) -> StatementError:
         return StatementError(
             f"{self._file_name}: line {line}: {why}",
             do="ask the bank for a plain MT940 file; nothing of this one was stored",
         )
+
+
+def _join_inner(tags: list[str], texts: list[str], lines: list[int], envelopes: list[str]) -> None:
+    """Give lines of a dash, and the lines below each, back to the field that they are in."""
+    for at in reversed(range(len(tags))):
+        if tags[at] == _INNER:
+            texts[at - 1] += f"\n-{texts[at]}"
+            for column in (tags, texts, lines, envelopes):
+                del column[at]
+
+
+def _inner_dashes(tags: Sequence[str], envelopes: Sequence[str], following: str) -> Iterator[int]:
+    """Which lines of a dash end no message: they stand in a movement's text, and others follow."""
+    before = ""
+    for at, tag in enumerate(tags):
+        after = tags[at + 1] if at + 1 < len(tags) else following
+        if tag != END:
+            before = before if tag in _EXPLAINS else tag
+        elif before == "61" and after in _GOES_ON and envelopes[at].strip() == "-":
+            yield at
+        else:
+            before = ""
+
+
+_INNER: Final = "inner"
+_EXPLAINS: Final = frozenset({"86", "NS"})
+_GOES_ON: Final = frozenset({"61", "86", "NS", "62F", "62M", "64", "65", "90C", "90D"})
 
 
 def _kinds(tags: Sequence[str], texts: Sequence[str]) -> str:
@@ -173,8 +165,7 @@ def _kinds(tags: Sequence[str], texts: Sequence[str]) -> str:
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
 _RUN: Final = re.compile(r"m[mtn]*|.")
 _ONE: Final = re.compile(r"m[tn]*")
-_NOT_1252: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
-_NOT_A_BEGINNING: Final = re.compile(r"\n[^\S\n]*:(?:86|NS|25):")
+_NOT_A_BEGINNING: Final = re.compile(r"\n[^\S\n]*(?::(?:86|NS|25):|-{1,2}[^\S\n]*\n)")
 
 
 def _last_beginning(text: str) -> int:

@@ -22,11 +22,15 @@ _LONGEST: Final = 100
 """Characters of a balance with all that may stand around it."""
 _LINE: Final = (
     r"[^\S\n]*(\d{6}|\d{8})(\d{4})? *(R[CD]|E[CD]|[CD])[A-Z]?"
-    r"(,?[0-9][0-9.,]*) ?"
-    r"([A-Z][A-Z0-9 ]{3}|[A-Z][A-Z0-9]{2}|)"
+    r"(,[0-9][0-9.]*|[0-9][0-9.]*,[0-9.]*|[0-9]+\.[0-9]+|[0-9]+(?=[NSF][A-Z0-9]{3})) ?"
+    r"((?!NONREF)[A-NP-Z](?:[A-Z0-9 ]{3}|[A-Z0-9]{2}))"
     r"([^\n/]*(?:/(?!/)[^\n/]*)*)(?://([^\n]*))?"
 )
-"""Days, mark, amount, kind, and the two references: the owner's, and the bank's after a `//`."""
+"""Days, mark, amount, kind, and the two references: the owner's, and the bank's after a `//`.
+
+An amount has its decimal sign or one of SWIFT's own kinds behind it, and no kind begins with O: a
+mistyped zero would else end the amount.
+"""
 _LINES: Final = re.compile(f"^{_LINE}$", re.ASCII | re.MULTILINE)
 _ONE_LINE: Final = re.compile(rf"{_LINE}(?:\n(.*))?", re.ASCII | re.DOTALL)
 _MONEY: Final = re.compile(r"([A-Z]{3})?\s*([0-9][0-9.,]*)", re.ASCII)

@@ -23,7 +23,7 @@ from treasury.decoding import decode_json
 from treasury.errors import StatementError
 from treasury.interpreter import started
 from treasury.regular_files import open_regular
-from treasury.statements.files import StatementFile, mapped, open_file, read_document
+from treasury.statements.files import StatementFile, all_problems, mapped, open_file, read_document
 from treasury.statements.profiles import Profile
 from treasury.statements.rows import Problem, statement_table
 from treasury.statements.sources import Document
@@ -58,6 +58,7 @@ class Outcome(msgspec.Struct, frozen=True):
     sha256: str = ""
     format: str = ""
     problems: tuple[Problem, ...] = ()
+    lost_count: int = 0
     error: str = ""
     do: str | None = None
     is_unknown: bool = False
@@ -197,6 +198,7 @@ def _mapped(outcome: Outcome, job: Job) -> StatementFile:
         mapped(job.out),
         outcome.problems,
         job.out,
+        outcome.lost_count,
     )
 
 
@@ -227,4 +229,5 @@ def work(job: Job) -> Outcome:
         pa.ipc.new_stream(sink, statements.schema) as writer,
     ):
         writer.write_table(statements)
-    return Outcome(path.name, file.sha256, file.format, tuple(file.problems))
+    problems = all_problems(file, path.name)
+    return Outcome(path.name, file.sha256, file.format, problems, file.lost_count)

@@ -29,6 +29,8 @@ ROLES: Final = (
     "booking_date", "value_date", "amount", "debit", "credit", "sign", "currency", "balance",
     "text", "counterparty_name", "counterparty_account", "counterparty_agent", "account",
     "reference", "end_to_end_id", "mandate_id", "structured_reference", "kind", "status", "fee",
+    "fee_currency", "balance_before", "debit_currency", "credit_currency", "payer_name",
+    "payee_name",
 )  # fmt: skip
 
 Headers = tuple[str, ...]
@@ -40,7 +42,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     `columns` gives for each role the headers it may have; of several that a file has, `text` joins
     them and any other role takes the first that is not empty. A header may be `#3`, the third
     column, for files without a header row; `shape` then says what such a row looks like, a letter
-    a cell: d date, a amount, t text, - empty, ? amount or empty, * anything.
+    a cell: d date, a amount, t text, i IBAN, c currency, - empty, ? amount or empty, * anything.
     """
 
     name: str
@@ -134,6 +136,9 @@ def _profile(
     )  # fmt: skip
 
 
+_UBS_NUMBER: Final = (
+    "Transaction no.|N° de transaction|No de transaction|N. di transazione|Transaktions-Nr."
+)
 _POSTFINANCE_TEXT: Final = (
     "Notification text|Avisierungstext|Texte de notification|Testo di avviso|Buchungsdetails"
 )
@@ -141,41 +146,52 @@ _POSTFINANCE_CREDIT: Final = (
     "Credit in CHF|Gutschrift in CHF|Crédit en CHF|Accredito in CHF|Credit in EUR|"
     "Gutschrift in EUR|Crédit en EUR|Accredito in EUR"
 )
+_REVOLUT_BEGUN: Final = (
+    "Started Date|Datum des Beginns|Date de début|Data di inizio|Fecha de inicio"
+)
+_REVOLUT_ENDED: Final = (
+    "Completed Date|Datum des Abschlusses|Date de fin|Data di completamento|Fecha de finalización"
+)
 _FORTIS_DAY: Final = "Uitvoeringsdatum|Date d'exécution|Execution date"
 
 # Each is laid out as files of the bank are, or as several public programs that read them agree.
 BUILT_IN: Final = (
     _profile(
         "ubs",
-        ("Transaction no.|N° de transaction|N. di transazione|Transaktions-Nr.",
+        (_UBS_NUMBER,
          "Description1|Descrizione1|Beschreibung1", "Description2|Descrizione2|Beschreibung2"),
         {
             "booking_date": "Booking date|Date de comptabilisation|Data di registrazione|"
             "Buchungsdatum|Trade date|Date de transaction|Data dell'operazione|Abschlussdatum",
             "value_date": "Value date|Date de valeur|Data di valuta|Valutadatum",
-            "amount": "Transaction amount",
+            "amount": "Transaction amount|Transaktionsbetrag|Montant de la transaction|"
+            "Importo della transazione",
             "debit": "Debit|Debit amount|Addebito|Belastung|Débit",
             "credit": "Credit|Credit amount|Accredito|Gutschrift|Crédit",
             "currency": "Currency|Monnaie|Moneta|Währung",
             "balance": "Balance|Solde|Saldo",
-            "reference": "Transaction no.|N° de transaction|N. di transazione|Transaktions-Nr.",
+            "reference": _UBS_NUMBER,
             "text": "Description1|Descrizione1|Beschreibung1|Description2|Descrizione2|"
             "Beschreibung2|Description3|Descrizione3|Beschreibung3",
         },
     ),
     _profile(
         "ubs classic",
-        ("Banking relationship", "Description 1", "Transaction no.", "Booking date"),
+        ("Banking relationship|Bankbeziehung|Relation bancaire|Relazione bancaria",
+         "Description 1|Beschreibung 1|Descrizione 1", _UBS_NUMBER, "IBAN"),
         {
-            "booking_date": "Booking date|Trade date",
-            "value_date": "Value date",
-            "debit": "Debit",
-            "credit": "Credit",
-            "currency": "Ccy.",
-            "balance": "Balance",
+            "booking_date": "Booking date|Buchungsdatum|Date de comptabilisation|"
+            "Data di registrazione|Trade date|Abschlussdatum|Abschluss|Date de transaction|"
+            "Data di chiusura|Data dell'operazione",
+            "value_date": "Value date|Valutadatum|Valuta|Date de valeur|Data di valuta",
+            "debit": "Debit|Belastung|Débit|Addebito",
+            "credit": "Credit|Gutschrift|Crédit|Accredito",
+            "currency": "Ccy.|Whrg.|Währung|Mon.|Monn.|Monnaie|Moneta",
+            "balance": "Balance|Saldo|Solde",
             "account": "IBAN",
-            "reference": "Transaction no.",
-            "text": "Description 1|Description 2|Description 3",
+            "reference": _UBS_NUMBER,
+            "text": "Description 1|Beschreibung 1|Descrizione 1|Description 2|Beschreibung 2|"
+            "Descrizione 2|Description 3|Beschreibung 3|Descrizione 3",
         },
     ),
     _profile(
@@ -191,6 +207,33 @@ BUILT_IN: Final = (
             "balance": "Saldo|Solde|Balance",
             "text": "Text|Texte|Testo",
         },
+    ),
+    _profile(
+        "credit suisse without booking day",
+        ("Valutadatum|Date de valeur|Value date|Data di valuta", "Text|Texte|Testo",
+         "Belastung|Débit|Debit|Addebito", "Gutschrift|Crédit|Credit|Accredito"),
+        {
+            "booking_date": "Valutadatum|Date de valeur|Value date|Data di valuta",
+            "value_date": "Valutadatum|Date de valeur|Value date|Data di valuta",
+            "debit": "Belastung|Débit|Debit|Addebito",
+            "credit": "Gutschrift|Crédit|Credit|Accredito",
+            "text": "Text|Texte|Testo",
+        },
+    ),
+    _profile(
+        "postfinance 2003",
+        ("Data|Datum|Date", "Descrizione della transazione|Buchungstext|Texte comptable",
+         "Accreditamento|Gutschrift|Crédit", "Debito|Lastschrift|Débit",
+         "Valuta|Valeur", "Saldo|Solde"),
+        {
+            "booking_date": "Data|Datum|Date",
+            "value_date": "Valuta|Valeur",
+            "credit": "Accreditamento|Gutschrift|Crédit",
+            "debit": "Debito|Lastschrift|Débit",
+            "balance": "Saldo|Solde",
+            "text": "Descrizione della transazione|Buchungstext|Texte comptable",
+        },
+        currency="CHF",
     ),
     _profile(
         "postfinance",
@@ -410,17 +453,21 @@ BUILT_IN: Final = (
             "balance": "Balance", "account": "Account", "reference": "ID", "kind": "Type",
             "status": "State", "text": "Reference|Description", "counterparty_name": "Payer",
             "counterparty_account": "Beneficiary IBAN|Beneficiary account number",
-            "counterparty_agent": "Beneficiary BIC", "fee": "Fee",
+            "counterparty_agent": "Beneficiary BIC", "fee": "Fee", "fee_currency": "Fee currency",
         },
         day_order="ymd",
     ),
     _profile(
         "revolut",
-        ("Type", "Product", "Started Date", "Completed Date", "Amount", "Fee", "Currency"),
+        ("Product|Produkt|Produit|Prodotto|Producto", _REVOLUT_BEGUN, _REVOLUT_ENDED,
+         "Amount|Betrag|Montant|Importo|Importe", "Fee|Gebühr|Frais|Costo|Comisión"),
         {
-            "booking_date": "Completed Date|Started Date", "amount": "Amount",
-            "currency": "Currency", "balance": "Balance", "kind": "Type", "status": "State",
-            "text": "Description", "fee": "Fee",
+            "booking_date": f"{_REVOLUT_ENDED}|{_REVOLUT_BEGUN}",
+            "amount": "Amount|Betrag|Montant|Importo|Importe",
+            "currency": "Currency|Währung|Devise|Valuta|Divisa",
+            "balance": "Balance|Kontostand|Solde|Saldo", "kind": "Type|Art|Tipo",
+            "status": "State|Status|État|Stato|Estado", "fee": "Fee|Gebühr|Frais|Costo|Comisión",
+            "text": "Description|Beschreibung|Descrizione|Descripción",
         },
         day_order="ymd",
         fee_included=False,
@@ -489,5 +536,110 @@ BUILT_IN: Final = (
             "counterparty_name": "Payer Name|Payee Name|Merchant",
             "counterparty_account": "Payee Account Number",
         },
+    ),
+    _profile(
+        "wise business",
+        ("Direction", "Source amount (after fees)", "Source currency",
+         "Target amount (after fees)", "Target currency", "Source fee amount"),
+        {
+            "booking_date": "Finished on|Created on", "sign": "Direction", "status": "Status",
+            "debit": "Source amount (after fees)", "debit_currency": "Source currency",
+            "credit": "Target amount (after fees)", "credit_currency": "Target currency",
+            "fee": "Source fee amount", "fee_currency": "Source fee currency",
+            "payer_name": "Source name", "payee_name": "Target name",
+            "reference": "ID", "text": "Reference",
+        },
+        day_order="ymd",
+        fee_included=False,
+    ),
+    _profile(
+        "swedbank lt",
+        ("Sąskaitos Nr.", "Gavėjas", "Paaiškinimai", "Suma", "D/K", "Įrašo Nr."),
+        {
+            "account": "Sąskaitos Nr.", "booking_date": "Data", "counterparty_name": "Gavėjas",
+            "text": "Paaiškinimai", "amount": "Suma", "currency": "Valiuta", "sign": "D/K",
+            "reference": "Įrašo Nr.", "kind": "Kodas",
+        },
+        day_order="ymd",
+    ),
+    _profile(
+        "paypal",
+        ("Fuseau horaire|Zeitzone|Fuso orario",
+         "Avant commission|Brutto|Lordo", "Commission|Gebühr|Entgelt|Tariffa", "Net|Netto",
+         "Numéro de transaction|Transaktionscode|Codice transazione"),
+        {
+            "booking_date": "Date|Datum|Data", "amount": "Net|Netto",
+            "currency": "Devise|Währung|Valuta",
+            "fee": "Commission|Gebühr|Entgelt|Tariffa", "balance": "Solde|Guthaben|Saldo",
+            "reference": "Numéro de transaction|Transaktionscode|Codice transazione",
+            "counterparty_name": "Nom|Name|Nome", "kind": "Type|Typ|Tipo",
+            "status": "État|Status|Stato",
+            "text": "Titre de l'objet|Artikelbezeichnung|Titolo oggetto|Objet|Betreff|Oggetto|"
+            "Remarque|Hinweis|Messaggio",
+        },
+    ),
+    _profile(
+        "monzo",
+        ("id", "created", "amount", "currency", "local_amount", "local_currency"),
+        {
+            "booking_date": "created", "amount": "amount", "currency": "currency",
+            "reference": "id", "kind": "category", "text": "description|notes",
+        },
+        day_order="ymd",
+    ),
+    _profile(
+        "monzo 2020",
+        ("Transaction ID", "Local amount", "Local currency", "Money Out", "Money In"),
+        {
+            "booking_date": "Date", "amount": "Amount", "currency": "Currency",
+            "reference": "Transaction ID", "kind": "Type", "counterparty_name": "Name",
+            "text": "Description|Notes and #tags",
+        },
+    ),
+    _profile(
+        "bancoposta",
+        ("Data|Data Contabile", "Valuta|Data Valuta", "Addebiti|Addebiti (euro)",
+         "Accrediti|Accrediti (euro)", "Descrizione operazioni"),
+        {
+            "booking_date": "Data|Data Contabile", "value_date": "Valuta|Data Valuta",
+            "debit": "Addebiti|Addebiti (euro)", "credit": "Accrediti|Accrediti (euro)",
+            "text": "Descrizione operazioni",
+        },
+        currency="EUR",
+    ),
+    _profile(
+        "asn without header",
+        (),
+        {
+            "booking_date": "#1", "account": "#2", "counterparty_account": "#3",
+            "counterparty_name": "#4", "currency": "#8", "balance_before": "#9", "amount": "#11",
+            "value_date": "#13", "kind": "#15", "reference": "#16", "text": "#18",
+        },
+        shape="di*****cacadd*t****",
+    ),
+    _profile(
+        "easybank without header",
+        (),
+        {
+            "account": "#1", "text": "#2", "booking_date": "#3", "value_date": "#4",
+            "amount": "#5", "currency": "#6",
+        },
+        shape="itddac",
+    ),
+    _profile(
+        "raiffeisen at without header",
+        (),
+        {"booking_date": "#1", "text": "#2", "value_date": "#3", "amount": "#4", "currency": "#5"},
+        shape="dtdac*",
+    ),
+    _profile(
+        "raiffeisen without header",
+        (),
+        {
+            "booking_date": "#1", "text": "#2", "amount": "#3", "balance": "#4",
+            "value_date": "#5",
+        },
+        currency="CHF",
+        shape="dtaad",
     ),
 )  # fmt: skip

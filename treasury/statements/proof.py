@@ -26,7 +26,7 @@ _CLOSING: Final = ("CLBD", _INTERIM)
 
 
 WITHOUT_BALANCES: Final = (
-    "^(no balances|no opening balance|no closing balance|"
+    "^(no balances|no opening balance|no closing balance|balances without a sign[^;]*|"
     ".* = interim [^;]*: more may be booked that day)$"
 )
 """The proofs of statements with which nothing is wrong but that balances are not stated."""
@@ -46,6 +46,8 @@ class Balance(msgspec.Struct, frozen=True):
     day: date | None
     has_credit_line: bool = False
     """Whether what may be borrowed is in it: one that is without it counts before."""
+    is_signed: bool = True
+    """Whether the bank says on which side it is; else `amount` has no sign of its own yet."""
 
 
 def opening_balance(balances: Sequence[Balance], currency: str | None) -> Balance | None:
@@ -77,6 +79,12 @@ def _pick(
     return None
 
 
+def _either(balance: Balance) -> tuple[Balance, ...]:
+    if balance.is_signed or not balance.amount:
+        return (balance,)
+    return balance, msgspec.structs.replace(balance, amount=-balance.amount)
+
+
 class Tally:
     """The running sum of one statement, and what is wrong with it."""
 
@@ -97,6 +105,16 @@ class Tally:
             self.credits = _EXACT.add(self.credits, amount)
         else:
             self.debits = _EXACT.add(self.debits, amount)
+
+    def signed(self, opening: Balance, closing: Balance) -> list[tuple[Balance, Balance]]:
+        """The signs that balances without any may have for the sum to hold, credits first."""
+        moved = _EXACT.subtract(self.credits, self.debits)
+        return [
+            (first, last)
+            for first in _either(opening)
+            for last in _either(closing)
+            if _EXACT.add(first.amount, moved) == last.amount
+        ]
 
     def fail(self, why: str) -> None:
         """Note something that keeps the statement from being proved."""
@@ -125,6 +143,8 @@ class Tally:
             missing = "closing" if opening and not closing else "opening"
             both = opening is None and closing is None
             return False, "no balances" if both else f"no {missing} balance"
+        if len(self.signed(opening, closing)) > 1:
+            return False, "balances without a sign, and no movement that shows it"
         currency = opening.currency
         if closing.currency != currency or self.currency not in {None, currency}:
             named = ", ".join(filter(None, (currency, self.currency, closing.currency)))

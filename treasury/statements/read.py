@@ -44,6 +44,11 @@ class Reading(msgspec.Struct, frozen=True):
         return pa.concat_tables([empty, *(file.entries for file in self.files)])
 
     @property
+    def lost_count(self) -> int:
+        """How many entries of all files could not be read."""
+        return sum(file.lost_count for file in self.files)
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
         """What a person should know, file by file."""
         found = (problem for file in self.files for problem in file.problems)

@@ -25,7 +25,7 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.regular_files import NotRegular, open_regular
-from treasury.statements.stream import Source
+from treasury.statements.stream import Source, UnknownFormat
 
 __all__ = ["STDIN", "Document", "documents"]
 
@@ -35,6 +35,7 @@ _ZIP: Final = b"PK\x03\x04"
 _EMPTY_ZIP: Final = b"PK\x05\x06"
 _GZIP: Final = b"\x1f\x8b"
 
+_WORKBOOK: Final = "xl/workbook.xml"
 _MOST_MEMBERS: Final = 100_000
 _MOST_BYTES: Final = 8 << 30
 _FREE_BYTES: Final = 64 << 20
@@ -80,30 +81,34 @@ def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
         if str(path) == STDIN:
             yield from _or_why(_from_standard_input(), "standard input")
         elif Path(path).is_dir():
-            yield from _in_folder(Path(path))
+            yield from _or_why(_in_folder(Path(path)), str(path))
         elif not Path(path).exists() and has_magic(str(path)):
             yield from _or_why(_matching(str(path)), str(path))
         else:
             yield from _unpacked(_plain(Path(path)))
 
 
-def _or_why(found: Iterator[Document], name: str) -> Iterator[Document]:
+def _or_why(found: Iterator[Document], name: str, is_asked_for: bool = True) -> Iterator[Document]:
     """What is found, then a document that raises what ended it."""
     try:
         yield from found
     except StatementError as error:
-        yield Document(name, partial(_raise, error))
+        yield Document(name, partial(_raise, error), is_asked_for)
 
 
 def _raise(error: StatementError) -> NoReturn:
     raise error
 
 
-def _in_folder(folder: Path, *, pattern: str = "*") -> Iterator[Document]:
-    for path in sorted(folder.rglob(pattern)):
+def _in_folder(folder: Path) -> Iterator[Document]:
+    is_empty = True
+    for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         if path.is_file() and not any(part.startswith((".", "__")) for part in inside.parts):
+            is_empty = False
             yield from _unpacked(_plain(path, is_asked_for=False))
+    if is_empty:
+        raise StatementError(f"{folder}: no file is in that folder", do="check the path")
 
 
 def _matching(pattern: str) -> Iterator[Document]:
@@ -158,7 +163,7 @@ def _copy(name: str, source: Source, kept: tempfile.SpooledTemporaryFile[bytes])
 
 def _unpacked(document: Document, depth: int = 0) -> Iterator[Document]:
     """The document itself, or those packed in it."""
-    yield from _or_why(_out_of(document, depth), document.name)
+    yield from _or_why(_out_of(document, depth), document.name, document.is_asked_for)
 
 
 def _out_of(document: Document, depth: int) -> Iterator[Document]:
@@ -204,6 +209,13 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
             raise StatementError(f"{document.name}: a broken zip file ({error})", do=_DO) from None
         with archive:
             members = [m for m in archive.infolist() if not m.is_dir()]
+            if not members:
+                raise StatementError(f"{document.name}: no file is in that archive", do=_DO)
+            if any(member.filename == _WORKBOOK for member in members):
+                raise UnknownFormat(
+                    f"{document.name}: an Excel workbook, which is not read",
+                    do="save its sheet as CSV, or ask the bank for camt.053",
+                )
             total = sum(member.file_size for member in members)
             if len(members) > _MOST_MEMBERS or total > _MOST_BYTES:
                 raise StatementError(

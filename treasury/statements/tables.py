@@ -24,7 +24,9 @@ STATEMENTS: Final = Table(
         Column("file_name", TEXT, "the file it was read from"),
         Column("file_sha256", TEXT, "SHA-256 of that file's bytes"),
         Column(
-            "format", TEXT, "camt.052, camt.053, camt.054, MT940, MT942, or CSV and its profile"
+            "format",
+            TEXT,
+            "camt.052 to .054, MT940, MT942, CODA, CFONB 120, CSV and its profile",
         ),
         Column("message_id", TEXT, "the bank's id of the message", "GrpHdr/MsgId"),
         Column("bank_statement_id", TEXT, "the bank's id of the statement", "Stmt/Id"),

@@ -68,9 +68,14 @@ _EDGE: Final = re.compile(r"([+-]?)(?:([0-9]+)\.|\.([0-9]+))", re.ASCII)
 
 
 def amount_in_xml(text: str, *, what: str = "amount") -> Decimal:
-    """The amount in an XML decimal, which may lack the digits on one side of its point."""
+    """The amount in an XML decimal, which may lack the digits on one side of its point.
+
+    InputError for anything else, `1e3` too: XML decimals have no exponent.
+    """
     if edge := _EDGE.fullmatch(text):
         text = f"{edge[1]}{edge[2] or 0}.{edge[3] or 0}"
+    if "e" in text.lower():
+        raise InputError(f"{what}: {text[:40]!r} is not a number", do="write it as 1234.56")
     return parse_amount(text, what=what)
 
 

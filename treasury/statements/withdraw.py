@@ -6,7 +6,7 @@ it is no longer proved, and its file has to be added again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -22,7 +22,13 @@ from treasury.statements.values import Currencies
 from treasury.tabular import Tabular
 from treasury.text import clean
 
-__all__ = ["StoredStatement", "Withdrawal", "find_statement", "withdraw_statement"]
+__all__ = [
+    "StoredStatement",
+    "Withdrawal",
+    "find_statement",
+    "planned_withdrawal",
+    "withdraw_statement",
+]
 
 SHORTEST: Final = 6
 """An id may be written by its first so many characters."""
@@ -81,11 +87,20 @@ _WITHDRAWN: Final = pa.schema([("withdrawn", TEXT), ("add_again", TEXT)])
 
 
 class Withdrawal(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """What counts no more, and the files to add again because they have movements of its days."""
+    """What counts no more, and the files to add again because they have movements of its days.
+
+    `entry_ids` are its movements, pending ones too; `is_planned` where nothing was written.
+    """
 
     statement: StoredStatement
-    movements: int
+    entry_ids: tuple[str, ...]
     add_again: tuple[str, ...]
+    is_planned: bool = False
+
+    @property
+    def movements(self) -> int:
+        """How many movements count no more."""
+        return len(self.entry_ids)
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """A row for each file to add again."""
@@ -100,7 +115,8 @@ class Withdrawal(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """What counts no more in a line; then what has to be added again."""
-        first = f"withdrawn: {self.statement}, {self.movements:,} movements count no more"
+        done = "would be withdrawn" if self.is_planned else "withdrawn"
+        first = f"{done}: {self.statement}, {self.movements:,} movements count no more"
         files = (
             f"add {clean(file)} again: it has movements of these days" for file in self.add_again
         )
@@ -133,6 +149,28 @@ def _standing(snapshot: Snapshot) -> list[StoredStatement]:
     return convert(snapshot.sql(_STANDING).to_pylist(), list[StoredStatement])
 
 
+def planned_withdrawal(snapshot: Snapshot, statement: StoredStatement) -> Withdrawal:
+    """What would count no more, and what would have to be added again; nothing is written."""
+    wanted = {"id": statement.statement_id}
+    movements, lacking = snapshot.sql(_MOVEMENTS, wanted), snapshot.sql(_LACKING, wanted)
+    return _withdrawal(statement, movements, lacking.to_pylist(), is_planned=True)
+
+
+def _withdrawal(
+    statement: StoredStatement,
+    movements: pa.Table,
+    lacking: Iterable[Mapping[str, Any]],
+    *,
+    is_planned: bool,
+) -> Withdrawal:
+    return Withdrawal(
+        statement=statement,
+        entry_ids=tuple(movements["entry_id"].to_pylist()),
+        add_again=tuple(dict.fromkeys(row["file_name"] or row["statement_id"] for row in lacking)),
+        is_planned=is_planned,
+    )
+
+
 def withdraw_statement(
     lake: Lake, statement: StoredStatement, now: datetime, declared: Currencies
 ) -> Withdrawal:
@@ -152,5 +190,4 @@ def withdraw_statement(
         restate(writer, declared, statement.statement_id)
         writer.vanish(STATEMENT_ENTRIES, movements)
         writer.vanish(STATEMENTS, pa.table({"statement_id": [statement.statement_id]}))
-    files = dict.fromkeys(row["file_name"] or row["statement_id"] for row in lacking)
-    return Withdrawal(statement=statement, movements=movements.num_rows, add_again=tuple(files))
+    return _withdrawal(statement, movements, lacking, is_planned=False)

@@ -23,7 +23,7 @@ from treasury.statements.arrow import column
 from treasury.statements.heads import HEAD, Heads, Versions
 from treasury.statements.movements import Facts, Movements, Version, facts_of
 from treasury.statements.staging import RAW_HASH, Staging
-from treasury.statements.tables import COUNTING, STATEMENT_ENTRIES
+from treasury.statements.tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 
 __all__ = ["versions_of", "write_rows"]
 
@@ -84,7 +84,7 @@ def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Vers
     """What the rows that came say beside the stored ones, which are looked up for it."""
     _load_stored(lake, staging, files)
     reworded = staging.run(
-        "SELECT DISTINCT c.statement_id FROM came c"
+        "SELECT DISTINCT c.file, c.statement_id FROM came c"
         " ANTI JOIN stored s ON s.entry_id = c.entry_id"
         " ANTI JOIN stored t ON t.statement_id = c.statement_id"
         " AND t.booking_date = c.booking_date AND left(t.entry_id, 32) = left(c.entry_id, 32)"
@@ -95,8 +95,21 @@ def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Vers
         " USING (statement_id) GROUP BY file, statement_id"
     ).fetchall()
     return Versions(
-        frozenset(key for (key,) in reworded), {(file, key): one for file, key, one in digests}
+        frozenset(reworded),
+        frozenset(_superseded(lake, files)),
+        {(file, key): one for file, key, one in digests},
     )
+
+
+def _superseded(lake: Lake, files: Sequence[pa.Table]) -> Iterator[tuple[str, str]]:
+    """Id and file of the versions stored of the statements that came, without those that count."""
+    ids = [key for statements in files for key in statements["statement_id"].to_pylist()]
+    query = (
+        f"SELECT DISTINCT statement_id, file_sha256 FROM {STATEMENTS.name}_history"
+        " WHERE statement_id IN (SELECT unnest($ids)) AND file_sha256 IS NOT NULL"
+    )
+    for row in lake.snapshot().sql(query, {"ids": ids}).to_pylist():
+        yield row["statement_id"], row["file_sha256"]
 
 
 def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int]:
@@ -186,9 +199,9 @@ def _compare(staging: Staging, heads: Heads) -> None:
 
 
 def _known(staging: Staging, statements: Mapping[str, Facts]) -> Iterator[Version]:
-    """The stored rows that the incoming ones are compared with."""
+    """The stored rows that the incoming ones are compared with, twins in the order of counting."""
     names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
-    found = staging.run(f"SELECT {names} FROM known ORDER BY entry_id").fetchall()
+    found = staging.run(f"SELECT {names} FROM known ORDER BY length(entry_id), entry_id").fetchall()
     for entry_id, statement_id, status, booked, raw, is_twin in found:
         facts = statements.get(statement_id) or _unknown(statement_id)
         yield Version(entry_id, facts, status, booked, raw, is_twin)

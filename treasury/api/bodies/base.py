@@ -79,6 +79,10 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
             said = " and ".join(given) or "none"
             raise self.wrong(f"one of {', '.join(names)} is needed, {said} given", "give just one")
 
+    def _at_least_one(self, *names: str) -> None:
+        if all(getattr(self, name) is None for name in names):
+            raise self.wrong(f"one of {', '.join(names)} is needed", "give one or both")
+
     def _at_most(self, length: int, *names: str) -> None:
         for name in names:
             value = getattr(self, name)

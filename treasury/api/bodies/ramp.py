@@ -231,7 +231,7 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
             )
         self._require(*self.ALWAYS, *_REQUIRED[self.bank_account_type])
         if self.bank_account_type == "OTHER_SWIFT":
-            self._exactly_one("iban", "account_number")
+            self._at_least_one("iban", "account_number")
         if self.bank_account_type == "EUR_SEPA" and self.bic is None:
             warnings.warn("without a BIC some services refuse a SEPA account", stacklevel=3)
         self._check_numbers()

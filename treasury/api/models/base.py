@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Final, get_args
+from typing import Annotated, ClassVar, Final, get_args
 
 import msgspec
 
@@ -33,6 +33,9 @@ Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A record of a service: instants are brought to UTC, amounts are checked to be storable."""
 
+    UNSTORED: ClassVar[frozenset[str]] = frozenset()
+    """Numbers that no table holds, and so may be of any size."""
+
     def __post_init__(self) -> None:
         for name in _checked(type(self)):
             value = getattr(self, name)
@@ -47,7 +50,8 @@ def _checked(model: type[Model]) -> tuple[str, ...]:
     """The fields that may hold an instant or an amount."""
     kinds = {datetime, Decimal}
     fields = msgspec.structs.fields(model)
-    return tuple(one.name for one in fields if kinds & {one.type, *get_args(one.type)})
+    found = (one.name for one in fields if kinds & {one.type, *get_args(one.type)})
+    return tuple(name for name in found if name not in model.UNSTORED)
 
 
 def _in_utc(value: datetime) -> datetime:

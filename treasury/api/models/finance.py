@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
+from decimal import Context, Decimal
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,7 @@ __all__ = [
     "Money",
     "Party",
     "PartyRole",
+    "PaymentExecution",
     "PaymentRequest",
     "PaymentSession",
     "Permit",
@@ -230,6 +232,8 @@ class PaymentSession(Model, frozen=True):
     blockchain_tx_id: Id | None = None
     cancellable: bool | None = None
     expires_at: datetime | None = None
+    metadata: msgspec.Raw = msgspec.Raw(b"null")
+    """What the caller had kept with it, as JSON."""
     idempotency_key: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
@@ -291,6 +295,23 @@ class Money(Model, frozen=True):
     crypto: Decimal | None = None
 
 
+class PaymentExecution(Model, frozen=True):
+    """One movement on a chain that a payment request caused; `amount` is in `asset`."""
+
+    id: Id | None = None
+    wallet_pair_id: Id | None = None
+    type: str | None = None
+    chain: str | None = None
+    asset: str | None = None
+    amount: Decimal | None = None
+    exchange_rate: Decimal | None = None
+    status: str | None = None
+    transaction_hash: str | None = None
+    error_message: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
 class PaymentRequest(Model, frozen=True):
     """Finance service, "Payment request"; no endpoint of the specification reads it again.
 
@@ -309,6 +330,13 @@ class PaymentRequest(Model, frozen=True):
     external_id: Id | None = None
     description: str | None = None
     status: str | None = None
+    settled_at: datetime | None = None
+    reversal_reason: str | None = None
+    reversal_description: str | None = None
+    reversed_at: datetime | None = None
+    executions: tuple[msgspec.Raw, ...] | None = None
+    """Each a PaymentExecution, as its bytes until it is asked for."""
+
     idempotency_key: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
@@ -326,6 +354,8 @@ class Permit(Model, frozen=True):
     asset: str | None = None
     contract_address: str | None = None
     status: str | None = None
+    typed_data: msgspec.Raw = msgspec.Raw(b"null")
+    """What is to be signed (EIP-712), as JSON: its numbers are the token contract's own."""
 
 
 class Token(Model, frozen=True):
@@ -336,9 +366,29 @@ class Token(Model, frozen=True):
     decimals: Integer | None = None
 
 
+UNLIMITED: Final = Decimal(2**256 - 1)
+"""The greatest number that a token's contract knows: leave to spend without a limit."""
+
+
+_WIDE: Final = Context(prec=100)
+
+
 class Allowance(Model, frozen=True):
-    """An announced resource: how much of an asset may be spent for a wallet."""
+    """An announced resource: how much of an asset may be spent for a wallet.
+
+    Whether `allowance` counts tokens or their smallest units is not stated.
+    """
+
+    UNSTORED = frozenset({"allowance"})
 
     asset: Token | None = None
     allowance: Decimal | None = None
     orchestration_wallet: str | None = None
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether it is the greatest number there is, in tokens or in their smallest units."""
+        if self.allowance is None:
+            return False
+        decimals = (self.asset and self.asset.decimals) or 0
+        return self.allowance in {UNLIMITED, UNLIMITED.scaleb(-decimals, _WIDE)}

@@ -40,6 +40,8 @@ class Company(Model, frozen=True):
     id: Id
     name: str | None = None
     kyb_status: str | None = None
+    invoices_url: str | None = None
+    sequence_customer_id: Id | None = None
     created_at: datetime | None = None
 
 
@@ -80,9 +82,15 @@ class CompanyBankAccount(Model, frozen=True):
     iban: str | None = None
     bic: str | None = None
     intermediary_bic: str | None = None
+    intermediary_bank_name: str | None = None
+    intermediary_account_number: str | None = None
     account_number: str | None = None
     sort_code: str | None = None
     routing_number: str | None = None
+    currency: str | None = None
+    bank_street_address: str | None = None
+    bank_city: str | None = None
+    bank_postal_code: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
     version: Integer | None = None
@@ -171,11 +179,12 @@ class CalculatedFee(Model, frozen=True):
 
 
 class DepositBankAccount(Model, frozen=True):
-    """Where the company sends fiat for an on-ramp."""
+    """Where the company sends fiat for an on-ramp; which fields there are depends on its type."""
 
     id: Id | None = None
     bank_name: str | None = None
     beneficiary: str | None = None
+    fiat_currency: FiatCurrency | str | None = None
     label: str | None = None
     bank_account_type: str | None = None
     iban: str | None = None
@@ -183,8 +192,31 @@ class DepositBankAccount(Model, frozen=True):
     account_number: str | None = None
     sort_code: str | None = None
     routing_number: str | None = None
+    intermediary_bank_name: str | None = None
+    intermediary_bic: str | None = None
+    intermediary_account_number: str | None = None
+    company_name: str | None = None
+    email: str | None = None
+    phone_number: str | None = None
+    bank_country: str | None = None
+    bank_street_address: str | None = None
+    bank_city: str | None = None
+    bank_postal_code: str | None = None
+    beneficiary_address_line1: str | None = None
+    beneficiary_address_line2: str | None = None
+    beneficiary_city: str | None = None
+    beneficiary_state: str | None = None
+    beneficiary_postal_code: str | None = None
+    beneficiary_country: str | None = None
     is_active: bool | None = None
+    is_default: bool | None = None
     version: Integer | None = None
+
+    @property
+    def currency(self) -> str | None:
+        """The code of what is paid there, whether it came as an object or as text."""
+        said = self.fiat_currency
+        return said.currency if isinstance(said, FiatCurrency) else said
 
 
 class DepositWallet(Model, frozen=True):
@@ -195,6 +227,7 @@ class DepositWallet(Model, frozen=True):
     chain: str | None = None
     label: str | None = None
     is_active: bool | None = None
+    is_default: bool | None = None
     version: Integer | None = None
 
 
@@ -231,6 +264,7 @@ class RampRequest(Model, frozen=True):
     version: Integer | None = None
     payment_reference: str | None = None
     amount: Decimal | None = None
+    net_amount: Decimal | None = None
     fiat_amount: Decimal | None = None
     fiat_net_amount: Decimal | None = None
     fiat_fee_amount: Decimal | None = None
@@ -245,6 +279,7 @@ class RampRequest(Model, frozen=True):
     amount_received: Decimal | None = None
     blockchain_transaction_hash: str | None = None
     company_id: Id | None = None
+    company_name: str | None = None
     company_wallet: CompanyWallet | None = None
     company_wallet_id: Id | None = None
     company_bank_account: CompanyBankAccount | None = None

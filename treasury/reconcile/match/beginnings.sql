@@ -20,6 +20,6 @@ FROM (
                 AND substr(spaced, p, 1) IN (SELECT initial FROM initials)
         ) AS rests
     ) AS b
-    CROSS JOIN (SELECT DISTINCT length FROM heads) AS k
+    CROSS JOIN (SELECT DISTINCT least(s.size, u.min_damaged) AS length FROM sizes AS s CROSS JOIN rules AS u) AS k
 ) AS r
 JOIN heads AS h ON h.head = r.start AND h.length = r.length

@@ -7,15 +7,7 @@ FROM (
         regexp_replace(CASE kind WHEN 'RF' THEN substr(form, 5) ELSE form END, '^0+', '', 'g') AS body
     FROM printed
 ) AS p
-JOIN (
-    SELECT
-        expectation_id, code,
-        regexp_replace(
-            CASE WHEN regexp_matches(code, '^RF[0-9]{2}[A-Z0-9]{1,21}$') THEN substr(code, 5) ELSE code END,
-            '^0+', '', 'g'
-        ) AS body
-    FROM codes
-) AS c ON c.body = p.body
+JOIN code_bodies AS c ON c.body = p.body
 WHERE (p.kind <> 'RF' AND c.code = p.form)
     OR (p.kind = 'RF' AND regexp_matches(c.code, '^RF[0-9]{2}[A-Z0-9]{1,21}$')
         AND substr(c.code, 1, 4) = substr(p.form, 1, 4))

@@ -2,9 +2,13 @@
 -- of several expectations or payers belongs to none.
 SELECT DISTINCT
     v.account, v.currency, v.direction, v.amount, v.expectation_id, v.reference, v.party,
-    v.original_id AS id, v.original_date AS booking_date, 1 AS step, 0 AS strength, CAST(NULL AS VARCHAR) AS return_reason
-FROM evidence_of_return AS v
-WHERE v.original_amount = v.amount
+    o.entry_id AS id, o.booking_date, 1 AS step, 0 AS strength, CAST(NULL AS VARCHAR) AS return_reason
+FROM (
+    SELECT DISTINCT group_id, account, currency, direction, amount, expectation_id, reference, party
+    FROM evidence_of_return
+    WHERE original_amount = amount
+) AS v
+JOIN return_origins AS o ON o.group_id = v.group_id
 UNION ALL
 SELECT DISTINCT
     account, currency, direction, amount, expectation_id, reference, party,

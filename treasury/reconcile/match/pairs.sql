@@ -1,6 +1,7 @@
 -- Every line beside every expectation that its text points to, by tier, and what contradicts them, in words;
--- null where nothing does. `is_whole`: the text names it in full, or by check digits that hold. `proves`: the line is booked, no return, unlike every other and of no statement whose
--- proof fails, so that its text may settle it.
+-- null where nothing does. `is_whole`: the text names it in full, or by check digits that hold. `proves`: the
+-- line is booked, no return, unlike every other and of no statement whose proof fails, so that its text may
+-- settle it.
 SELECT
     f.entry_id,
     f.expectation_id,

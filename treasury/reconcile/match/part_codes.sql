@@ -6,12 +6,9 @@ FROM (
     JOIN tokens AS t ON t.entry_id = g.entry_id
 ) AS s
 JOIN (
-    SELECT c.expectation_id, c.code, substr(c.code, 1, k.length) AS start
+    SELECT c.expectation_id, c.code, substr(c.code, 1, k.size) AS start
     FROM codes AS c
-    JOIN (
-        SELECT DISTINCT length(replace(replace(replace(t.token, '-', ''), '/', ''), '.', '')) AS length
-        FROM tokens AS t JOIN segments AS g ON g.entry_id = t.entry_id
-    ) AS k ON k.length < length(c.code)
+    JOIN part_sizes AS k ON k.size < length(c.code)
 ) AS c ON c.start = s.form
 WHERE contains(s.form, s.code)
 QUALIFY row_number() OVER (PARTITION BY s.entry_id, s.code ORDER BY c.code, c.expectation_id) <= 5

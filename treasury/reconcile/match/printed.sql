@@ -1,22 +1,39 @@
 -- Structured references as they are printed, with spaces or without: RF (ISO 11649) and, by rule, the Swiss
--- QR reference and the Belgian OGM. Each begins and ends with a word; the check digits come after.
+-- QR reference and the Belgian OGM. Each begins and ends with a word, and what it carries begins with a whole
+-- code; the check digits come after.
 WITH texts_looked_at AS (
-    SELECT s.entry_id, s.field, k.kind, substr(s.spaced, 1, (SELECT max_text FROM rules)) AS spaced
+    SELECT s.entry_id, k.kind, substr(s.spaced, 1, (SELECT max_text FROM rules)) AS spaced
     FROM spaced AS s
     JOIN structured_kinds AS k
         ON (k.kind = 'RF' AND contains(s.text, 'RF'))
         OR (k.kind <> 'RF' AND regexp_matches(s.text, '[0-9]'))
 ),
 beginnings_of_words AS (
-    SELECT entry_id, field, kind, substr(spaced, p, 60) AS rest
+    SELECT DISTINCT entry_id, kind, substr(spaced, p, 60) AS rest
     FROM (SELECT *, unnest(generate_series(1, length(spaced))) AS p FROM texts_looked_at) AS places
     WHERE (p = 1 OR substr(spaced, p - 1, 1) = ' ')
         AND CASE WHEN kind = 'RF' THEN regexp_matches(substr(spaced, p, 5), '^RF ?[0-9]')
             ELSE regexp_matches(substr(spaced, p, 1), '[0-9]') END
 ),
+carrying AS (
+    SELECT
+        entry_id, kind, rest,
+        regexp_replace(substr(replace(rest, ' ', ''), CASE kind WHEN 'RF' THEN 5 ELSE 1 END), '^0+', '', 'g') AS body
+    FROM beginnings_of_words
+),
+of_a_code AS (
+    SELECT DISTINCT c.entry_id, c.kind, c.rest
+    FROM (
+        SELECT c.entry_id, c.kind, c.rest, substr(c.body, 1, s.size) AS body
+        FROM carrying AS c
+        CROSS JOIN body_sizes AS s
+        WHERE length(c.body) >= s.size
+    ) AS c
+    JOIN code_bodies AS b ON b.body = c.body
+),
 ends_of_words AS (
     SELECT entry_id, kind, rest, unnest(generate_series(1, length(rest))) AS n
-    FROM (SELECT DISTINCT entry_id, kind, rest FROM beginnings_of_words) AS different
+    FROM of_a_code
 )
 SELECT DISTINCT entry_id, kind, form
 FROM (

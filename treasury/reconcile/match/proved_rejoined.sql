@@ -1,18 +1,19 @@
--- A rejoined reference, proved: the one code that a line's words join to, with letters in it, and either exactly the amount
--- that its expectation still expects (the first such line) or, where it expects none, a payer whom an earlier
--- line made known for this code. Words that merely happen to join to a code meet neither.
+-- A rejoined reference, proved: the one code that a line's words join to, with letters in it, and either exactly
+-- the amount that its expectation still expects (the first such line) or, where it expects none, a payer whom an
+-- earlier line made known for this code. Words that merely happen to join to a code meet neither.
 SELECT p.entry_id, p.expectation_id, p.booking_date, p.expected, p.amount
 FROM pairs AS p
 JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
 JOIN lines AS l ON l.entry_id = p.entry_id
 LEFT JOIN line_parties AS o ON o.entry_id = p.entry_id
 LEFT JOIN known_payers AS k ON k.expectation_id = p.expectation_id AND k.party = o.party
+LEFT JOIN (SELECT DISTINCT expectation_id FROM accepted_several) AS a ON a.expectation_id = p.expectation_id
 WHERE p.tier = 'rejoined' AND p.contradiction IS NULL AND p.proves
     AND regexp_matches(p.code, '[A-Z]')
     AND p.entry_id IN (SELECT entry_id FROM pairs WHERE tier = 'rejoined' GROUP BY entry_id HAVING count(*) = 1)
     AND p.entry_id NOT IN (SELECT entry_id FROM doubts)
     AND p.entry_id NOT IN (SELECT entry_id FROM came_back)
-    AND (p.expected IS NULL OR p.expectation_id NOT IN (SELECT expectation_id FROM accepted_several))
+    AND (p.expected IS NULL OR a.expectation_id IS NULL)
     AND p.expectation_id NOT IN (SELECT expectation_id FROM joint)
     AND (s.remaining = p.amount OR (p.expected IS NULL AND k.since < p.booking_date))
 QUALIFY p.expected IS NULL

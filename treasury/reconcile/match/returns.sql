@@ -4,6 +4,9 @@ SELECT return_id, original_id, return_reason, amount, booking_date, expectation_
 FROM full_returns
 UNION ALL
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
+FROM said_returns
+UNION ALL
+SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM (
     SELECT
         v.*,
@@ -12,11 +15,11 @@ FROM (
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS back_so_far
     FROM (
-        SELECT *,
-            min(original_id) OVER (PARTITION BY return_id) = max(original_id) OVER (PARTITION BY return_id)
-                AND max(CASE WHEN original_amount = amount THEN 1 ELSE 0 END) OVER (PARTITION BY return_id) = 0 AS is_clear
+        SELECT *, first_id AS original_id,
+            is_only AND count(*) OVER (PARTITION BY return_id) = 1 AND original_amount <> amount AS is_clear
         FROM evidence_of_return
     ) AS v
-    WHERE v.is_clear AND v.original_id NOT IN (SELECT original_id FROM full_returns)
+    WHERE v.is_clear AND v.first_id NOT IN (SELECT original_id FROM full_returns)
+        AND v.first_id NOT IN (SELECT original_id FROM said_returns)
 ) AS parts
 WHERE back_so_far <= original_amount

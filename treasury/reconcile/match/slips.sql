@@ -1,6 +1,7 @@
 -- Is it a slip onto somebody else's code? Other open expectations whose code lies one slip away (they are alike once
 -- each lost at most one character, look-alikes taken as one) and that expect exactly the line's amount, or the amount
--- with the charges that the line states or that a rule names, where the named one does not.
+-- with the charges that the line states or that a rule names, where the named one does not. In a dense series of one
+-- amount the first few are enough for a person.
 WITH sent AS (
     SELECT entry_id, amount FROM inexact_pairs
     UNION
@@ -31,14 +32,29 @@ shortened AS (
         SELECT code, translate(code, 'OIL', '011') AS form, unnest(generate_series(1, length(code) + 1)) AS p
         FROM (SELECT code FROM inexact_pairs UNION SELECT code FROM open_for_amount) AS either
     ) AS places
+),
+either_way AS (
+    SELECT DISTINCT a.entry_id, a.named_id, w.expectation_id, w.code
+    FROM (
+        SELECT
+            p.entry_id, p.expectation_id AS named_id, p.code, p.currency, p.direction, p.booking_date, b.amount, s.rest
+        FROM inexact_pairs AS p
+        JOIN sent AS b ON b.entry_id = p.entry_id
+        JOIN shortened AS s ON s.code = p.code
+    ) AS a
+    JOIN (
+        SELECT o.expectation_id, o.code, o.amount, o.currency, o.direction, o.closed_at, o.opened_at, t.rest
+        FROM open_for_amount AS o
+        JOIN shortened AS t ON t.code = o.code
+    ) AS w
+        ON w.rest = a.rest AND w.amount = a.amount AND w.currency = a.currency AND w.direction = a.direction
+    WHERE w.code <> a.code
+        AND coalesce(CAST(w.closed_at AS DATE) >= a.booking_date, TRUE)
+        AND coalesce(CAST(w.opened_at AS DATE) <= a.booking_date, TRUE)
 )
-SELECT DISTINCT a.entry_id, a.expectation_id AS named_id, w.expectation_id, w.code
-FROM inexact_pairs AS a
-JOIN sent AS b ON b.entry_id = a.entry_id
-JOIN shortened AS s ON s.code = a.code
-JOIN shortened AS t ON t.rest = s.rest
-JOIN open_for_amount AS w
-    ON w.code = t.code AND w.amount = b.amount AND w.currency = a.currency AND w.direction = a.direction
-WHERE w.code <> a.code
-    AND coalesce(CAST(w.closed_at AS DATE) >= a.booking_date, TRUE)
-    AND coalesce(CAST(w.opened_at AS DATE) <= a.booking_date, TRUE)
+SELECT entry_id, named_id, expectation_id, code
+FROM (
+    SELECT *, row_number() OVER (PARTITION BY entry_id ORDER BY code, expectation_id) AS place
+    FROM either_way
+) AS placed
+WHERE place <= (SELECT max_same_code FROM rules)

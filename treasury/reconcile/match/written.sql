@@ -8,7 +8,8 @@ FROM (
     SELECT w.entry_id, a.expectation_id, a.code
     FROM whole_tokens AS w
     JOIN texts AS t ON t.entry_id = w.entry_id
-    JOIN shared_amounts AS a ON a.code = w.code AND a.amount = t.amount
+    JOIN shared_expectations AS a ON a.code = w.code AND a.amount = t.amount
+    WHERE a.place_of_amount <= (SELECT max_candidates FROM rules)
 ) AS r
 LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
     ON d.entry_id = r.entry_id AND d.expectation_id = r.expectation_id

@@ -1,18 +1,22 @@
 -- Each request that waits for its funds, and each one paid before it was approved: what to do next.
 -- PAY is said only where the statements of every own account in the currency reach, without a gap, from
--- the approval to the last finished TARGET day; otherwise the bank has to be looked at first.
+-- the approval to the last finished TARGET day; otherwise the bank has to be looked at first. Nothing is
+-- said to be paid where the service calls the deposit details inactive.
 SELECT
     CASE
         WHEN r.vanished_at IS NOT NULL THEN 'NOT LISTED'
         WHEN r.status = 'AWAITING_APPROVAL' THEN 'PAID BEFORE APPROVAL'
+        WHEN r.ramp_type = 'OFF_RAMP' AND coalesce(r.blockchain_transaction_hash, '') = '' AND r.is_inactive
+            THEN 'DETAILS INACTIVE'
         WHEN r.ramp_type = 'OFF_RAMP' AND coalesce(r.blockchain_transaction_hash, '') = '' THEN 'SEND CRYPTO'
         WHEN r.ramp_type = 'OFF_RAMP' AND h.hash_of IS NOT NULL THEN 'HASH USED TWICE'
         WHEN r.ramp_type = 'OFF_RAMP' THEN 'HASH GIVEN'
         WHEN s.state = 'received' THEN 'SENT'
         WHEN s.state IN ('partly_received', 'over_received') OR f.contradiction IS NOT NULL THEN 'SENT WRONG'
-        WHEN s.state = 'reopened' AND r.covers THEN 'RETURNED'
+        WHEN s.state = 'reopened' AND r.covers AND NOT r.is_inactive THEN 'RETURNED'
         WHEN f.pending = 0 AND f.unnamed_on IS NOT NULL THEN 'SENT WRONG'
         WHEN f.pending > 0 OR f.maybe_on IS NOT NULL THEN 'CHECK BANK'
+        WHEN r.is_inactive THEN 'DETAILS INACTIVE'
         WHEN r.covers THEN 'PAY'
         ELSE 'CHECK BANK'
     END AS state,
@@ -41,6 +45,9 @@ FROM (
         r.deposit_bic,
         r.deposit_wallet_address,
         r.deposit_wallet_chain,
+        NOT coalesce(
+            CASE WHEN r.ramp_type = 'OFF_RAMP' THEN r.deposit_wallet_is_active ELSE r.deposit_is_active END, TRUE
+        ) AS is_inactive,
         r.blockchain_transaction_hash,
         CASE WHEN r.ramp_type = 'OFF_RAMP' AND coalesce(r.blockchain_transaction_hash, '') <> ''
             THEN CAST(coalesce(r.updated_at, r.created_at) AT TIME ZONE a.zone AS DATE)

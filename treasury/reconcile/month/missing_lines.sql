@@ -1,10 +1,11 @@
 -- Requests that the service calls SUCCEEDED and of which the bank shows no line: a wire that we must have
--- sent, a payout that we must have received; and payouts of which less arrived, with what is still missing. Those completed before the statements begin have no evidence
--- and are left out, unless they are of the month itself.
+-- sent, a payout that we must have received; and those of which less was sent or arrived, with what is missing.
+-- Those completed before the statements begin have no evidence and are left out, unless they are of the month
+-- itself.
 SELECT
     r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
-    CASE WHEN r.ramp_type = 'ON_RAMP' THEN r.fiat_amount ELSE CAST(r.fiat_net_amount - coalesce(s.arrived, 0) AS DECIMAL(38, 18)) END AS amount,
-    s.arrived,
+    CAST(r.expected - coalesce(s.received, 0) AS DECIMAL(38, 18)) AS amount,
+    s.received AS arrived,
     r.fiat_currency AS currency,
     r.completed_on AS since,
     CASE WHEN r.ramp_type = 'ON_RAMP' THEN v.covered_from ELSE c.covered_from END AS covered_from,
@@ -15,21 +16,20 @@ SELECT
 FROM (
     SELECT
         q.*,
+        CASE WHEN q.ramp_type = 'ON_RAMP' THEN q.fiat_amount ELSE q.fiat_net_amount END AS expected,
         CAST(coalesce(q.completed_at, q.updated_at, q.created_at) AT TIME ZONE z.zone AS DATE) AS completed_on
     FROM ramp_requests AS q CROSS JOIN asked AS z
     WHERE q.status = 'SUCCEEDED' AND coalesce(q.completed_at, q.updated_at, q.created_at) < z.month_end
 ) AS r
 CROSS JOIN asked AS a
 LEFT JOIN request_lines AS l ON l.request_id = r.id
-LEFT JOIN (
-    SELECT expectation_id, CAST(sum(amount) AS DECIMAL(38, 18)) AS arrived FROM allocations GROUP BY expectation_id
-) AS s ON s.expectation_id = r.id
+LEFT JOIN grand_totals AS s ON s.expectation_id = r.id
 LEFT JOIN evidence AS v ON v.currency = r.fiat_currency
 LEFT JOIN covered AS c
     ON c.account = upper(replace(r.company_bank_account_iban, ' ', '')) AND c.currency = r.fiat_currency
 LEFT JOIN declared_accounts AS d
     ON d.account = upper(replace(r.company_bank_account_iban, ' ', '')) AND d.source = 'own_bank'
     AND d.currency = r.fiat_currency
-WHERE (l.received IS NULL OR (r.ramp_type = 'OFF_RAMP' AND s.arrived < r.fiat_net_amount))
+WHERE (l.received IS NULL OR s.received < r.expected)
     AND (r.completed_on >= a.month_first
         OR r.completed_on >= CASE WHEN r.ramp_type = 'ON_RAMP' THEN v.covered_from ELSE c.covered_from END)

@@ -1,0 +1,72 @@
+"""The client against the published generation, over a real socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fake_service import HandClock
+
+from treasury.api import Client
+from treasury.errors import NotFound, NotOffered
+from treasury.sandbox import Sandbox
+from treasury.settings import Credential, Service, Services
+
+ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
+
+
+@pytest.fixture(params=["spec", "b"])
+def generation(
+    request: pytest.FixtureRequest, hand_clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, Sandbox, Client]]:
+    sandbox = Sandbox(7, profile=request.param)
+    client_id, secret = sandbox.credentials["maker"]
+    monkeypatch.setenv("PUBLISHED_SECRET", secret)
+    with sandbox.serve() as served:
+        services = Services(
+            token_url=served.token_url,
+            finance=Service(served.finance_url),
+            ramp=Service(served.ramp_url),
+        )
+        credential = Credential(client_id, "env:PUBLISHED_SECRET")
+        with Client(services, credential, clock=hand_clock.clock()) as client:
+            yield request.param, sandbox, client
+
+
+def test_what_a_generation_lacks_is_not_offered_and_an_unknown_record_not_found(
+    generation: tuple[str, Sandbox, Client],
+) -> None:
+    profile, sandbox, client = generation
+    finance = client.finance
+    (wallet,) = finance.wallets.iterate(ACCOUNT)
+    its_id = wallet.value.id
+    assert its_id is not None
+    with pytest.raises(NotFound):
+        finance.accounts.reactivate("nobody")
+    if profile == "b":
+        with pytest.raises(NotOffered) as caught:
+            finance.accounts.reactivate(ACCOUNT)
+        assert caught.value.by_service
+        permits = finance.wallets.permits(ACCOUNT, its_id)
+        signed = {
+            "supportedAssetId": permits[0].value.supported_asset_id,
+            "signature": {"v": "27", "r": "0x" + "1" * 64, "s": "0x" + "2" * 64},
+        }
+        route = "/accounts/{accountId}/wallets/{walletId}/permits"
+        client.request("POST", route, ACCOUNT, its_id, body=signed)
+        sandbox.clock.advance(minutes=1)
+        asset = permits[0].value.asset
+        assert asset is not None
+        (allowance,) = finance.wallets.allowances(ACCOUNT, its_id, asset)
+        assert allowance.value.is_unlimited
+        return
+    sandbox.finance.suspend_account(ACCOUNT)
+    assert finance.accounts.reactivate(ACCOUNT).value.status == "ACTIVE"
+    for ask in (
+        lambda: finance.wallets.permits(ACCOUNT, its_id),
+        lambda: finance.wallets.allowances(ACCOUNT, its_id, "USDC"),
+    ):
+        with pytest.raises(NotOffered):
+            ask()
+    with pytest.raises(NotFound):
+        finance.wallets.permits(ACCOUNT, "nobody")

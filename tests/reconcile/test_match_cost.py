@@ -1,0 +1,37 @@
+"""What nobody may make slow is bounded, and says no more than it knows."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from match_tables import expectation, line, match, outcome
+
+
+def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
+    wanted = [expectation(f"r{n:03}", "PAY-2026-004417", f"{n + 10}") for n in range(60)]
+    wanted[59] = wanted[59] | {"amount": Decimal(5000)}
+    matches = match(
+        [line("a", "5000", "PAY-2026-004417"), line("b", "7", "PAY-2026-004417")], wanted
+    )
+    found = outcome(matches)
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r059")
+    assert "very many expectations have its code" in found["reason"]
+    assert outcome(matches, "b")["outcome"] == "suggested"
+
+
+def test_one_that_is_still_open_among_very_many_is_never_matched_by_itself() -> None:
+    wanted = [
+        expectation(f"r{n:03}", "PAY-2026-004417", "10", status="CANCELLED" if n else "PROCESSING")
+        for n in range(60)
+    ]
+    found = outcome(match([line("a", "10", "PAY-2026-004417")], wanted))
+    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r000")
+
+
+def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
+    wanted = [expectation("r", "PAY-2026-004417", "10"), expectation("s", "AB12C", "20")]
+    inside = match([line("a", "10", "X" * 60 + "PAY2026004417" + "Y" * 60)], wanted)
+    across = match([line("a", "20", "AB 12C thanks"), line("b", "10", "PAY 2026-00 4417")], wanted)
+    assert outcome(inside)["expectation_id"] == "r"
+    assert outcome(across)["expectation_id"] == "s"
+    assert outcome(across, "b")["outcome"] == "matched"

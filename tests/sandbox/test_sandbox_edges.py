@@ -1,0 +1,204 @@
+"""What is at the edge of both services' conventions, on each profile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from treasury.sandbox import Sandbox
+
+ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
+PARTY = {"partyType": "INDIVIDUAL", "firstName": "Noor", "lastName": "Aerts"}
+
+
+@pytest.fixture(scope="module", params=["spec", "b"])
+def maker(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iterator[Any]:
+    sandbox = Sandbox(profile=request.param)
+    with sandbox.serve() as served, httpx.Client(timeout=10) as client:
+        yield caller_of(sandbox, served, client, "maker")
+
+
+@pytest.fixture(params=["spec", "b"])
+def own_callers(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iterator[Any]:
+    """The callers of a sandbox that the test may change."""
+    sandbox = Sandbox(profile=request.param)
+    with sandbox.serve() as served, httpx.Client(timeout=10) as client:
+        yield {name: caller_of(sandbox, served, client, name) for name in sandbox.credentials}
+
+
+def refused(answer: httpx.Response, status: int) -> str:
+    """The message of a refusal in the services' own shape."""
+    body = answer.json()
+    assert (answer.status_code, body["success"]) == (status, False)
+    message: str = body["errors"][0]["message"]
+    return message
+
+
+def test_the_last_day_of_the_calendar_bounds_a_list(maker: Any) -> None:
+    everything = maker.ramp("/ramp-requests").json()["pagination"]["numberOfElements"]
+    answer = maker.ramp("/ramp-requests", fromDate="0001-01-01", toDate="9999-12-31")
+    assert answer.status_code == 200
+    assert answer.json()["pagination"]["numberOfElements"] == everything > 0
+
+
+@pytest.mark.parametrize(
+    "text", ["20260601", "2026-W23-1", "2026-6-1", "2026-02-30", "２026-06-01"]
+)
+def test_a_date_has_one_form(maker: Any, text: str) -> None:
+    assert "YYYY-MM-DD" in refused(maker.ramp("/ramp-requests", fromDate=text), 400)
+
+
+@pytest.mark.parametrize(
+    ("service", "path", "name"),
+    [
+        ("ramp", "/ramp-requests", "status"),
+        ("ramp", "/ramp-requests", "rampType"),
+        ("ramp", "/company-wallets", "chain"),
+        ("ramp", "/company-wallets", "verificationStatus"),
+        ("ramp", "/company-bank-accounts", "verificationStatus"),
+        ("ramp", "/company-bank-accounts", "supportedRampTypes"),
+        ("finance", "/parties", "status"),
+        ("finance", "/parties", "partyType"),
+        ("finance", "/accounts", "status"),
+        ("finance", f"/accounts/{ACCOUNT}/transfers", "status"),
+        ("finance", f"/accounts/{ACCOUNT}/transfers", "accountRole"),
+    ],
+)
+def test_a_filter_refuses_a_value_that_it_does_not_know(
+    maker: Any, service: str, path: str, name: str
+) -> None:
+    assert name in refused(getattr(maker, service)(path, **{name: "NOPE"}), 400)
+
+
+def test_a_filter_takes_several_values_with_commas(maker: Any) -> None:
+    one = maker.ramp("/ramp-requests", status=["SUCCEEDED", "CANCELLED"]).json()
+    other = maker.ramp("/ramp-requests", status="SUCCEEDED,CANCELLED").json()
+    assert one == other
+    assert one["pagination"]["numberOfElements"] > 0
+
+
+@pytest.mark.parametrize("kind", ["application/jsonx", "text/plain", ""])
+def test_another_media_type_is_refused(maker: Any, kind: str) -> None:
+    assert "application/json" in refused(post(maker, "/parties", kind), 415)
+
+
+@pytest.mark.parametrize("kind", ["Application/JSON", "application/json;charset=UTF-8"])
+def test_a_media_type_is_read_as_the_standard_says(own_callers: Any, kind: str) -> None:
+    assert post(own_callers["maker"], "/parties", kind).status_code == 201
+
+
+def post(caller: Any, path: str, kind: str) -> httpx.Response:
+    headers = caller._headers | {"Content-Type": kind}
+    return httpx.post(caller.served.finance_url + path, content=json.dumps(PARTY), headers=headers)
+
+
+@pytest.mark.parametrize("path", ["/parties/", f"/accounts/{ACCOUNT}/wallets/"])
+def test_an_address_with_a_slash_more_is_unknown(maker: Any, path: str) -> None:
+    refused(maker.finance(path), 404)
+    refused(maker.ramp("/fees/"), 404)
+
+
+def test_a_wrong_method_says_which_ones_there_are(maker: Any) -> None:
+    answer = maker.write("PUT", "/parties", PARTY)
+    assert "GET, POST" in refused(answer, 405)
+    assert answer.headers["allow"] == "GET, HEAD, POST"
+
+
+def test_a_call_without_token_is_told_how_to_have_one(maker: Any) -> None:
+    answer = httpx.get(maker.served.ramp_url + "/fees")
+    refused(answer, 401)
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("field", ["fiatAmount", "cryptoAmount"])
+def test_ramp_requests_are_sorted_on_their_amounts_as_numbers(maker: Any, field: str) -> None:
+    text = maker.ramp("/ramp-requests", sortOn=field, sortOrder="DESC", size=1000).text
+    found = [item[field] for item in json.loads(text, parse_float=Decimal)["result"]]
+    assert found == sorted(found, reverse=True)
+    assert len({len(str(amount)) for amount in found}) > 1
+
+
+def test_lists_are_sorted_on_amount_and_type(maker: Any) -> None:
+    path = f"/accounts/{ACCOUNT}/transfers"
+    text = maker.finance(path, sortOn="amount", size=1000).text
+    amounts = [item["amount"] for item in json.loads(text, parse_float=Decimal)["result"]]
+    assert amounts == sorted(amounts)
+    found = maker.ramp("/ramp-requests", sortOn="rampType", size=1000).json()["result"]
+    kinds = [item["rampType"] for item in found]
+    assert kinds == sorted(kinds)
+    assert maker.ramp("/ramp-requests", sortOn="amount").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/ramp-requests", {"rampType": "ON_RAMP", "amount": 5, "fiatCurrencyId": "x",
+                            "cryptoCurrencyId": "y", "companyWalletID": "z"}),
+        ("/fees/calculate", {"amount": 5, "type": "ON_RAMP", "currency": "EUR"}),
+    ],
+)  # fmt: skip
+def test_the_ramp_service_refuses_a_field_that_it_does_not_know(
+    maker: Any, path: str, body: dict[str, Any]
+) -> None:
+    assert "is not a field" in refused(maker.ramp_write("POST", path, body), 400)
+
+
+def test_an_account_takes_another_name_at_the_version_that_was_read(
+    callers: dict[str, Any],
+) -> None:
+    maker, path = callers["maker"], f"/accounts/{ACCOUNT}"
+    was = maker.finance(path).json()["result"]
+    changed = maker.write("PATCH", path, {"name": "Harbour", "version": was["version"]})
+    assert changed.json()["result"]["name"] == "Harbour"
+    assert changed.json()["result"]["externalId"] == was["externalId"]
+    refused(maker.write("PATCH", path, {"name": "Late", "version": was["version"]}), 409)
+    refused(maker.write("PATCH", path, {}), 400)
+
+
+@pytest.mark.parametrize("number", [None, "77A1"])
+def test_a_foreign_account_has_an_iban_a_number_or_both(own_callers: Any, number: str) -> None:
+    body = {
+        "bankAccountType": "OTHER_SWIFT", "supportedRampType": "OFF_RAMP", "name": "Oslo",
+        "bankName": "Test Bank NO", "companyName": "Harbour", "bankCountry": "BE",
+        "beneficiaryAddressLine1": "Kade 1", "beneficiaryCity": "Ghent",
+        "beneficiaryPostalCode": "9000", "beneficiaryCountry": "BE", "currency": "NOK",
+        "bic": "TESTNOKK", "iban": "NO9386011117947",
+    }  # fmt: skip
+    if number is not None:
+        body["accountNumber"] = number
+    answer = own_callers["checker"].ramp_write("POST", "/company-bank-accounts", body)
+    assert answer.status_code == 201
+    assert answer.json()["result"].get("accountNumber") == number
+
+
+def test_a_key_on_a_create_counts_as_the_profile_says(own_callers: Any) -> None:
+    """Honoured in the specification's profile, and meaningless in the published generation."""
+    maker, body = own_callers["maker"], PARTY | {"idempotencyKey": str(uuid4())}
+    first, second = (maker.write("POST", "/parties", body).json()["result"]["id"] for _ in "12")
+    listed = maker.finance("/parties", sortOrder="DESC").json()["result"]
+    is_published = "kycStatus" not in listed[0]
+    assert (first != second) is is_published
+    wallet = {"address": "0x" + "a" * 40, "chain": "BASE", "idempotencyKey": str(uuid4())}
+    made = [
+        own_callers["checker"].ramp_write("POST", "/company-wallets", wallet).json()["result"]["id"]
+        for _ in "12"
+    ]
+    assert (made[0] != made[1]) is is_published
+
+
+def test_a_fault_of_the_sandbox_is_a_500_and_the_connection_stays(
+    caller_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox = Sandbox()
+    with sandbox.serve() as served, httpx.Client(timeout=10) as client:
+        caller = caller_of(sandbox, served, client, "maker")
+        monkeypatch.setattr(sandbox._world.store, "page", None)
+        assert refused(caller.finance("/parties"), 500) == "Try later."
+        monkeypatch.undo()
+        assert caller.finance("/parties").status_code == 200

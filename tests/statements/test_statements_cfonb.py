@@ -1,0 +1,166 @@
+"""CFONB 120: entries and what stands below them, amounts with a letter, and what is torn."""
+
+import io
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from camt_samples import rows, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treasury.errors import InputError, StatementError
+from treasury.statements import StatementFile, read_batches, read_file
+from treasury.statements.cfonb import CfonbFile, french_iban
+
+OURS = "FR7630006000011234567890189"
+
+
+def amount(text: str) -> str:
+    """Fourteen characters, the last of which is a letter with the sign."""
+    cents = f"{int(Decimal(text).copy_abs() * 100):014d}"
+    letters = "}JKLMNOPQR" if text.startswith("-") else "{ABCDEFGHI"
+    return cents[:-1] + letters[int(cents[-1])]
+
+
+def record(kind: str, day: str, **fields: str) -> str:
+    """A record of 120 characters of our account; `at_48="x"` puts a text at its place."""
+    line = list(f"{kind}30006    00001EUR2 12345678901  {day}".ljust(120))
+    for name, text in fields.items():
+        start = int(name.removeprefix("at_"))
+        line[start : start + len(text)] = text
+    assert len(line) == 120
+    return "".join(line)
+
+
+def balance(kind: str, day: str, text: str) -> str:
+    return record(kind, day, at_90=amount(text))
+
+
+def move(text: str, label: str = "VIR SEPA CLIENT", ref: str = "", reason: str = "") -> str:
+    return record(
+        "04", "311026", at_7="0A1B", at_32="05", at_40=reason, at_42="301026", at_48=label,
+        at_81="0000007", at_90=amount(text), at_104=ref,
+    )  # fmt: skip
+
+
+def more(qualifier: str, text: str) -> str:
+    return record("05", "311026", at_7="0A1B", at_32="05", at_45=qualifier, at_48=text)
+
+
+def file_of(*records: str, opening: str, closing: str) -> str:
+    ends = balance("01", "301026", opening), balance("07", "311026", closing)
+    return "\r\n".join([ends[0], *records, ends[1], ""])
+
+
+def read(folder: Path, content: str | bytes) -> StatementFile:
+    return read_file(write(folder, content, "file.txt"))
+
+
+def test_an_entry_has_all_that_stands_below_it(tmp_path: Path) -> None:
+    file = read(
+        tmp_path,
+        file_of(
+            move("25.57", ref="OWNREF"), more("NPY", "CLIENT SA"), more("RCN", "E2E-1"),
+            more("LCC", "FACTURE 7 ".ljust(68, "X") + "MO"), more("LC2", "TS"),
+            more("LCS", "RF18539007547034"), more("RUM", "MANDATE-7"),
+            more("CPY", "FR1420041010050500013M02606"), more("MMO", "USD200000000003000"),
+            opening="100.00", closing="125.57",
+        ),
+    )  # fmt: skip
+    assert (file.format, file.problems) == ("CFONB 120", ())
+    assert rows(file.statements, "account", "currency", "proved") == [(OURS, "EUR", True)]
+    (row,) = file.entries.to_pylist()
+    assert (row["amount"], row["direction"]) == (Decimal("25.57"), "CRDT")
+    assert (row["booking_date"], row["value_date"]) == (date(2026, 10, 31), date(2026, 10, 30))
+    assert row["remittance"] == ["VIR SEPA CLIENT", "FACTURE 7 ".ljust(68, "X") + "MOTS"]
+    assert (row["end_to_end_id"], row["mandate_id"]) == ("E2E-1", "MANDATE-7")
+    assert row["structured_references"] == ["RF18539007547034"]
+    assert (row["debtor_name"], row["debtor_account"]) == (
+        "CLIENT SA", "FR1420041010050500013M02606"
+    )  # fmt: skip
+    assert (row["instructed_amount"], row["instructed_currency"]) == (Decimal("30.00"), "USD")
+    assert (row["proprietary_code"], row["entry_reference"]) == ("05+0A1B", "0000007")
+    assert row["raw"].count("\n") == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "signed"),
+    [("0.10", "0.10"), ("-0.10", "-0.10"), ("-12.34", "-12.34"), ("9.99", "9.99")],
+)
+def test_the_last_letter_has_digit_and_sign(tmp_path: Path, text: str, signed: str) -> None:
+    moved = Decimal(signed)
+    file = read(tmp_path, file_of(move(text), opening="0.00", closing=f"{moved:.2f}"))
+    (row,) = file.entries.to_pylist()
+    assert row["amount"] * (1 if row["direction"] == "CRDT" else -1) == moved
+    assert file.statements["closing_balance"].to_pylist() == [moved]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_an_account_number_has_its_iban() -> None:
+    assert french_iban("30006", "00001", "12345678901") == OURS
+    assert french_iban("20041", "01005", "0500013M026") == "FR1420041010050500013M02606"
+    with pytest.raises(InputError, match="is no account number"):
+        french_iban("20041", "01005", "0500013-026")
+
+
+def test_several_statements_are_proved_each(tmp_path: Path) -> None:
+    one = file_of(move("1.00"), opening="0.00", closing="1.00")
+    two = file_of(move("-2.00", reason="01"), opening="1.00", closing="-1.00")
+    file = read(tmp_path, (one + two).encode("windows-1252"))
+    assert file.statements["proved"].to_pylist() == [True, True]
+    assert file.entries["return_reason"].to_pylist() == [None, "01"]
+
+
+GOOD = file_of(move("1.00"), move("2.00"), opening="0.00", closing="3.00")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (GOOD.replace("0000000000010{", "000000000001O{", 1), "is not an amount"),
+        (GOOD.replace("0000000000010{", "00000000000100", 1), "is not an amount"),
+        (GOOD.replace("VIR SEPA", "VIR", 1), "has 115 characters instead of 120"),
+        (GOOD.replace("04300060A1B", "04300070A1B", 1), "it is of another account than the st"),
+        (GOOD.replace("05311026", "05311326", 1), "'311326' is not a date"),
+        ("\n".join(GOOD.splitlines()[:3]), "it ends before its new balance"),
+        (GOOD.replace("\r\n0730006", "\r\n0730007"), "the new balance is of another account"),
+        (GOOD.replace("\r\n0730006", f"\r\n{record('09', '311026')}\r\n0730006"), "kind '09'"),
+        ("\r\n".join(GOOD.splitlines()[:2] + GOOD.splitlines()[3:]), "(EUR 2.00 off)"),
+    ],
+)
+def test_what_is_torn_costs_its_entry_and_the_proof(
+    tmp_path: Path, content: str, said: str
+) -> None:
+    file = read(tmp_path, content)
+    assert file.statements["proved"].to_pylist() == [False]
+    assert said in file.statements["proof"].to_pylist()[0]
+
+
+def test_a_record_before_any_balance_is_refused_by_line(tmp_path: Path) -> None:
+    torn = GOOD + move("1.00") + "\n"
+    with pytest.raises(StatementError, match=r"^file\.txt line 5: a record before any old bal"):
+        read(tmp_path, torn)
+
+
+def test_a_large_file_is_read_a_batch_at_a_time(tmp_path: Path) -> None:
+    text = file_of(*[move("1.00")] * 3000, opening="0.00", closing="3000.00")
+    batches = list(read_batches(write(tmp_path, text, "file.txt")))
+    assert max(batch.num_rows for batch in batches) < 3000 == sum(b.num_rows for b in batches)
+
+
+@given(
+    st.lists(st.sampled_from([*GOOD.splitlines(), more("LIB", "x")]), max_size=12),
+    st.integers(0, 1200),
+    st.text("0129 A{}\n", max_size=12),
+)
+@settings(max_examples=150, deadline=None)
+def test_nonsense_raises_nothing_but_our_error(lines: list[str], at: int, other: str) -> None:
+    text = "\n".join(lines)
+    text = text[:at] + other + text[at + len(other) :]
+    try:
+        for _ in CfonbFile(io.BytesIO(text.encode()), "fuzz").batches():
+            pass
+    except StatementError:
+        return
