@@ -70,8 +70,9 @@ def test_two_equal_confirmations_cover_an_account_without_any_statement(dormant:
 
 
 def test_a_month_that_confirmations_cover_is_answered_without_any_line(dormant: Workspace) -> None:
-    with pytest.raises(NothingStored, match="nothing is stored for 2026-09"):
-        dormant.reconcile("2026-09")
+    with pytest.raises(NothingStored, match="nothing is stored for 2026-07"):
+        dormant.reconcile("2026-07")
+    assert "statement_missing" in {item.kind for item in dormant.open_items("2026-09")}
     dormant.statements.confirm(OWN, "107.00", "2026-10-01", source="letter of the bank")
     answer = dormant.reconcile("2026-09")
     assert answer.lines.num_rows == 0
