@@ -36,7 +36,7 @@ demo: .venv/run.stamp
 notebook: .venv/run.stamp
 	@$(TREASURY) practice -- .venv/bin/jupyter lab $(ALLOW_ROOT) notebooks/operations.ipynb
 
-.venv-spark/spark.stamp: .venv/dev.stamp tools/spark
+.venv-spark/spark.stamp: .venv/dev.stamp tools/spark tools/apart
 	@tools/spark
 
 test: .venv/dev.stamp

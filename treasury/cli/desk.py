@@ -58,7 +58,7 @@ def reconcile(
     """Reconcile a month: every bank line with its one outcome and the reason."""
     from treasury.items.facts import needing_a_person
     from treasury.report import outcome_word, reconciliation_summary
-    from treasury.report.words import LINES_NOT_KNOWN, bank_lines_words, count
+    from treasury.report.words import LINES_NOT_KNOWN, are_lines_known, count
 
     workspace = workspace_of(context, as_of)
     result = workspace.reconcile(month)
@@ -72,14 +72,13 @@ def reconcile(
             click.echo(f"LATE        {count(late, 'item')} since the close: treasury periods late")
         words = [outcome_word(row) for row in lines.to_pylist()]
         lines = lines.append_column("on_screen", pa.array(words, pa.string()))
-    not_known = bank_lines_words(result) == LINES_NOT_KNOWN
     print_rows(
         lines,
         form,
         columns=LINE_COLUMNS,
         spare=LINE_SPARE,
         title="Bank lines",
-        empty=LINES_NOT_KNOWN if not_known else "none",
+        empty="none" if are_lines_known(result) else LINES_NOT_KNOWN,
     )
 
 

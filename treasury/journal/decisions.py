@@ -32,6 +32,7 @@ __all__ = [
     "decision_table",
     "decisions",
     "mark_table",
+    "read_decision",
     "read_mark",
     "request_marks",
     "standing",
@@ -132,7 +133,7 @@ def standing(entries: Iterable[Entry]) -> list[Decision]:
     for entry in entries:
         if not entry.kind.startswith(MATCH):
             continue
-        decision = _decision(entry)
+        decision = read_decision(entry)
         if decision.verb == _UNDO:
             stand.pop(_undone(entry, decision, stand), None)
         else:
@@ -226,7 +227,8 @@ def _known(journal: Journal, kind: str, until: datetime | None) -> list[Entry]:
     return [entry for entry in journal.entries(kind) if until is None or entry.at <= until]
 
 
-def _decision(entry: Entry) -> Decision:
+def read_decision(entry: Entry) -> Decision:
+    """The decision that a journal's entry makes or takes back."""
     body = entry.body
     one = body.get("expectation_id")
     several = body.get("expectation_ids") or ([] if one is None else [one])
@@ -243,6 +245,7 @@ def _decision(entry: Entry) -> Decision:
         by=entry.actor.name,
         at=entry.at,
         shares={name: Decimal(share) for name, share in (body.get("shares") or {}).items()},
+        undoes=body.get("undoes"),
         despite=tuple(body.get("despite") or ()),
     )
 

@@ -40,6 +40,25 @@ class Decided(msgspec.Struct, frozen=True):
         head = Head(added[-1].seq, added[-1].hash) if added else self.head
         return Decided(head, (*self.entries, *added), self.until)
 
+    def foresee(self, planned: Sequence[tuple[datetime, Draft]]) -> Decided:
+        """What would be decided once these were journaled, each at its instant."""
+        return self.after(
+            [
+                Entry(
+                    seq=self.head.seq + place,
+                    at=at,
+                    kind=draft.kind,
+                    subject=draft.subject,
+                    actor=draft.actor,
+                    body=msgspec.to_builtins(draft.body),
+                    nonce=None,
+                    prev_hash="",
+                    hash="",
+                )
+                for place, (at, draft) in enumerate(planned, 1)
+            ]
+        )
+
     def covers(self, entry: Entry) -> bool:
         """Whether an entry, of whatever kind, was written by then."""
         return entry.seq <= self.head.seq and (self.until is None or entry.at <= self.until)

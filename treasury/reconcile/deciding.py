@@ -18,8 +18,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import ActionRefused, InputError, NothingStored
-from treasury.journal import Actor, Draft, Entry, Journal
-from treasury.journal.decisions import Decision, decision_table, standing
+from treasury.journal import Actor, Draft, Journal
+from treasury.journal.decisions import Decision, decision_table, read_decision, standing
 from treasury.journal.turns import Decided, decide, read_decided, require_present
 from treasury.money import parse_amount
 from treasury.reconcile.checking import Body, Check, Wish, already, same
@@ -248,7 +248,7 @@ class Deciding:
         added, plan = decide(self._journal, build)
         made = iter(added)
         return [
-            _standing_on(plan.stand, wish) if body is None else _made(wish, next(made))
+            _standing_on(plan.stand, wish) if body is None else read_decision(next(made))
             for wish, body in plan.bodies
         ]
 
@@ -283,32 +283,31 @@ def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]
 
 def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:
     """What would be decided once these were journaled; one that stands already adds nothing."""
-    added = [
-        Entry(
-            seq=decided.head.seq + place,
-            at=one.at,
-            kind=f"match.{one.verb}",
-            subject=one.entry_id,
-            actor=Actor(one.by, "environment"),
-            body={
-                "entry_id": one.entry_id,
-                "expectation_ids": list(one.expectations),
-                "reason": one.reason,
-                "to": one.to,
-                "undoes": one.undoes,
-                "shares": {name: shown(share) for name, share in one.shares.items()},
-                "facts": one.facts,
-                "closed_month": one.closed_month,
-                "posts_to": one.posts_to,
-            },
-            nonce=None,
-            prev_hash="",
-            hash="",
-        )
-        for place, one in enumerate(planned, 1)
-        if one.facts or one.verb == "undo"
-    ]
-    return decided.after(added)
+    return decided.foresee(
+        [
+            (
+                one.at,
+                Draft(
+                    f"match.{one.verb}",
+                    one.entry_id,
+                    {
+                        "entry_id": one.entry_id,
+                        "expectation_ids": list(one.expectations),
+                        "reason": one.reason,
+                        "to": one.to,
+                        "undoes": one.undoes,
+                        "shares": {name: shown(share) for name, share in one.shares.items()},
+                        "facts": one.facts,
+                        "closed_month": one.closed_month,
+                        "posts_to": one.posts_to,
+                    },
+                    Actor(one.by, "environment"),
+                ),
+            )
+            for one in planned
+            if one.facts or one.verb == "undo"
+        ]
+    )
 
 
 def _found(seen: Known, wanted: Wanted) -> tuple[str, ...]:
@@ -335,25 +334,6 @@ def _last_on(stand: Standing, line: str, pair: str | None) -> Decision:
 
 def _standing_on(stand: Standing, wish: Wish) -> Decision:
     return next(one for one in reversed(stand) if same(one, wish))
-
-
-def _made(wish: Wish, entry: Entry) -> Decision:
-    return Decision(
-        seq=entry.seq,
-        verb=wish.verb,
-        entry_id=wish.entry_id,
-        expectations=wish.expectations,
-        reason=wish.reason,
-        to=wish.to,
-        facts=entry.body["facts"],
-        by=entry.actor.name,
-        at=entry.at,
-        closed_month=entry.body.get("closed_month") or "",
-        posts_to=entry.body.get("posts_to") or "",
-        shares=dict(wish.shares),
-        undoes=wish.undoes,
-        despite=tuple(entry.body.get("despite") or ()),
-    )
 
 
 def _planned(wish: Wish, body: Body | None, who: Actor, now: datetime) -> Decision:

@@ -112,9 +112,9 @@ def _row(
     due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
     state = _remarked_state(request, mark)
     overdue = rail.between(due, today) if due is not None and state in UNPAID else 0
-    in_file = mark is not None and state == IN_FILE
-    if mark is not None and in_file and request["evidence_to"] is not None:
-        due = rail.add(mark["filed_at"].date(), rules.ours_target_days)
+    filed = mark if state == IN_FILE else None
+    if filed is not None and request["evidence_to"] is not None:
+        due = rail.add(filed["filed_at"].date(), rules.ours_target_days)
         overdue = rail.between(due, min(today, request["evidence_to"]))
     silent_since = _silent_since(request, rules, today) if state in LEFT_US else 0
     beneficiary, account = (
@@ -136,7 +136,7 @@ def _row(
         to=(f"{beneficiary or ''} {short_account(account)}".strip()) if approved else "",
         to_account=(account or "") if approved else "",
         approved=request["approved_at"],
-        seen=_seen(request, on_ramp=on_ramp) + (f", in {mark['file']}" if mark and in_file else ""),
+        seen=_seen(request, on_ramp=on_ramp) + (f", in {filed['file']}" if filed else ""),
         evidence_to=request["evidence_to"] if on_ramp else None,
         next_step=_remarked(step, state, mark),
         silent=silent_since > 0,

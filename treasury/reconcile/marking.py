@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from treasury.errors import ActionRefused, InputError
-from treasury.journal import Actor, Draft, Entry, Journal
+from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decisions import (
     NOT_UPLOADED,
     Mark,
@@ -233,15 +233,7 @@ def _require_waiting(word: str, row: dict[str, Any]) -> None:
 
 def foreseen_remark(decided: Decided, planned: Mark) -> Decided:
     """What would be decided once this remark was journaled."""
-    entry = Entry(
-        seq=decided.head.seq + 1,
-        at=planned.at,
-        kind=f"request.{planned.mark}",
-        subject=planned.request_id,
-        actor=Actor(planned.by, "environment"),
-        body={"reason": planned.reason, "undoes": planned.undoes},
-        nonce=None,
-        prev_hash="",
-        hash="",
-    )
-    return decided.after([entry])
+    body = {"reason": planned.reason, "undoes": planned.undoes}
+    who = Actor(planned.by, "environment")
+    draft = Draft(f"request.{planned.mark}", planned.request_id, body, who)
+    return decided.foresee([(planned.at, draft)])

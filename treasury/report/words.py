@@ -28,6 +28,7 @@ __all__ = [
     "OUTCOMES",
     "amount_words",
     "amounts_words",
+    "are_lines_known",
     "bank_lines_words",
     "carried_words",
     "count",
@@ -142,15 +143,20 @@ def title_words(r: Reconciliation, zone: ZoneInfo) -> str:
 LINES_NOT_KNOWN: Final = "not known: the statements of the month are not complete"
 
 
+def are_lines_known(r: Reconciliation) -> bool:
+    """Whether there is a line, or the complete statements of every declared account say of none."""
+    complete = r.statements["complete"].to_pylist()
+    return any(r.counts().values()) or (bool(complete) and all(complete))
+
+
 def bank_lines_words(r: Reconciliation) -> str:
     """`412 = 361 matched + 9 need decision + …`: the parts there are, and they add up.
 
     None at all is said only where the statements of every declared account are complete.
     """
-    counts = r.counts()
-    complete = r.statements["complete"].to_pylist()
-    if not any(counts.values()) and not (complete and all(complete)):
+    if not are_lines_known(r):
         return LINES_NOT_KNOWN
+    counts = r.counts()
     total = f"{sum(counts.values()):,}"
     return f"{total} = {outcome_counts(counts)}" if any(counts.values()) else total
 

@@ -34,10 +34,9 @@ shortened AS (
     ) AS places
 ),
 either_way AS (
-    SELECT DISTINCT a.entry_id, a.named_id, w.expectation_id, w.code
+    SELECT DISTINCT a.entry_id, w.expectation_id, w.code
     FROM (
-        SELECT
-            p.entry_id, p.expectation_id AS named_id, p.code, p.currency, p.direction, p.booking_date, b.amount, s.rest
+        SELECT p.entry_id, p.code, p.currency, p.direction, p.booking_date, b.amount, s.rest
         FROM inexact_pairs AS p
         JOIN sent AS b ON b.entry_id = p.entry_id
         JOIN shortened AS s ON s.code = p.code
@@ -52,7 +51,7 @@ either_way AS (
         AND coalesce(CAST(w.closed_at AS DATE) >= a.booking_date, TRUE)
         AND coalesce(CAST(w.opened_at AS DATE) <= a.booking_date, TRUE)
 )
-SELECT entry_id, named_id, expectation_id, code
+SELECT entry_id, expectation_id, code
 FROM (
     SELECT *, row_number() OVER (PARTITION BY entry_id ORDER BY code, expectation_id) AS place
     FROM either_way
