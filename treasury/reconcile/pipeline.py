@@ -17,6 +17,8 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
+from treasury.reconcile.rowless import is_rowless
+
 __all__ = [
     "READ_THROUGH", "Step", "compose", "in_order", "load", "needed", "run", "steps_of", "stored",
 ]  # fmt: skip
@@ -109,17 +111,42 @@ def run(
     steps: Sequence[Step],
     *,
     wanted: Collection[str] | None = None,
+    rowless: Collection[str] = (),
 ) -> None:
     """Run each step once and keep its rows for the steps after it, or only its name.
 
     With `wanted`, rows are given back as soon as no later step and none of the wanted reads them.
+    What can have no row, as the `rowless` tables have none, is not asked again once its columns
+    are known.
     """
     spent = {} if wanted is None else _spent(steps, wanted)
+    without = set(rowless)
     for place, step in enumerate(steps):
-        kind = "TABLE" if step.kept else "VIEW"
-        connection.execute(f"CREATE TEMP {kind} {_quoted(step.name)} AS {step.sql}")
+        if _has_rows(connection, step, without):
+            without.discard(step.name)
+        else:
+            without.add(step.name)
         for name in spent.get(place, ()):
             connection.execute(f"DROP TABLE {_quoted(name)}")
+
+
+_COLUMNS: Final[dict[str, str]] = {}
+"""The columns of each step that has run, by its text: what it reads has one schema."""
+
+
+def _has_rows(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> bool:
+    """Run a step, and say whether it may have rows."""
+    name, columns = _quoted(step.name), _COLUMNS.get(step.sql)
+    if columns is not None and is_rowless(connection, step.sql, rowless):
+        connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        return False
+    kind = "TABLE" if step.kept else "VIEW"
+    stored = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
+    if columns is None:
+        made = connection.table(step.name)
+        pairs = zip(made.columns, made.types, strict=True)
+        _COLUMNS[step.sql] = ", ".join(f"{_quoted(column)} {kind}" for column, kind in pairs)
+    return stored is None or stored[0] > 0
 
 
 def _spent(steps: Sequence[Step], wanted: Collection[str]) -> dict[int, list[str]]:

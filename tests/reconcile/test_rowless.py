@@ -1,0 +1,118 @@
+"""A step is left out only where it would have had no row, and no answer shows whether it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+import sqlglot
+from mangled import draw
+from sqlglot import exp
+
+from treasury.reconcile import matching, monthly, pipeline
+from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.reconcile.matching import match_references
+from treasury.reconcile.pipeline import load, run
+from treasury.reconcile.rowless import AGGREGATES, is_rowless
+from treasury.reconcile.rules import Rules
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(config={"threads": 1}) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT x FROM empty",
+        "SELECT x, count(*) FROM empty GROUP BY x",
+        "SELECT e.x FROM empty AS e JOIN filled AS f ON f.x = e.x",
+        "SELECT e.x FROM filled AS f CROSS JOIN empty AS e",
+        "SELECT e.x FROM empty AS e LEFT JOIN filled AS f ON f.x = e.x",
+        "SELECT x FROM empty UNION ALL SELECT x FROM (SELECT DISTINCT x FROM empty) AS e",
+        "WITH filled AS (SELECT x FROM empty) SELECT x FROM filled",
+        "WITH a AS (SELECT x FROM empty), b AS (SELECT x FROM a) SELECT x FROM b",
+        "SELECT x, row_number() OVER (ORDER BY x) AS place FROM empty",
+        "SELECT x, (SELECT max(x) FROM filled) AS most FROM empty",
+    ],
+)
+def test_what_selects_from_nothing_has_no_row(
+    connection: duckdb.DuckDBPyConnection, sql: str
+) -> None:
+    assert is_rowless(connection, sql, {"empty"})
+    assert not is_rowless(connection, sql, set())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) AS n FROM empty",
+        "SELECT coalesce(max(x), 0) AS most FROM empty",
+        "SELECT 1 AS one",
+        "SELECT f.x FROM filled AS f LEFT JOIN empty AS e ON f.x = e.x",
+        "SELECT f.x FROM filled AS f FULL JOIN empty AS e ON f.x = e.x",
+        "SELECT x FROM empty UNION ALL SELECT x FROM filled",
+        "SELECT x FROM filled EXCEPT SELECT x FROM empty",
+        "WITH empty AS (SELECT x FROM filled) SELECT x FROM empty",
+        "SELECT x FROM (SELECT count(*) AS x FROM empty) AS e",
+        "SELECT x FROM (VALUES (1)) AS given (x)",
+    ],
+)
+def test_what_may_have_a_row_all_the_same_is_asked(
+    connection: duckdb.DuckDBPyConnection, sql: str
+) -> None:
+    assert not is_rowless(connection, sql, {"empty"})
+
+
+def test_every_aggregate_that_a_step_uses_is_known() -> None:
+    used = {
+        found.sql(dialect="duckdb").partition("(")[0].lower()
+        for step in monthly.STEPS
+        for found in sqlglot.parse_one(step.sql, dialect="duckdb").find_all(exp.AggFunc)
+        if not isinstance(found.parent, exp.Window)
+    }
+    assert {"count", "sum", "max", "min"} <= used <= AGGREGATES
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_step_that_is_said_to_have_no_row_has_none(
+    connection: duckdb.DuckDBPyConnection, seed: int
+) -> None:
+    """Few lines at a time, so that now one and now another step is without rows."""
+    world = draw(seed)
+    lines, expectations = world.tables()
+    found, left_out = 0, set()
+    for start in range(0, min(lines.num_rows, 60), 4):
+        with duckdb.connect(config={"threads": 1}) as fresh:
+            tables = {
+                "lines": read_table(lines.slice(start, 4), LINES, what="lines"),
+                "expectations": read_table(expectations, EXPECTATIONS, what="expectations"),
+                "decisions": read_table(None, DECISIONS, what="decisions"),
+                **matching.rule_tables(Rules()),
+            }
+            load(fresh, tables)
+            rowless = {name for name, table in tables.items() if not table.num_rows}
+            for step in matching.STEPS:
+                run(fresh, [step])  # alone it knows of nothing that is without rows
+                rows = fresh.table(step.name).limit(1).fetchall()
+                if is_rowless(connection, step.sql, rowless):
+                    assert not rows, step.name
+                    left_out.add(step.name)
+                if not rows:
+                    rowless.add(step.name)
+                found += 1
+    assert len(left_out) > 30
+    assert found > 500
+
+
+def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines, expectations = draw(3).tables()
+    few = lines.slice(0, 5)
+    left_out = match_references(few, expectations), match_references(few, expectations)
+    monkeypatch.setattr(pipeline, "is_rowless", lambda *_: False)
+    whole = match_references(few, expectations)
+    for answer in left_out:
+        assert answer.sheets() == whole.sheets()

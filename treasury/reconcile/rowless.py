@@ -1,0 +1,108 @@
+"""Which steps can have no row, because nothing that their rows would come from has any.
+
+Most steps of matching are about what is rare: of a few lines they have no row, and planning one
+costs far more than finding none. When a step has none follows from DuckDB's own syntax tree of its
+text; whatever is not known to pass emptiness on counts as having rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, TypeAlias
+
+import duckdb
+import msgspec
+
+__all__ = ["AGGREGATES", "is_rowless"]
+
+
+class _Any(msgspec.Struct, frozen=True):
+    """Has no row as soon as one of its parts has none: a join; without parts it has one."""
+
+    parts: tuple[_Source, ...]
+
+
+class _All(msgspec.Struct, frozen=True):
+    """Has no row once all of its parts have none: a union."""
+
+    parts: tuple[_Source, ...]
+
+
+_Source: TypeAlias = "str | _Any | _All"
+_Names: TypeAlias = Mapping[str, _Source]
+_SOME_ROW: Final = _Any(())
+_PARSE: Final = (
+    "SELECT json_serialize_sql(?, skip_null := true, skip_empty := true, skip_default := true)"
+)
+_SOURCES: Final[dict[str, _Source]] = {}
+AGGREGATES: Final = frozenset(
+    {
+        "any_value", "arg_max", "arg_min", "avg", "bool_and", "bool_or", "count", "count_star",
+        "first", "last", "list", "max", "max_by", "min", "min_by", "string_agg", "sum",
+    }
+)  # fmt: skip
+"""The aggregates, which over no row at all still give one."""
+
+
+def is_rowless(connection: duckdb.DuckDBPyConnection, sql: str, rowless: Collection[str]) -> bool:
+    """Whether a query has no row for certain while the named tables have none."""
+    source = _SOURCES.get(sql)
+    if source is None:
+        row = connection.execute(_PARSE, [sql]).fetchone()
+        assert row is not None
+        tree = msgspec.json.decode(row[0])["statements"][0]["node"]
+        source = _SOURCES[sql] = _query(tree, {})
+    return _is_without(source, rowless)
+
+
+def _is_without(source: _Source, rowless: Collection[str]) -> bool:
+    match source:
+        case str():
+            return source in rowless
+        case _Any(parts):
+            return any(_is_without(part, rowless) for part in parts)
+        case _All(parts):
+            return all(_is_without(part, rowless) for part in parts)
+
+
+def _query(node: Mapping[str, Any], own: _Names) -> _Source:
+    """Where the rows of a query come from; `own` are the queries that it names itself."""
+    for part in node.get("cte_map", {}).get("map", ()):
+        own = {**own, part["key"]: _query(part["value"]["query"]["node"], own)}
+    match node:
+        case {"type": "SELECT_NODE"} if not _aggregates_all(node):
+            return _table(node["from_table"], own)
+        case {"type": "SET_OPERATION_NODE", "setop_type": "UNION"}:
+            return _All((_query(node["left"], own), _query(node["right"], own)))
+    return _SOME_ROW
+
+
+def _table(node: Mapping[str, Any], own: _Names) -> _Source:
+    match node:
+        case {"type": "BASE_TABLE", "table_name": name}:
+            return own.get(name, name)
+        case {"type": "SUBQUERY"}:
+            return _query(node["subquery"]["node"], own)
+        case {"type": "JOIN", "join_type": "INNER"}:
+            return _Any((_table(node["left"], own), _table(node["right"], own)))
+        case {"type": "JOIN", "join_type": "LEFT"}:
+            return _table(node["left"], own)
+    return _SOME_ROW
+
+
+def _aggregates_all(node: Mapping[str, Any]) -> bool:
+    """Whether a selection without groups aggregates, and so has a row whatever it reads."""
+    return "group_expressions" not in node and _aggregates(node["select_list"])
+
+
+def _aggregates(node: object) -> bool:
+    match node:
+        case {"class": "SUBQUERY"} | {"class": "WINDOW"}:
+            return False  # of other rows, or of each row that there is
+        case {"class": "FUNCTION", "function_name": name} if name in AGGREGATES:
+            return True
+        case dict():
+            return any(map(_aggregates, node.values()))
+        case list():
+            return any(map(_aggregates, node))
+    return False
