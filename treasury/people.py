@@ -167,9 +167,9 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         month = self._first_open(max((*months, self.month.previous)), decided)
         question, snapshot = self.question(month, None), self.snapshot()
         sides = []
-        for entries in (decided.entries, then.entries):
+        for side in (decided, then):
             try:
-                answer, seen = answer_and_known(basis_on(snapshot, question, entries))
+                answer, seen = answer_and_known(basis_on(snapshot, question, side))
             except NothingStored as error:
                 return Effects(month=month, effects=(), unknown=str(error))
             sides.append((closing_of(answer, self.zone).items, seen))
@@ -360,7 +360,7 @@ class Periods:
             )
         if period is not None:
             return closed_month(t.journal, t.lake, period)
-        basis = basis_on(t.snapshot(), t.question(month, None), decided.entries)
+        basis = basis_on(t.snapshot(), t.question(month, None), decided)
         found = examine(t.journal, t.lake, basis, decided)
         return found_of(
             found,
@@ -431,8 +431,7 @@ class Periods:
 
     def _basis(self, month: str | Month) -> Basis:
         t = self._desk
-        entries = self._decided().entries
-        return basis_on(t.snapshot(), t.question(month, None), entries)
+        return basis_on(t.snapshot(), t.question(month, None), self._decided())
 
     def _known(self) -> Known:
         return known(self._basis(self._desk.month))

@@ -688,9 +688,10 @@ class Workspace:
         return decisions(self.journal, until=self._as_of)
 
     def _marks(self) -> pa.Table:
-        from treasury.journal.decisions import request_marks
+        from treasury.journal.turns import read_decided
+        from treasury.reconcile.marks import mark_table
 
-        return request_marks(self.journal, until=self._as_of)
+        return mark_table(read_decided(self.journal, until=self._as_of))
 
     def _desk(self) -> Desk:
         from treasury.actions.policy import load_policy

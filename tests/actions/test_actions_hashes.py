@@ -6,8 +6,11 @@ import pytest
 from action_practice import PAYOUT, Practice, refused, request_fields
 
 from treasury.actions import POLICY_FILE
+from treasury.actions.folding import actions_of
 from treasury.actions.hashes import STANDS_ON
+from treasury.actions.states import DROPPED, OPEN
 from treasury.errors import InputError
+from treasury.journal.decisions import standing_hashes
 
 HASH = "0x" + "1f" * 32
 SUBMIT = "ramp_request.submit_hash"
@@ -87,3 +90,40 @@ def test_a_hash_that_was_given_to_another_request_meanwhile_lapses_the_action(
         lambda: practice.ines.execute(early.id)
     )
     assert practice.ines.get(early.id).state == "lapsed"
+
+
+def test_a_hash_counts_as_given_until_its_action_comes_to_nothing(practice: Practice) -> None:
+    """What the funding says of it is what the actions say."""
+
+    def agree() -> list[str]:
+        acts = practice.journal.entries("action.")
+        given = {
+            action.target: action
+            for action in actions_of(acts)
+            if action.kind == SUBMIT and action.state not in DROPPED
+        }
+        hashes = standing_hashes(acts)
+        assert {name: one.seq for name, one in hashes.items()} == {
+            name: action.seq for name, action in given.items()
+        }
+        words = {"open": OPEN, "done": {"done"}}
+        assert all(given[name].state in words[one.state] for name, one in hashes.items())
+        return [one.state for one in hashes.values()]
+
+    first, second = off_ramp(practice, "250"), off_ramp(practice, "300")
+    assert agree() == []
+    action = practice.ines.propose(SUBMIT, request_id=first, transaction_hash=HASH)
+    assert agree() == ["open"]
+    practice.ines.withdraw(action.id, reason="another")
+    assert agree() == []
+    action = practice.ines.propose(SUBMIT, request_id=first, transaction_hash=HASH)
+    assert practice.ines.execute(action.id).state == "done"
+    assert agree() == ["done"]
+    waiting = practice.ines.propose(SUBMIT, request_id=second, transaction_hash=HASH)
+    assert agree() == ["done", "open"]
+    practice.jonas.approve(waiting.id)
+    assert agree() == ["done", "open"]
+    practice.ines.execute(waiting.id)
+    assert agree() == ["done", "done"]
+    sent = [entry for entry in practice.journal.entries("action.") if entry.kind != "action.done"]
+    assert [one.state for one in standing_hashes(sent).values()] == ["left", "left"]

@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from treasury.journal import Actor, Journal, decisions
-from treasury.journal.decisions import request_marks, standing
+from treasury.journal.decisions import standing
 from treasury.journal.periods import rules_in_force
+from treasury.journal.turns import read_decided
+from treasury.reconcile.marks import mark_table
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
@@ -92,7 +94,7 @@ def test_the_last_remark_on_a_request_stands_until_it_is_undone(tmp_path: Path) 
     journal.append("request.marked_sent", "pay-1", {"reason": "by phone"}, actor=anna)
     journal.append("request.will_not_fund", "pay-2", {"reason": "order fell through"}, actor=anna)
     journal.append("request.undo", "pay-1", {"reason": "wrong one"}, actor=anna)
-    assert request_marks(journal).to_pylist() == [
+    assert mark_table(read_decided(journal)).to_pylist() == [
         {
             "request_id": "pay-2",
             "mark": "will_not_fund",
@@ -102,6 +104,9 @@ def test_the_last_remark_on_a_request_stands_until_it_is_undone(tmp_path: Path) 
             "file": None,
             "filed_by": None,
             "filed_at": None,
+            "hash_state": None,
+            "hash_by": None,
+            "hash_at": None,
         }
     ]
 
@@ -113,7 +118,7 @@ def test_a_request_is_in_the_last_file_it_left_in_until_that_was_not_uploaded(
     anna = Actor("anna", "environment")
 
     def files() -> dict[str, str]:
-        rows = request_marks(journal).to_pylist()
+        rows = mark_table(read_decided(journal)).to_pylist()
         return {row["request_id"]: row["file"] for row in rows if row["file"]}
 
     made = {"requests": ["pay-1", "pay-2"]}
@@ -122,12 +127,35 @@ def test_a_request_is_in_the_last_file_it_left_in_until_that_was_not_uploaded(
     journal.append("request.marked_sent", "pay-1", {"reason": "released"}, actor=anna)
     journal.append("request.not_uploaded", "pay-2", {"reason": "lost"}, actor=anna)
     assert files() == {"pay-1": "one.xml"}
-    (row,) = request_marks(journal).to_pylist()
+    (row,) = mark_table(read_decided(journal)).to_pylist()
     assert (row["mark"], row["file"], row["filed_by"]) == ("marked_sent", "one.xml", "anna")
     journal.append("request.undo", "pay-1", {"reason": "not yet"}, actor=anna)
     assert files() == {"pay-1": "one.xml"}
     journal.append("payment_file.made", "two.xml", {"requests": ["pay-2"]}, actor=anna)
     assert files() == {"pay-1": "one.xml", "pay-2": "two.xml"}
+
+
+def test_a_hash_is_given_until_the_last_that_was_sent_is_refused(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, now=lambda: NOON)
+    anna = Actor("anna", "environment")
+
+    def after(name: str, **body: object) -> list[tuple[str, str | None]]:
+        journal.append(f"action.{name}", "A-1", body, actor=anna)
+        rows = mark_table(read_decided(journal)).to_pylist()
+        return [(row["request_id"], row["hash_state"]) for row in rows]
+
+    proposed = {"kind": "ramp_request.submit_hash", "target": "pay-1"}
+    assert after("proposed", kind="crypto_transfer.create", target="x") == []
+    assert after("proposed", **proposed) == [("pay-1", "open")]
+    assert after("approved") == [("pay-1", "open")]
+    assert after("sending") == [("pay-1", "left")]
+    assert after("refused", attempt=1, again=True) == [("pay-1", "open")]
+    assert after("sending") == [("pay-1", "left")]
+    assert after("unknown") == [("pay-1", "left")]
+    assert after("refused", attempt=1) == [("pay-1", "left")]
+    assert after("refused", attempt=2) == []
+    assert after("proposed", **proposed) == [("pay-1", "open")]
+    assert after("lapsed") == []
 
 
 def test_rules_before_the_first_that_were_saved_are_those_they_replaced(tmp_path: Path) -> None:

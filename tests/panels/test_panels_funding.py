@@ -366,6 +366,15 @@ def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
     assert frame.step.buttons[-1].label == "Confirm and propose"
     assert "Proposed, nothing sent: waiting for a second person" in said(confirm(panel))
     assert not paying.request(row["request"]).blockchain_transaction_hash
+    (waiting,) = rows(panel, "HASH PROPOSED")
+    assert waiting["request"] == row["request"]
+    assert "do not send the coins again" in waiting["next_step"]
+    assert not copies(shown(panel, row["request"]))
+    everything = paying.workspace.awaiting_funds().to_pylist()
+    (listed,) = [one for one in everything if one["state"] == "HASH PROPOSED"]
+    assert listed["marked"] == "hash given by ana.lyst, 2 Nov"
+    (item,) = paying.workspace.open_items("2026-10").select(kind="hash_proposed")
+    assert (item.subject_id, item.state) == (row["request"], "HASH PROPOSED")
     (paying.workspace.folder / "policy.toml").write_text("one_person = true\n", "utf-8")
     frame = ask(panel, "submit", row["request"], transaction_hash=used["hash"])
     assert frame.step is None

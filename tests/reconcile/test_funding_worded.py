@@ -12,9 +12,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.journal.decisions import REQUEST_MARKS
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
+from treasury.reconcile.marks import REQUEST_MARKS
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.worded import funding_table
 

@@ -327,7 +327,7 @@ def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> 
     ]  # fmt: skip
     import pyarrow as pa
 
-    from treasury.journal.decisions import REQUEST_MARKS
+    from treasury.reconcile.marks import REQUEST_MARKS
 
     remarks = pa.Table.from_pylist(marks, schema=REQUEST_MARKS)
     table = awaiting_funds(workspace.snapshot(), workspace._question("2026-11"), None, remarks)

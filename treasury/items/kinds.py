@@ -138,6 +138,8 @@ _TABLE: Final = (
              "us", "never", "Pay each with its own reference", _FUNDS),
     ItemKind("coins_to_send", "Coins to send, in time", "transit",
              "us", "never", "Send each, then submit its transaction hash", _FUNDS),
+    ItemKind("hash_proposed", "Coins sent, hash not yet at the service", "transit",
+             "us", "never", "Have each hash carried out; do not send coins again", _FUNDS),
     ItemKind("ready", "Approved, to be carried out", "decisions",
              "us", "never", "Carry each out, or withdraw it", _ACTIONS),
     ItemKind("stale", "Services not read for long", "sync",

@@ -32,6 +32,7 @@ _FUNDING: Final = {
     "RETURNED": "returned",
     "PAID BEFORE APPROVAL": "paid_early",
     "HASH GIVEN": "hash_given",
+    "HASH PROPOSED": "hash_proposed",
     "HASH USED TWICE": "hash_in_doubt",
     "WILL NOT FUND": "will_not_fund",
     "NOT LISTED": "vanished",

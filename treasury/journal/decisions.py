@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 import pyarrow as pa
@@ -25,18 +25,17 @@ __all__ = [
     "FILE_MADE",
     "MATCH",
     "NOT_UPLOADED",
-    "REQUEST_MARKS",
     "Decision",
+    "GivenHash",
     "Mark",
     "PaymentFile",
     "decision_table",
     "decisions",
-    "mark_table",
     "read_decision",
     "read_mark",
-    "request_marks",
     "standing",
     "standing_files",
+    "standing_hashes",
     "standing_marks",
 ]
 
@@ -52,26 +51,13 @@ DECISIONS: Final = pa.schema(
     ]
 )
 """A row for each line and expectation; `share` is what of a divided line is for that one."""
-REQUEST_MARKS: Final = pa.schema(
-    [
-        ("request_id", pa.string()),
-        ("mark", pa.string()),
-        ("reason", pa.string()),
-        ("marked_by", pa.string()),
-        ("marked_at", pa.timestamp("us", tz="UTC")),
-        ("file", pa.string()),
-        ("filed_by", pa.string()),
-        ("filed_at", pa.timestamp("us", tz="UTC")),
-    ]
-)
-"""A row for each request with a remark, or in a payment file; what there is none of is empty."""
-
 MATCH: Final = "match."
 REQUEST: Final = "request."
 FILE_MADE: Final = "payment_file.made"
 NOT_UPLOADED: Final = "not_uploaded"
 VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
+_GIVES_HASH: Final = "ramp_request.submit_hash"
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +111,19 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     by: str
     at: datetime
+
+
+class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
+    """The transaction hash that was last given for a request: by whom, and how far it has come.
+
+    `open` waits for a colleague or to be carried out, `left` may be at the service, `done` is.
+    """
+
+    seq: int
+    by: str
+    at: datetime
+    state: Literal["open", "left", "done"] = "open"
+    attempts: int = 0
 
 
 def standing(entries: Iterable[Entry]) -> list[Decision]:
@@ -197,30 +196,45 @@ def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
     return stand
 
 
-def request_marks(journal: Journal, *, until: datetime | None = None) -> pa.Table:
-    """The remark and the payment file of each ramp request, by request; they are no evidence."""
-    both = (*_known(journal, REQUEST, until), *_known(journal, FILE_MADE, until))
-    return mark_table(sorted(both, key=lambda entry: entry.seq))
+def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
+    """The hash that was last given for each request by an action which has not come to nothing.
+
+    By the request's id; `acts` are the entries of actions.
+    """
+    given: dict[str, tuple[str, GivenHash]] = {}
+    for entry in acts:
+        if entry.kind == "action.proposed":
+            if entry.body["kind"] == _GIVES_HASH:
+                made = GivenHash(seq=entry.seq, by=entry.actor.name, at=entry.at)
+                given[entry.subject] = entry.body["target"], made
+        elif entry.subject in given:
+            request, before = given.pop(entry.subject)
+            after = _hash_after(before, entry)
+            if after is not None:
+                given[entry.subject] = request, after
+    in_order = sorted(given.values(), key=lambda pair: pair[1].seq)
+    return dict(in_order)
 
 
-def mark_table(entries: Iterable[Entry]) -> pa.Table:
-    """What these entries say of requests, by request; columns as in REQUEST_MARKS."""
-    everything = tuple(entries)
-    marks, files = standing_marks(everything), standing_files(everything)
-    rows = []
-    for request in sorted({*marks, *files}):
-        row: dict[str, object] = {"request_id": request}
-        if (mark := marks.get(request)) is not None:
-            row |= {
-                "mark": mark.mark,
-                "reason": mark.reason,
-                "marked_by": mark.by,
-                "marked_at": mark.at,
-            }
-        if (file := files.get(request)) is not None:
-            row |= {"file": file.name, "filed_by": file.by, "filed_at": file.at}
-        rows.append(row)
-    return pa.Table.from_pylist(rows, schema=REQUEST_MARKS)
+def _hash_after(given: GivenHash, entry: Entry) -> GivenHash | None:
+    """What one more entry of its action makes of a hash; None for nothing."""
+    match entry.kind.removeprefix("action."):
+        case "done":
+            return msgspec.structs.replace(given, state="done")
+        case _ if given.state == "done":
+            return given
+        case "sending":
+            return msgspec.structs.replace(given, state="left", attempts=given.attempts + 1)
+        case "unknown":
+            return msgspec.structs.replace(given, state="left")
+        case "rejected" | "withdrawn" | "lapsed":
+            return None
+        case "refused" | "recovered" if given.state == "left":
+            if entry.body.get("attempt", given.attempts) < given.attempts:
+                return given
+            again = entry.body.get("again")
+            return msgspec.structs.replace(given, state="open") if again else None
+    return given
 
 
 def _known(journal: Journal, kind: str, until: datetime | None) -> list[Entry]:

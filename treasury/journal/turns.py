@@ -23,22 +23,25 @@ Plan = TypeVar("Plan")
 
 KINDS: Final = ("match.", "request.", "payment_file.", "item.", "period.", "rules.")
 """The kinds that rest on each other."""
+_ACTIONS: Final = "action."
 
 
 class Decided(msgspec.Struct, frozen=True):
     """What people have decided, in order, and the journal's end when that was read.
 
-    `until` is the instant at which it was known; None for everything up to the end.
+    `until` is the instant at which it was known; None for everything up to the end. `acts` are the
+    entries of actions at the services up to then, on which no decision rests.
     """
 
     head: Head
     entries: tuple[Entry, ...]
     until: datetime | None = None
+    acts: tuple[Entry, ...] = ()
 
     def after(self, added: Sequence[Entry]) -> Decided:
         """These decisions and those that were journaled after them, if any."""
         head = Head(added[-1].seq, added[-1].hash) if added else self.head
-        return Decided(head, (*self.entries, *added), self.until)
+        return Decided(head, (*self.entries, *added), self.until, self.acts)
 
     def foresee(self, planned: Sequence[tuple[datetime, Draft]]) -> Decided:
         """What would be decided once these were journaled, each at its instant."""
@@ -70,8 +73,11 @@ def read_decided(
     """Every decision up to a head, the journal's own if None, or those known at `until`."""
     bounds = Decided(head or journal.head(), (), until)
     entries = [entry for kind in KINDS for entry in journal.entries(kind) if bounds.covers(entry)]
-    ordered = tuple(sorted(entries, key=lambda entry: entry.seq))
-    return msgspec.structs.replace(bounds, entries=ordered)
+    return msgspec.structs.replace(
+        bounds,
+        entries=tuple(sorted(entries, key=lambda entry: entry.seq)),
+        acts=tuple(entry for entry in journal.entries(_ACTIONS) if bounds.covers(entry)),
+    )
 
 
 def require_present(until: datetime | None) -> None:

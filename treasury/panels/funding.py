@@ -64,7 +64,13 @@ _COPIED: Final = {
     "deposit_wallet_address": "address",
 }
 """What each detail's Copy is called; a bank's name is typed nowhere."""
-_LOUD: Final = {"PAY": "strong", "SEND CRYPTO": "strong", "SENT": "good", "HASH GIVEN": "good"}
+_LOUD: Final = {
+    "PAY": "strong",
+    "SEND CRYPTO": "strong",
+    "SENT": "good",
+    "HASH GIVEN": "good",
+    "HASH PROPOSED": "good",
+}
 NAMED: Final = 5
 """So many requests whose details differ are named at the head; each says so in its row."""
 _DIFFERING: Final = """\

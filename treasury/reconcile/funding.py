@@ -3,7 +3,8 @@
 The SQL step `funding` says what the bank shows; here the two clocks are read and the next step is
 written. Bank details stay hidden until a request is approved. What a colleague remarked ("marked
 sent", "will not fund") stands beside the state and is no evidence. A request that left in a payment
-file is IN FILE, and not to be paid, until the bank shows it or somebody says otherwise.
+file is IN FILE, and not to be paid, until the bank shows it or somebody says otherwise; one whose
+transaction hash was given here is HASH PROPOSED until the service has it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from treasury.money import format_amount
 from treasury.reconcile.clocks import days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
-__all__ = ["FUNDING", "IN_FILE", "FundingRow", "funding_rows", "marks_of", "short_account"]
+__all__ = [
+    "FUNDING", "HASH_PROPOSED", "IN_FILE", "FundingRow", "funding_rows", "marks_of",
+    "short_account",
+]  # fmt: skip
 
 
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +77,8 @@ UNPAID = ("PAY", "CHECK BANK", "RETURNED", "SEND CRYPTO", "HASH USED TWICE", "DE
 """States in which our side has still to act, so that our clock runs."""
 IN_FILE = "IN FILE"
 """The state of a request that left in a payment file, while the bank shows nothing of it."""
+HASH_PROPOSED = "HASH PROPOSED"
+"""The state of a request whose transaction hash was given here, while the service has none."""
 
 
 def funding_rows(
@@ -123,7 +129,11 @@ def _row(
         else (request["deposit_wallet_chain"], request["deposit_wallet_address"])
     )
     changes = {"state": state, "is_overdue": overdue > 0}
-    step = _next_step({**request, **changes}, due, silent_since, rules, today)
+    step = (
+        _HASH_STEPS[mark["hash_state"]]
+        if mark is not None and state == HASH_PROPOSED
+        else _next_step({**request, **changes}, due, silent_since, rules, today)
+    )
     return FundingRow(
         state=state,
         due=due,
@@ -150,6 +160,8 @@ def _remarked_state(request: Mapping[str, Any], mark: Mapping[str, Any] | None) 
     state: str = request["state"]
     if mark is None or state not in UNPAID:
         return state
+    if state == "SEND CRYPTO" and mark["hash_state"] is not None:
+        return HASH_PROPOSED
     if _is_in_file(request, mark):
         return IN_FILE
     return "WILL NOT FUND" if mark["mark"] == "will_not_fund" else state
@@ -178,6 +190,8 @@ def _marked(mark: Mapping[str, Any] | None, state: str) -> str:
         remarks.append(
             f"{MARKS[mark['mark']]} by {mark['marked_by']}, {mark['marked_at']:%-d %b}{reason}"
         )
+    if state == HASH_PROPOSED:
+        remarks.append(f"hash given by {mark['hash_by']}, {mark['hash_at']:%-d %b}")
     if mark["file"] is not None and state in (IN_FILE, "CHECK BANK"):
         remarks.append(f"left in {mark['file']} by {mark['filed_by']}, {mark['filed_at']:%-d %b}")
     return "; ".join(remarks)
@@ -270,6 +284,13 @@ _STEPS = {
     "WILL NOT FUND": "Nothing; it stays open at the service",
     "SEND CRYPTO": "Send it, then submit the transaction hash",
     "DETAILS INACTIVE": "The deposit details are not active: do not pay, ask the provider",
+}
+
+
+_HASH_STEPS = {
+    "open": "Have its hash approved and carried out; do not send the coins again",
+    "left": "Recover the action that gives its hash; do not send the coins again",
+    "done": "Sync, so that the service's record shows; do not send the coins again",
 }
 
 

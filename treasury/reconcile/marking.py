@@ -20,7 +20,6 @@ from treasury.journal.decisions import (
     NOT_UPLOADED,
     Mark,
     PaymentFile,
-    mark_table,
     read_mark,
     standing_files,
     standing_marks,
@@ -28,6 +27,7 @@ from treasury.journal.decisions import (
 from treasury.journal.turns import Decided, decide, read_decided, require_present
 from treasury.lake import Snapshot
 from treasury.money import format_amount
+from treasury.reconcile.marks import mark_table
 from treasury.reconcile.rows import Rows, shown
 from treasury.text import clean
 
@@ -109,8 +109,8 @@ class Marking:
 
         `seq` is the place of the remark; empty for a request that is in a payment file only.
         """
-        entries = read_decided(self._journal, until=self._until).entries
-        marks, table = standing_marks(entries), mark_table(entries)
+        decided = read_decided(self._journal, until=self._until)
+        marks, table = standing_marks(decided.entries), mark_table(decided)
         ids = table["request_id"].to_pylist()
         places = [marks[name].seq if name in marks else None for name in ids]
         found = table.append_column("seq", pa.array(places, pa.int64()))

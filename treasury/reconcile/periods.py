@@ -9,7 +9,6 @@ version: a close stores its answers as well, and the next month opens with what 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -22,7 +21,7 @@ from treasury.calendar import Month
 from treasury.decoding import convert
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Entry, Journal
-from treasury.journal.decisions import decision_table, mark_table, standing
+from treasury.journal.decisions import decision_table, standing
 from treasury.journal.periods import REOPEN, Close, Period, closed_periods, period_history
 from treasury.journal.store import Draft
 from treasury.journal.turns import Decided, decide, read_decided
@@ -31,6 +30,7 @@ from treasury.reconcile.answers import read_answers
 from treasury.reconcile.corrections import CORRECTIONS, correction_rows, late_decisions
 from treasury.reconcile.decided import standing_table
 from treasury.reconcile.known import Known, answer_and_known, known
+from treasury.reconcile.marks import mark_table
 from treasury.reconcile.monthly import (
     Basis,
     Question,
@@ -190,19 +190,18 @@ def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
         credits_by_text=not close.list_hash,  # so 0.1.0 read them
     )
     then = decided_before(journal, close)
-    return basis_on(lake.snapshot(commit=close.commit), question, then.entries)
+    return basis_on(lake.snapshot(commit=close.commit), question, then)
 
 
 def decided_before(journal: Journal, close: Close) -> Decided:
     """What had been decided when a month was prepared to be closed."""
-    head = close.head
-    then = (one for one in read_decided(journal).entries if one.seq <= head.seq)
-    return Decided(head, tuple(then))
+    return read_decided(journal, head=close.head)
 
 
-def basis_on(snapshot: Snapshot, question: Question, entries: Sequence[Entry]) -> Basis:
-    """The basis of an answer: the records, and what these entries decided."""
-    return Basis(snapshot, question, decision_table(standing(entries)), mark_table(entries))
+def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
+    """The basis of an answer: the records, and what people had decided."""
+    decisions = decision_table(standing(decided.entries))
+    return Basis(snapshot, question, decisions, mark_table(decided))
 
 
 def reconcile(basis: Basis) -> Reconciliation:

@@ -12,8 +12,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.items import OPEN_ITEMS
-from treasury.journal.decisions import REQUEST_MARKS
 from treasury.reconcile.late import LATE_ITEMS
+from treasury.reconcile.marks import REQUEST_MARKS
 from treasury.reconcile.monthly import Reconciliation
 from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
 from treasury.report.balances import BALANCES

@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treasury.extract import TABLES as SERVICE_TABLES
-from treasury.journal.decisions import DECISIONS, REQUEST_MARKS
+from treasury.journal.decisions import DECISIONS
 from treasury.lake import Snapshot, Table
 from treasury.lake.commits import SCHEMA as COMMITS
 from treasury.lake.commits import Commit
 from treasury.lake.delta import StoredFile, StoredTable
+from treasury.reconcile.marks import REQUEST_MARKS
 from treasury.reconcile.monthly import STEPS, Basis
 from treasury.report.evidence import LakeState
 from treasury.statements import TABLES as STATEMENT_TABLES
@@ -87,7 +88,11 @@ def read_decided_tables(folder: Path) -> dict[str, pa.Table]:
 
 
 def _read_or(path: Path, schema: pa.Schema) -> pa.Table:
-    return pq.read_table(path).cast(schema) if path.is_file() else schema.empty_table()
+    """A stored table; columns that it was written before are empty."""
+    empty = schema.empty_table()
+    if not path.is_file():
+        return empty
+    return pa.concat_tables([empty, pq.read_table(path)], promote_options="permissive").cast(schema)
 
 
 def _catalogue() -> dict[str, Table]:

@@ -88,7 +88,7 @@ def prepare_month(
         snapshot = lake.snapshot()
         if snapshot.commit is None:
             raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
-        found = examine(journal, lake, basis_on(snapshot, question, decided.entries), decided)
+        found = examine(journal, lake, basis_on(snapshot, question, decided), decided)
         closing = found_of(found, question.zone, ledger=ledger)
         refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:

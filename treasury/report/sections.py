@@ -71,6 +71,7 @@ _TONES: Final = {
     "SENT": "ok",
     "HASH GIVEN": "ok",
     "SEND CRYPTO": "warn",
+    "HASH PROPOSED": "ok",
 }
 
 

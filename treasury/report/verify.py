@@ -26,7 +26,7 @@ from treasury.items import ACCEPTANCES, ACTIONS, LIMITS
 from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.periods import closed_periods
-from treasury.journal.turns import Decided, read_decided
+from treasury.journal.turns import read_decided
 from treasury.lake import TEXT, Lake
 from treasury.money import total
 from treasury.reconcile.corrections import CORRECTIONS
@@ -219,9 +219,9 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
         agreed = [one for one in entries if one.seq <= (evidence.agreed_to or 0)]
         return prepared_month(journal, lake, evidence.preparation, agreed)
     head = evidence.journal or Head(0, "")
-    then = Decided(head, tuple(one for one in entries if one.seq <= head.seq))
+    then = read_decided(journal, head=head)
     snapshot = lake.snapshot(commit=evidence.lake.commit)
-    basis = basis_on(snapshot, _question(evidence), then.entries)
+    basis = basis_on(snapshot, _question(evidence), then)
     found = examine(journal, lake, basis, then)
     return found_of(found, ZoneInfo(evidence.time_zone))
 
