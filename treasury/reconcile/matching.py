@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from treasury.errors import TableError
 from treasury.lake import AMOUNT, TEXT
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.pipeline import Step, compose, in_order, load, needed, run, steps_of
+from treasury.reconcile.pipeline import Step, compose, in_order, load, needed, run, steps_of, stored
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.tabular import Tabular
 from treasury.text import safe_html
@@ -42,6 +42,8 @@ PACKAGE = "treasury.reconcile.match"
 RESULTS = ("outcomes", "expectation_states", "allocations", "candidates")
 """The steps that the result is read from."""
 STEPS = in_order(steps_of(PACKAGE), RESULTS)
+_STORED = stored(STEPS)
+"""For few rows: reading a name through is planned wherever it is read, which takes longer then."""
 
 
 class Tier(msgspec.Struct, frozen=True):
@@ -164,8 +166,9 @@ def match_references(
         connection.register("expectations", tables.pop("expectations"))
         load(connection, tables)
         tables.clear()  # a million lines are held once, by the connection
-        run(connection, STEPS, wanted=RESULTS, rowless=rowless)
-        return read_matches(connection, STEPS, rules)
+        steps = _STORED if few else STEPS
+        run(connection, steps, wanted=RESULTS, rowless=rowless)
+        return read_matches(connection, steps, rules)
 
 
 def read_decisions(decisions: TableLike | None) -> pa.Table:
