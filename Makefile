@@ -6,12 +6,16 @@ BENCH ?= reconcile lake statements sandbox sync actions close
 PYTEST = .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 ALLOW_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help install demo test acceptance coverage check notebook bench torture lock docs pictures
+# What was compiled once is not compiled again by each of the processes that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help install demo test acceptance longer coverage check notebook bench torture lock docs pictures
 
 help:
 	@echo "make demo      the whole job on a practice company"
 	@echo "make test      the tests; the long ones in make acceptance"
 	@echo "make acceptance  what takes LibreOffice, Spark, or long: before a release"
+	@echo "make longer    measure which tests take long, and write tests/longer.txt anew"
 	@echo "make coverage  the same, and which lines they run (a third slower)"
 	@echo "make check     lint, types, floors"
 	@echo "make notebook  JupyterLab on the practice company"
@@ -45,6 +49,11 @@ test: .venv/dev.stamp
 acceptance: .venv/dev.stamp .venv-spark/spark.stamp
 	@command -v soffice >/dev/null || (echo "needs Debian's libreoffice-calc; .ci/run acceptance installs it"; exit 1)
 	@THOROUGH=1 $(PYTEST) -m 'acceptance or thorough or hypothesis'
+
+longer: .venv/dev.stamp
+	@: > tests/longer.txt
+	@$(PYTEST) --junitxml=.longer.xml
+	@.venv/bin/python tests/longer.py .longer.xml && rm .longer.xml
 
 coverage: .venv/dev.stamp
 	@$(PYTEST) --cov --cov-report=term

@@ -18,6 +18,7 @@ from crashed_workers import (
 )
 from filled import fill
 from hypothesis import HealthCheck, settings
+from longer import long_ones
 
 from treasury.journal.copies import STATE_VARIABLE
 from treasury.sandbox import Sandbox
@@ -60,8 +61,14 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(4, (os.cpu_count() or 1) + 1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first and leave the others in their order."""
+@pytest.hookimpl(tryfirst=True)  # before the marks are selected by
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what takes long, unless files are named, and put the longest of them first."""
+    if [Path(name).resolve() for name in config.args] == [TESTS]:
+        long = long_ones(item.nodeid for item in items)
+        for item in items:
+            if item.nodeid in long:
+                item.add_marker(pytest.mark.acceptance)
     missing = [name for name in LONGEST if not (TESTS / name).is_file()]
     if missing:
         raise pytest.UsageError(f"tests/conftest.py: there is no {', '.join(missing)}")

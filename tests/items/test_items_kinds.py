@@ -81,6 +81,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "returned": {"awaiting_funds": [waiting("RETURNED")]},
     "paid_early": {"awaiting_funds": [waiting("PAID BEFORE APPROVAL", approved=None)]},
     "hash_given": {"awaiting_funds": [waiting("HASH GIVEN")]},
+    "hash_proposed": {"awaiting_funds": [waiting("HASH PROPOSED")]},
     "will_not_fund": {"awaiting_funds": [waiting("WILL NOT FUND")]},
     "blocked": {"differences": [difference("BLOCKED")]},
     "stuck": {"differences": [difference("STUCK IN PROCESSING")]},

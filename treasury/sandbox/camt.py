@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -30,13 +31,14 @@ def statements(
         for period in periods:
             earlier = (line.signed for line in own if line.booked < period.first)
             opening = account.opening + sum(earlier, Decimal(0))
-            booked = [line for line in own if period.first <= line.booked <= period.last]
+            booked = tuple(line for line in own if period.first <= line.booked <= period.last)
             name = f"camt053_{account.iban}_{period.name}.xml"
             yield name, _document(account, period, opening, booked)
 
 
+@lru_cache(maxsize=64)  # a month that is over is asked for again by every desk that is begun
 def _document(
-    account: StatementAccount, period: Period, opening: Decimal, lines: Sequence[Line]
+    account: StatementAccount, period: Period, opening: Decimal, lines: tuple[Line, ...]
 ) -> bytes:
     made = f"{period.last + timedelta(1)}T04:30:00+00:00"
     root = etree.Element(f"{{{_NAMESPACE}}}Document", nsmap={None: _NAMESPACE})

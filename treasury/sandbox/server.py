@@ -6,6 +6,7 @@ cleanly; `serve_forever` runs them until the process is told to stop.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -34,6 +35,7 @@ from treasury.sandbox.lines import Source
 from treasury.sandbox.neighbour import NEIGHBOUR_CREDENTIALS
 from treasury.sandbox.practice_clock import PracticeClock
 from treasury.sandbox.state import place_of
+from treasury.sandbox.store import MEMORY
 from treasury.sandbox.tokens import CREDENTIALS, Tokens
 from treasury.sandbox.volume import NONE, Volume
 from treasury.sandbox.webhooks import Webhooks
@@ -126,7 +128,7 @@ class Sandbox:
         """The other company, from the first call of one of its users on."""
         world = self._world
         place = self._neighbour_place
-        if place != ":memory:":
+        if place != MEMORY:
             place = str(Path(place).with_name("neighbour.sqlite"))
         return World(
             self._seed, self._scenario, profile=world.profile, place=place, is_neighbour=True
@@ -201,7 +203,7 @@ class Sandbox:
             ready.wait()
             yield served
         finally:
-            server.should_exit = True
+            server.stop()
             thread.join()
 
     def _server(self, served: Served, ready: Callable[[], None]) -> _Server:
@@ -254,6 +256,7 @@ class _Server(uvicorn.Server):
 
     def __init__(self, ready: Callable[[], None]) -> None:
         self._ready = ready
+        self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     def serve_app(self, app: Any) -> None:
         """Take the application to serve."""
@@ -263,6 +266,24 @@ class _Server(uvicorn.Server):
                 access_log=False, timeout_graceful_shutdown=2,
             )
         )  # fmt: skip
+
+    def stop(self) -> None:
+        """End as soon as the calls under way are answered; from any thread."""
+        self.should_exit = True
+        if self._waiting is not None:
+            loop, woken = self._waiting
+            with suppress(RuntimeError):  # it has ended by itself meanwhile
+                loop.call_soon_threadsafe(woken.set)
+
+    async def main_loop(self) -> None:
+        """Serve until it is to end, which is seen at once and not at the next tick."""
+        woken = asyncio.Event()
+        self._waiting = asyncio.get_running_loop(), woken
+        tick = 0
+        while not await self.on_tick(tick):
+            tick = (tick + 1) % 864_000
+            with suppress(TimeoutError):
+                await asyncio.wait_for(woken.wait(), 0.1)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -14,7 +14,7 @@ from typing import Final
 
 from treasury.errors import InputError
 from treasury.sandbox.shapes import encode
-from treasury.sandbox.store import Store
+from treasury.sandbox.store import MEMORY, Store
 
 __all__ = ["FILE_NAME", "fingerprint", "is_new", "open_store", "place_of"]
 
@@ -24,7 +24,7 @@ FILE_NAME: Final = "sandbox.sqlite"
 def place_of(folder: Path | None) -> str:
     """The file in a folder, made where it is missing; memory without a folder."""
     if folder is None:
-        return ":memory:"
+        return MEMORY
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -29,6 +29,7 @@ from treasury.sandbox.shapes import (
 
 __all__ = [
     "COLUMNS",
+    "MEMORY",
     "Maker",
     "Page",
     "Record",
@@ -127,13 +128,17 @@ class Page(msgspec.Struct, frozen=True):
     total: int
 
 
+MEMORY: Final = ":memory:"
+"""The place of what ends with the process."""
+
+
 class Store:
     """Records in SQLite: in memory, or in a file that outlives the process.
 
     A subject with tables of its own makes them on `db` and writes them inside `transaction()`.
     """
 
-    def __init__(self, place: str = ":memory:") -> None:
+    def __init__(self, place: str = MEMORY) -> None:
         self.db = sqlite3.connect(place, check_same_thread=False, isolation_level=None, timeout=0)
         self.close = weakref.finalize(self, self.db.close)
         self.unseen_from = ""
@@ -146,6 +151,15 @@ class Store:
         self._orders = Orders(self.db)
         self.makers: dict[str, Maker] = {}
         """By kind, what makes the text of a record that was loaded without, from its position."""
+
+    def image(self) -> bytes:
+        """All that is stored, to begin another store in memory with."""
+        return self.db.serialize()
+
+    def begin_with(self, image: bytes) -> None:
+        """Hold what another store held, and nothing else."""
+        self.db.deserialize(image)
+        self._orders.forget()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Final, TypeAlias
+
+import msgspec
 
 from treasury.errors import InputError
 from treasury.sandbox.agenda import Agenda
@@ -26,13 +29,13 @@ from treasury.sandbox.desk import Desk, Funding
 from treasury.sandbox.ids import Ids, Streams
 from treasury.sandbox.keys import Keys
 from treasury.sandbox.ledger import Ledger
-from treasury.sandbox.lines import Book, StatementAccount
+from treasury.sandbox.lines import Book, Line, StatementAccount
 from treasury.sandbox.neighbour import neighbour_cast
 from treasury.sandbox.plans import plans
 from treasury.sandbox.ramps import Life, record_of
 from treasury.sandbox.shapes import DepositBankAccount, RampRequest, bare, decode
 from treasury.sandbox.state import fingerprint, is_new, open_store
-from treasury.sandbox.store import COLUMNS, Record, company_record, make_record
+from treasury.sandbox.store import COLUMNS, MEMORY, Record, company_record, make_record
 from treasury.sandbox.transfers import Wallets
 from treasury.sandbox.volume import NONE, Past, Volume
 
@@ -49,7 +52,7 @@ SCENARIOS: Final = ("full", "no-provider-report")
 class World:
     """The services' records, the banks' lines and the clock, which calls move on from 2 November.
 
-    The story is told anew each time and stored once; what happens afterwards is only in the store.
+    The story is told once in a process and stored once; what happens afterwards is in the store.
     """
 
     def __init__(
@@ -58,7 +61,7 @@ class World:
         scenario: str,
         *,
         profile: str = "spec",
-        place: str = ":memory:",
+        place: str = MEMORY,
         volume: Volume = NONE,
         is_neighbour: bool = False,
     ) -> None:
@@ -67,17 +70,19 @@ class World:
                 f"there is no scenario {scenario!r}", do=f"use one of: {', '.join(SCENARIOS)}"
             )
         self.profile = profile
-        streams, book = Streams(seed), Book()
-        self.cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
-        told_by = _neighbour_story if is_neighbour else _story
-        requests, conversions, self.fundings = told_by(self.cast, streams, book)
+        streams, story = Streams(seed), _story_of(seed, is_neighbour=is_neighbour)
+        self.cast, self.fundings = story.cast, story.fundings
         self.store = open_store(place)
+        company = (seed, scenario, profile, is_neighbour)
+        is_usual = place == MEMORY and volume == NONE
+        if is_usual and company in _BEGUN:
+            self.store.begin_with(_BEGUN[company])
         self.agenda = Agenda(self.store)
         self.ledger = Ledger(self.store)
         """Where every balance of the finance service comes from."""
         self.keys = Keys(self.store)
         self.callbacks = Callbacks()
-        self.bank = Bank(self.store, _accounts(self.cast, scenario), book.numbered())
+        self.bank = Bank(self.store, _accounts(self.cast, scenario), story.lines)
         self._random = streams.of("live")
         self.ids = Ids(self._random)
         """Makes the ids of whatever happens after the story."""
@@ -86,18 +91,19 @@ class World:
         self.store.makers |= past.makers
         identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
         identity["volume"] = str(volume)
-        told = fingerprint(requests, self.bank.told, COLUMNS)
-        if is_new(self.store, identity, told):
+        if is_new(self.store, identity, story.mark):
             with self.store.transaction():
                 moves = streams.of("moves")
                 wallets = Wallets(self.cast, Ids(streams.of("transfers")), moves, self.ledger)
-                if conversions:
-                    wallets.tell(conversions)
+                if story.conversions:
+                    wallets.tell(story.conversions)
                 if volume != NONE:
                     self.store.load(past.records())
                 self.store.put(_records(self.cast, wallets))
-                self.store.put(map(record_of, requests))
-                self.store.remember(now=START.isoformat(), acts="0", told=told, **identity)
+                self.store.put(map(record_of, story.requests))
+                self.store.remember(now=START.isoformat(), acts="0", told=story.mark, **identity)
+            if is_usual:
+                _BEGUN[company] = self.store.image()
         facts = self.store.facts()
         if DEPOSIT_BANK in facts:
             self.life.deposit_bank = decode(facts[DEPOSIT_BANK], DepositBankAccount)
@@ -188,11 +194,46 @@ class World:
         return request
 
 
-_Story: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
-"""The ramp requests, the conversions of what arrived, and the truth of what awaits funds."""
+_BEGUN: Final[dict[tuple[int, str, str, bool], bytes]] = {}
+"""The store of each company in memory as it was when its story had been told."""
 
 
-def _story(cast: Cast, streams: Streams, book: Book) -> _Story:
+class _Story(msgspec.Struct, frozen=True, kw_only=True):
+    """What was told of a company: nothing in it changes, so that worlds of one seed share it."""
+
+    cast: Cast
+    requests: tuple[RampRequest, ...]
+    conversions: list[Conversion]
+    """Of what arrived."""
+    fundings: list[Funding]
+    """The truth of what awaits funds."""
+    lines: tuple[Line, ...]
+    """The banks' lines."""
+    mark: str
+    """Another version of the sandbox may tell another story."""
+
+
+@cache
+def _story_of(seed: int, *, is_neighbour: bool) -> _Story:
+    streams, book = Streams(seed), Book()
+    cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
+    told_by = _neighbour_story if is_neighbour else _half_year
+    requests, conversions, fundings = told_by(cast, streams, book)
+    lines = tuple(book.numbered())
+    return _Story(
+        cast=cast,
+        requests=tuple(requests),
+        conversions=conversions,
+        fundings=fundings,
+        lines=lines,
+        mark=fingerprint(requests, lines, COLUMNS),
+    )
+
+
+_Told: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
+
+
+def _half_year(cast: Cast, streams: Streams, book: Book) -> _Told:
     """The company's half year; the banks' lines go into the book."""
     life = Life(cast, Ids(streams.of("events")))
     desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
@@ -202,7 +243,7 @@ def _story(cast: Cast, streams: Streams, book: Book) -> _Story:
     return requests, conversions, desk.fundings
 
 
-def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _Story:
+def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _Told:
     """The other company has asked for one on-ramp, which awaits its approval."""
     life = Life(cast, Ids(streams.of("neighbour")))
     request = life.create(
