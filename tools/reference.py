@@ -98,6 +98,9 @@ until its debit is in a statement or somebody says `treasury request not-uploade
 (`t.funding.not_uploaded`). Where the statements reach past the day on which it should have been
 debited, the item says so.
 
+A request whose transaction hash was given here is HASH PROPOSED until the service's record has it:
+the coins are sent, and what is left is to have the hash approved and carried out.
+
 ## Kinds
 
 By whose move it is, in the order of the first screen; the name is what `--kind` takes.

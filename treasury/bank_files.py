@@ -37,6 +37,7 @@ FROM statements WHERE vanished_at IS NULL ORDER BY account, closing_date, statem
 _CONFIRMED: Final = """\
 SELECT * EXCLUDE (raw) FROM balance_confirmations WHERE vanished_at IS NULL
 ORDER BY account, currency, balance_date"""
+_LINES: Final = "SELECT entry_id FROM statement_entries WHERE statement_id = $statement"
 _OURS: Final = "SELECT iban FROM company_bank_accounts WHERE iban IS NOT NULL"
 
 
@@ -89,7 +90,18 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 day = before.at.astimezone(self.settings.zone).date()
                 reason = before.body["reason"]
                 what = f"withdrawn on {day} by {before.actor.name} ({reason}); it counts again"
+                decided = self._decided(added.statement_id)
+                if decided:
+                    what += f", and so do the decisions on {decided:,} of its lines"
                 yield Problem(added.file_name, "", what)
+
+    def _decided(self, statement: str) -> int:
+        """How many lines of a statement have a decision that stands."""
+        from treasury.journal.decisions import MATCH, standing
+
+        lines = self.snapshot().sql(_LINES, {"statement": statement})["entry_id"].to_pylist()
+        decisions = standing(self.journal.entries(MATCH))
+        return len({one.entry_id for one in decisions}.intersection(lines))
 
     def withdraw(
         self, name: str, *, reason: str, actor: Actor | None = None, dry_run: bool = False

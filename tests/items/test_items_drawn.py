@@ -108,7 +108,12 @@ def require_counted_once(items: OpenItems) -> None:
         mine = [item for item in items if item.currency == currency]
         counted = total(one.counted_amount for one in mine if one.counted_amount is not None)
         groups = [group for group in items.groups if group.currency == currency]
-        assert counted == total(one.amount for one in groups if one.amount is not None)
+        assert counted == total(
+            amount
+            for one in groups
+            for amount in (one.coming, one.going, one.standing)
+            if amount is not None
+        )
 
 
 def require_one_count(drawn: DrawnCompany, closing: Closing, folder: Path) -> None:

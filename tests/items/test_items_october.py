@@ -122,9 +122,10 @@ def test_the_sums_of_the_groups_are_those_of_the_items_that_count_themselves(
 ) -> None:
     by_currency: dict[str, Decimal] = {}
     for group in october.items.groups:
-        if group.amount is not None:
+        sums = (group.coming, group.going, group.standing)
+        for amount in (one for one in sums if one is not None):
             before = by_currency.get(group.currency, Decimal(0))
-            by_currency[group.currency] = before + group.amount
+            by_currency[group.currency] = before + amount
     for currency, amount in by_currency.items():
         assert amount == total(
             item.amount
@@ -161,9 +162,22 @@ def test_the_lines_of_the_first_screen_add_up_to_its_head(october: Closing) -> N
             and text.endswith(group.words.command)
         ]
         assert f" {group.items}  {group.currency}" in shown
-        if group.amount is not None:
-            assert format_amount(group.amount, group.currency).split()[1] in shown
+        assert group.money.removeprefix(f"{group.currency} ") in shown
     assert f"CLOSE               BLOCKED by {len(items.blocking)} of them" in screen
+
+
+def test_money_in_and_money_out_are_never_one_amount(october: Closing) -> None:
+    groups = {(one.kind, one.currency): one for one in october.items.groups}
+    undecided = groups["needs_decision", "EUR"]
+    assert undecided.coming is not None
+    assert undecided.going is not None
+    assert undecided.amount is None
+    assert undecided.money == (
+        f"{format_amount(undecided.coming, 'EUR')} in,"
+        f" {format_amount(undecided.going, 'EUR').removeprefix('EUR ')} out"
+    )
+    coins = groups["coins_overdue", "USDC"]
+    assert (coins.going, coins.coming) == (coins.amount, None)  # what we send, for an off-ramp too
 
 
 def test_every_surface_has_the_same_items(

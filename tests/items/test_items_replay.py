@@ -75,7 +75,11 @@ def test_the_close_is_blocked_and_the_first_screen_says_by_what(played: DrawnCom
 
 
 @pytest.mark.parametrize(
-    ("month", "missing"), [("2026-10", "2, EUR 7,829.09"), ("2026-11", "3, EUR 7,841.09")]
+    ("month", "missing"),
+    [
+        ("2026-10", "2, EUR 7,829.08 in, 0.01 out"),
+        ("2026-11", "3, EUR 7,829.08 in, 12.01 out"),
+    ],
 )
 def test_neither_month_is_prepared_while_nobody_has_agreed_to_carry_them(
     played: DrawnCompany, month: str, missing: str

@@ -59,6 +59,11 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
     desk.funding.marked_sent(one["reference"], "released", actor=BERT)
     marked = "marked sent by bert, 2 Nov: released; left in payments-1.xml by anna, 2 Nov"
     assert state() == ("IN FILE", marked)
+    trace = desk.trace(one["reference"])
+    ours = {hop.place: hop.says for hop in trace.hops if not hop.told}
+    assert ours["Payment file"] == "left in payments-1.xml by anna"
+    assert ours["Remark"] == "marked sent by bert: released"
+    assert "payments-1.xml" not in trace.provider_text()
     (row,) = desk.funding.list().to_pylist()
     assert (row["mark"], row["file"], row["filed_by"]) == ("marked_sent", "payments-1.xml", "anna")
     desk.funding.undo(one["reference"], actor=BERT)

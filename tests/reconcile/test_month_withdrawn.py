@@ -157,6 +157,9 @@ def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path
     assert workspace.reconcile("2026-10").lines.num_rows == 1
     assert "BANK LINES" in workspace.status("2026-10")
     assert [row["entry_id"] for row in workspace.matches.list().arrow.to_pylist()] == [line]
+    report = workspace.statements.add([tmp_path / "october.xml"])
+    (told,) = [one.what for one in report.problems if "counts again" in one.what]
+    assert told.endswith("it counts again, and so do the decisions on 1 of its lines")
 
 
 def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path) -> None:

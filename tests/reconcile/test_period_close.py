@@ -464,6 +464,15 @@ def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
     assert "is 12.34" in rows[changed]["what"]
     made = later.matches.accept(late, open_one["reference"], reason="came late", actor=ANNA)
     assert made.seq is not None, "a late line belongs to an open month, and is decided there"
+    again = clock_at(desk, "2026-11-21T08:00:00+00:00")
+    edit(again, "statement_entries", "entry_id", gone, entry_status="BOOK")
+    edit(again, "statement_entries", "entry_id", late, entry_status="SUPERSEDED")
+    left = {row["change"] for row in again.periods.late().to_pylist()}
+    assert left == {"changed", "decided"}, "what went and came again is as it was"
+    once_more = clock_at(desk, "2026-11-22T08:00:00+00:00")
+    edit(once_more, "statement_entries", "entry_id", late, entry_status="BOOK")
+    (row,) = (one for one in once_more.periods.late().to_pylist() if one["change"] == "new")
+    assert (row["entry_id"], row["what"]) == (late, "a later statement has it again")
 
 
 def test_case_25_a_return_into_a_closed_month_posts_to_the_open_one_linked(

@@ -78,16 +78,14 @@ def match() -> None:
 def match_open(
     context: click.Context, assigned_to: str | None, as_of: str | None, form: str
 ) -> None:
-    """List the lines that need a decision, oldest first."""
+    """List the lines that a person has to settle, oldest first."""
     table = workspace_of(context, as_of).matches.open().arrow
     if assigned_to:
         mine = [name == assigned_to for name in table["assigned_to"].to_pylist()]
         table = table.filter(pa.array(mine, pa.bool_()))
     if form == "table":
         table = with_short_ids(_reasoned(table))
-    print_rows(
-        table, form, columns=OPEN_COLUMNS, spare=OPEN_SPARE, title="Lines that need a decision"
-    )
+    print_rows(table, form, columns=OPEN_COLUMNS, spare=OPEN_SPARE, title="Lines to be settled")
 
 
 OPEN_COLUMNS = (

@@ -57,9 +57,10 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The items of one kind in one currency: a line of the first screen.
 
     `blocking` of them stand in the way of the close, `carried` by the word of two people do not.
-    `amount` is the sum of the money that they count, None where none states an amount; `unstated`
-    counts those of which a record should state one and does not. `next_step` is that of a single
-    item, else that of the kind.
+    `coming`, `going` and `standing` are the sums of the money that they count which comes in, goes
+    out, or does neither, None where none of it states an amount; `unstated` counts those of which
+    a record should state one and does not, `earlier` the bank lines of earlier months. `next_step`
+    is that of a single item, else that of the kind.
     """
 
     kind: str
@@ -68,8 +69,11 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     blocking: int
     carried: int
-    amount: Decimal | None
+    coming: Decimal | None
+    going: Decimal | None
+    standing: Decimal | None
     unstated: int
+    earlier: int
     oldest: int
     clock: str
     since: date | None
@@ -81,11 +85,28 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
         return KINDS[self.kind]
 
     @property
+    def amount(self) -> Decimal | None:
+        """What they count; None where it is nothing, or some of it comes in and some goes out."""
+        sums = [one for one in (self.coming, self.going, self.standing) if one is not None]
+        return sums[0] if len(sums) == 1 else None
+
+    @property
+    def money(self) -> str:
+        """`EUR 40.00`, or `EUR 40.00 in, 5.00 out`: what they count; empty for nothing."""
+        if self.amount is not None:
+            return format_amount(self.amount, self.currency)
+        sums = ((self.coming, " in"), (self.going, " out"), (self.standing, ""))
+        parts = [
+            f"{format_amount(one, self.currency).removeprefix(f'{self.currency} ')}{way}"
+            for one, way in sums
+            if one is not None
+        ]
+        return f"{self.currency} {', '.join(parts)}" if parts else ""
+
+    @property
     def worth(self) -> str:
         """How many they are, and what they are worth where that is known."""
-        if self.amount is None:
-            return f"{self.items:,}"
-        return f"{self.items:,}, {format_amount(self.amount, self.currency)}"
+        return ", ".join(filter(None, (f"{self.items:,}", self.money)))
 
 
 class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -192,7 +213,7 @@ class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
         members: dict[tuple[Turn, str, str], list[OpenItem]] = {}
         for item in self.items:
             members.setdefault((item.turn, item.kind, item.currency), []).append(item)
-        return tuple(_group(*key, group) for key, group in members.items())
+        return tuple(_group(self.month, *key, group) for key, group in members.items())
 
 
 def _may_mean(name: str, item: OpenItem) -> bool:
@@ -254,8 +275,14 @@ def _place(item: OpenItem) -> tuple[object, ...]:
     )
 
 
-def _group(turn: Turn, kind: str, currency: str, members: list[OpenItem]) -> ItemGroup:
-    amounts = [item.counted_amount for item in members if item.counted_amount is not None]
+def _group(
+    month: Month, turn: Turn, kind: str, currency: str, members: list[OpenItem]
+) -> ItemGroup:
+    def counted(direction: str) -> Decimal | None:
+        own = (item.counted_amount for item in members if item.direction == direction)
+        amounts = [amount for amount in own if amount is not None]
+        return total(amounts) if amounts else None
+
     oldest = max(members, key=lambda item: item.age)
     return ItemGroup(
         kind=kind,
@@ -264,8 +291,11 @@ def _group(turn: Turn, kind: str, currency: str, members: list[OpenItem]) -> Ite
         items=len(members),
         blocking=sum(item.is_blocking for item in members),
         carried=sum(item.is_accepted for item in members),
-        amount=total(amounts) if amounts else None,
+        coming=counted("in"),
+        going=counted("out"),
+        standing=counted(""),
         unstated=sum(item.subject in _OF_MONEY and item.amount is None for item in members),
+        earlier=sum(item.subject == "line" and item.month < str(month) for item in members),
         oldest=oldest.age,
         clock=oldest.clock,
         since=min((item.since for item in members if item.since is not None), default=None),

@@ -66,6 +66,10 @@ _IN_DOUBT: Final = {
     "HASH OF WRONG AMOUNT": "hash_in_doubt",
 }
 """What speaks against a request whatever else is said of it."""
+_PAYOUTS: Final = (
+    "awaits_line", "paid_not_completed", "payout_due", "payout_missing", "payout_not_provable",
+)  # fmt: skip
+"""Kinds of which an off-ramp's amount is the payout to come; of others it is what we send."""
 _ON_SCREEN: Final = {
     "STUCK IN PROCESSING": "STUCK",
     "NOT AT BANK": "MISSING",
@@ -133,7 +137,6 @@ def _count_with_lines(facts: Facts, items: dict[str, OpenItem]) -> None:
 def _funding(facts: Facts) -> Iterator[OpenItem]:
     """Requests that wait for funds, or were paid before they were approved."""
     for row in facts.r.awaiting_funds.to_pylist():
-        on_ramp = row["direction"] == "on-ramp"
         yield make_item(
             facts,
             _funding_kind(row),
@@ -146,7 +149,7 @@ def _funding(facts: Facts) -> Iterator[OpenItem]:
             due=row["due"],
             amount=row["send"],
             currency=row["currency"],
-            direction="out" if on_ramp else "in",
+            direction="out",
             next_step=row["next_step"],
             evidence_to=row["evidence_to"],
             remark=row["marked"],
@@ -198,7 +201,7 @@ def _of_difference(facts: Facts, kind: str, row: Row) -> OpenItem:
         due=row["due"],
         amount=row["amount"],
         currency=row["currency"],
-        direction="in" if row["direction"] == "off-ramp" else "out",
+        direction="in" if row["direction"] == "off-ramp" and kind in _PAYOUTS else "out",
         next_step=row["next_step"],
         request_id=row["request_id"],
         entry_id=row["entry_id"],
@@ -237,7 +240,7 @@ def _at_service(facts: Facts) -> Iterator[OpenItem]:
             rail=rail_of(row["currency"]),
             amount=row["amount"],
             currency=row["currency"] or "",
-            direction="out" if row["ramp_type"] == "ON_RAMP" else "in",
+            direction="out",
             request_id=row["id"],
             **others,
         )

@@ -1,6 +1,6 @@
 """Matches: the bank lines that need a person, what each may belong to, and what people decided.
 
-Three lists of one look at matching: the lines that need a decision, the candidates of one of them
+Three lists of one look at matching: the lines to be settled, the candidates of one of them
 side by side, and the decisions that stand, those first whose facts have moved. The look is taken
 again only where the lake or the journal has gone on. The steps are those of `judging`.
 """
@@ -105,7 +105,7 @@ class MatchesPanel(ListPanel):
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
-        return f"<matches panel: {self._tables['open_lines'].num_rows} lines need a decision>"
+        return f"<matches panel: {self._tables['open_lines'].num_rows} lines to be settled>"
 
     # What is on screen
 
@@ -489,7 +489,7 @@ def _decision_row(row: Mapping[str, Any]) -> Row:
 
 _LISTINGS: Final[dict[Shown, Listing]] = {
     "lines": Listing(
-        caption="Bank lines that need a decision",
+        caption="Bank lines to be settled",
         query="SELECT * FROM open_lines",
         order="booking_date, statement_account, entry_id",
         key="entry_id",

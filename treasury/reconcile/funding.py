@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.money import format_amount
-from treasury.reconcile.clocks import days_word, rail_of, reacts_by
+from treasury.reconcile.clocks import Rail, days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
 __all__ = [
-    "FUNDING", "HASH_PROPOSED", "IN_FILE", "FundingRow", "funding_rows", "marks_of",
+    "FUNDING", "HASH_PROPOSED", "IN_FILE", "MARKS", "FundingRow", "funding_rows", "marks_of",
     "short_account",
 ]  # fmt: skip
 
@@ -113,7 +113,7 @@ def _row(
 ) -> FundingRow:
     on_ramp = request["ramp_type"] == "ON_RAMP"
     currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
-    rail = rail_of(currency)
+    rail = _rail(request)
     approved = request["status"] != "AWAITING_APPROVAL"
     due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
     state = _remarked_state(request, mark)
@@ -197,7 +197,8 @@ def _marked(mark: Mapping[str, Any] | None, state: str) -> str:
     return "; ".join(remarks)
 
 
-MARKS = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
+MARKS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
+"""How a remark is said, before the name of whoever made it."""
 
 
 def _remarked(step: str, state: str, mark: Mapping[str, Any] | None) -> str:
@@ -211,15 +212,20 @@ def _silent_since(request: Mapping[str, Any], rules: Rules, today: date) -> int:
     """Days of the rail that the service has been silent past its own time; 0 while it has time."""
     if request["sent_on"] is None:
         return 0
-    rail = rail_of(request["fiat_currency"])
-    return rail.between(_reacts_by(request, rules), today)
+    return _rail(request).between(_reacts_by(request, rules), today)
+
+
+def _rail(request: Mapping[str, Any]) -> Rail:
+    """The rail that the payment leaves us by, in whose days both clocks are read."""
+    on_ramp = request["ramp_type"] == "ON_RAMP"
+    return rail_of(request["fiat_currency"] if on_ramp else request["crypto_currency"])
 
 
 def _reacts_by(request: Mapping[str, Any], rules: Rules) -> date:
     return reacts_by(
         request["sent_on"],
         rules,
-        rail=rail_of(request["fiat_currency"]),
+        rail=_rail(request),
         instant=bool(request["is_instant"]),
     )
 
@@ -263,7 +269,7 @@ def _next_step(
         case "CHECK BANK":
             return _check_bank(request)
         case "SENT" | "HASH GIVEN" if silent_since:
-            days = days_word(silent_since, rail_of(request["fiat_currency"]))
+            days = days_word(silent_since, _rail(request))
             return f"Service silent for {days}; ask the provider, do not pay twice"
         case "SENT":
             return f"Wait: the service reacts by {_reacts_by(request, rules):%-d %b}"

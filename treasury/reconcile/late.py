@@ -7,7 +7,7 @@ people decide about its lines afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -62,7 +62,7 @@ def late_items(known: Known, closed: Mapping[str, Period], entries: Iterable[Ent
         return LATE_ITEMS.empty_table()
     decided = late_decisions(known, closed, entries)
     rows = [
-        *_since_close(known, closed),
+        *_net(_since_close(known, closed)),
         *_came_back(known, closed),
         *(_decided(known, one, closed) for one in decided),
     ]
@@ -87,6 +87,21 @@ def _since_close(known: Known, closed: Mapping[str, Period]) -> Iterable[dict[st
             yield _row(known, row, period, closed, at) | {"change": change, "what": what}
 
 
+def _net(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What is left of each line's coming and going in the month that it posts to.
+
+    Coming and going take turns: one that came again is as it was, and of an odd number the last
+    tells what is different.
+    """
+    moves: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: (row["known_from"], row["entry_id"])):
+        if row["change"] == "changed":
+            yield row
+        else:
+            moves.setdefault((row["entry_id"], row["posts_to"]), []).append(row)
+    yield from (of_one[-1] for of_one in moves.values() if len(of_one) % 2)
+
+
 def _told(fields: list[dict[str, Any]]) -> tuple[str, str]:
     """What happened to a line, in a word and in its values; nothing where it does not matter."""
     if any(field["change"] == "new" for field in fields):
@@ -97,6 +112,8 @@ def _told(fields: list[dict[str, Any]]) -> tuple[str, str]:
         return "gone", "its statement was withdrawn"
     if any((field["field"], field["after"]) == _SUPERSEDED for field in fields):
         return "gone", "a later statement has not got it"
+    if any((field["field"], field["before"]) == _SUPERSEDED for field in fields):
+        return "new", "a later statement has it again"
     changed = [
         f"{field['field']} was {field['before']}, is {field['after']}"
         for field in fields

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any, Final
 
 from treasury.reconcile.differences import TELLERS, Today, difference_rows
-from treasury.reconcile.funding import funding_rows
+from treasury.reconcile.funding import MARKS, funding_rows
 from treasury.reconcile.hops import (
     bank_line,
     exchange,
@@ -56,6 +56,7 @@ class RequestWay(Records):
             request_id,
         )
         hops = [*self._beginning(request, events)]
+        hops += self._done_by_us(request)
         if on_ramp:
             hops += [*self._bank_of(request), *self._received(request, events)]
             hops += [*exchange(request), *self._delivered(request, events)]
@@ -121,6 +122,40 @@ class RequestWay(Records):
                 state="missing",
                 says="nobody has approved it; nothing may be paid",
                 since=self.day(request["created_at"]),
+            )
+
+    def _done_by_us(self, request: Row) -> Iterator[Hop]:
+        """What people here did or said of a request; no evidence, and not the provider's matter."""
+        mark = self.marks.get(request["id"])
+        if mark is None:
+            return
+        if mark["file"] is not None:
+            yield Hop(
+                place="Payment file",
+                state="as recorded",
+                says=f"left in {mark['file']} by {mark['filed_by']}",
+                at=mark["filed_at"],
+                evidence="journal",
+                told=False,
+            )
+        if mark["hash_state"] is not None and not request["blockchain_transaction_hash"]:
+            yield Hop(
+                place="Transaction",
+                state="as recorded",
+                says=f"its hash was given by {mark['hash_by']}, and is not yet at the service",
+                at=mark["hash_at"],
+                evidence="journal",
+                told=False,
+            )
+        if mark["mark"] is not None:
+            reason = f": {mark['reason']}" if mark["reason"] else ""
+            yield Hop(
+                place="Remark",
+                state="as recorded",
+                says=f"{MARKS[mark['mark']]} by {mark['marked_by']}{reason}",
+                at=mark["marked_at"],
+                evidence="journal",
+                told=False,
             )
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:

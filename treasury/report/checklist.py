@@ -16,7 +16,6 @@ import pyarrow as pa
 from treasury.items import ItemGroup
 from treasury.items.kinds import OWNERS, CheckStep
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.money import format_amount
 from treasury.report.closing import Closing
 from treasury.report.screen import UNREAD, signature_words, statements_words, transit_words
 from treasury.report.verdict import proof_of
@@ -52,7 +51,9 @@ LEFT: Final = "text-align:left"
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that stands between a month and its close; `amount` is None where none is known.
+    """Something that stands between a month and its close.
+
+    `worth` is its money in words; `amount` is None where none is known, or it goes both ways.
 
     `since` is the day of the oldest item, 2026-10-31, or empty.
     """
@@ -62,12 +63,13 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str
     currency: str = ""
     amount: Decimal | None = None
+    worth: str = ""
     owner: str = ""
     since: str = ""
 
     def __str__(self) -> str:
-        worth = f", {format_amount(self.amount, self.currency)}" if self.amount is not None else ""
-        return f"{self.label}: {self.items}{worth} ({self.next_step})"
+        worth = ", ".join(filter(None, (str(self.items), self.worth)))
+        return f"{self.label}: {worth} ({self.next_step})"
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,6 +245,7 @@ def _blocker(group: ItemGroup) -> Blocker:
         next_step=group.next_step,
         currency=group.currency,
         amount=group.amount,
+        worth=group.money,
         owner=OWNERS[group.turn],
         since=group.since.isoformat() if group.since else "",
     )

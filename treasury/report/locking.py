@@ -301,6 +301,7 @@ def _groups(items: OpenItems) -> list[dict[str, Any]]:
             "items": group.items,
             "currency": group.currency,
             "amount": None if group.amount is None else shown(group.amount),
+            "money": group.money,
             "turn": group.turn,
         }
         for group in items.groups

@@ -330,13 +330,13 @@ _LEFT_OUT: Final = (7, 5)
 
 def _group_cells(group: ItemGroup) -> tuple[str, ...]:
     currency = clean(group.currency)
-    amount = ""
-    if group.amount is not None:
-        amount = amount_words(group.amount, currency).removeprefix(f"{currency} ")
+    amount = clean(group.money).removeprefix(f"{currency} ")
     if group.unstated:
         amount = f"{amount} and {group.unstated:,} not recorded".removeprefix(" and ")
     unit = group.clock if group.oldest == 1 else f"{group.clock}s"
     oldest = f"oldest {group.oldest:,} {unit}" if group.oldest else ""
+    if group.earlier:
+        oldest = f"{oldest}, {group.earlier:,} of earlier months".removeprefix(", ")
     blocks = "" if not group.blocking else "blocks"
     if 0 < group.blocking < group.items:
         blocks = f"{group.blocking:,} block"

@@ -21,6 +21,8 @@ FACTS: Final = pa.schema(
         ("name", TEXT),
         ("items", INTEGER),
         ("amount", AMOUNT),
+        ("coming", AMOUNT),
+        ("going", AMOUNT),
         ("currency", TEXT),
         ("turn", TEXT),
         ("blocking", INTEGER),
@@ -29,7 +31,10 @@ FACTS: Final = pa.schema(
         ("command", TEXT),
     ]
 )
-"""`fact` is the line of the screen; `items` counts, `blocking` are those that block the close."""
+"""`fact` is the line of the screen; `items` counts, `blocking` are those that block the close.
+
+`amount` is empty where some of it comes in and some goes out: `coming` and `going` are its parts.
+"""
 
 
 def screen_facts(closing: Closing) -> pa.Table:
@@ -51,6 +56,8 @@ def _facts(closing: Closing) -> Iterator[dict[str, Any]]:
             "name": group.words.name,
             "items": group.items,
             "amount": group.amount,
+            "coming": group.coming,
+            "going": group.going,
             "currency": group.currency or None,
             "turn": group.turn,
             "blocking": group.blocking,
