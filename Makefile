@@ -38,7 +38,7 @@ demo: .venv/run.stamp
 	@echo "The treasury command is .venv/bin/treasury"
 
 notebook: .venv/run.stamp
-	@$(TREASURY) practice -- .venv/bin/jupyter lab $(ALLOW_ROOT) notebooks/operations.ipynb
+	@$(TREASURY) practice -- .venv/bin/treasury notebook operations $(ALLOW_ROOT)
 
 .venv-spark/spark.stamp: .venv/dev.stamp tools/spark tools/apart
 	@tools/spark

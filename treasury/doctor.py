@@ -28,7 +28,7 @@ from treasury.journal.signing import require_key
 from treasury.lake import Lake, damages, repair, tables_of
 from treasury.lost import Gap, lost_looks, missing_statements, narrow_marks
 from treasury.reconcile.answers import altered_answers
-from treasury.settings import FILE_NAME, Settings
+from treasury.settings import FILE_NAME, Settings, is_loopback
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
 from treasury.tabular import Tabular, html_table
@@ -45,7 +45,13 @@ LISTED: Final = 10
 OLD: Final = timedelta(days=1)
 """A workspace whose last sync is older is told to sync."""
 
-State = Literal["ok", "missing", "damaged", "repaired"]
+State = Literal["ok", "missing", "optional", "damaged", "repaired"]
+"""What is `optional` the desk works without, so that its step comes after all others."""
+
+
+_NEEDED: Final = ("damaged", "missing")
+_FIRST: Final = (*_NEEDED, "optional")
+"""The states that have a next step, the first to be done first."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -55,8 +61,6 @@ class Finding(msgspec.Struct, frozen=True):
     state: State
     what: str
     do: str = ""
-    is_optional: bool = False
-    """Whether the desk works without it, so that its step comes after all others."""
 
 
 FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
@@ -92,9 +96,8 @@ class Examination(Tabular, msgspec.Struct, frozen=True):
     @property
     def next_step(self) -> str:
         """The one thing to do next: what is damaged first, then in the order of a first day."""
-        open_ones = [one for one in self.findings if one.do and one.state in {"damaged", "missing"}]
-        open_ones.sort(key=lambda one: (one.state != "damaged", one.is_optional))
-        return open_ones[0].do if open_ones else ""
+        steps = {one.state: one.do for one in reversed(self.findings) if one.do}
+        return next((steps[state] for state in _FIRST if state in steps), "")
 
     def __str__(self) -> str:
         """A line for each finding, and the next step below it; the first step of all at the end."""
@@ -103,8 +106,10 @@ class Examination(Tabular, msgspec.Struct, frozen=True):
             lines.append(f"{one.state:<8} {one.topic}: {one.what}")
             if one.do:
                 lines.append(f"{'':<8} -> {one.do}")
-        step = self.next_step
-        lines.append(f"next     {step}" if step else "all is in order")
+        if any(one.do and one.state in _NEEDED for one in self.findings):
+            lines.append(f"next     {self.next_step}")
+        else:
+            lines.append("all that is needed is in order")
         return "\n".join(lines)
 
 
@@ -145,11 +150,10 @@ def _environment(settings: Settings) -> Iterator[Finding]:
     if services is None:
         yield Finding(
             "environment",
-            "missing",
+            "optional",
             f"{desk.environment}, without the services' addresses: bank files are read, proved and"
             " exported, and nothing says what their lines are for",
             f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
-            is_optional=True,
         )
         return
     hosts = {urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp)}
@@ -167,11 +171,17 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
             "none",
             f"add [credentials.maker] with client_id and client_secret to {FILE_NAME}",
         )
+    is_practice = _is_practice(settings)
     for name, credential in settings.credentials.items():
         who = f"{name} is {credential.client_id}"
         try:
             credential.secret()
         except SettingsError as error:
+            if is_practice:
+                told = f"{who}, of the practice company: its secret is there while it is served"
+                step = "run what is to reach its services by `treasury practice COMMAND…`"
+                yield Finding("credentials", "optional", told, step)
+                continue
             yield Finding("credentials", "missing", f"{who}; {error.what}", error.do or "")
         else:
             role = "its role shows when it is first used"
@@ -179,11 +189,21 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
     if len(settings.credentials) == 1:
         yield Finding(
             "credentials",
-            "missing",
+            "optional",
             "one credential only: what it creates it may not approve",
             "add a second one, of a user who may approve, or approve in the provider's portal",
-            is_optional=True,
         )
+
+
+def _is_practice(settings: Settings) -> bool:
+    """Whether the services are a sandbox on this machine, which nothing has to reach."""
+    services = settings.services
+    if services is None or settings.workspace.environment != "sandbox":
+        return False
+    return all(
+        is_loopback(urlsplit(one.base_url).hostname or "")
+        for one in (services.finance, services.ramp)
+    )
 
 
 def _writable(folder: Path) -> Iterator[Finding]:
@@ -464,10 +484,9 @@ def _wallets(lake: Lake) -> Iterator[Finding]:
             continue
         yield Finding(
             "wallets",
-            "missing",
+            "optional",
             f"{wallet}: no service shows its balance, and no evidence was added",
             "run `treasury wallets add FILE`; until then it reads: service says delivered",
-            is_optional=True,
         )
 
 
@@ -512,10 +531,9 @@ def _rules(folder: Path) -> Iterator[Finding]:
     if not path.is_file():
         yield Finding(
             "rules",
-            "missing",
+            "optional",
             "no rules.toml: payroll, tax and bank charges stay unexplained lines",
             f"write {path} with [[classes]]",
-            is_optional=True,
         )
         return
     try:
@@ -527,8 +545,7 @@ def _rules(folder: Path) -> Iterator[Finding]:
     for name in met_by_none(rules):
         yield Finding(
             "rules",
-            "missing",
+            "optional",
             f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",
             "give its bank_transaction_code or counterparty_account too",
-            is_optional=True,
         )

@@ -221,6 +221,7 @@ def test_the_demo_runs_twice_and_ends_with_the_first_screen(tmp_path: Path) -> N
         assert "October 2026 · Harbour Lane Trading NV · SANDBOX" in done.stdout
         assert (tmp_path / "close" / "2026-10" / "report.html").is_file()
         assert (tmp_path / "close" / "2026-10" / "close.xlsx").is_file()
+    assert shell(tmp_path, "doctor").stdout.endswith("\nall that is needed is in order\n")
 
 
 def test_practice_runs_a_command_beside_the_services(tmp_path: Path) -> None:

@@ -267,5 +267,7 @@ def test_a_class_that_no_line_can_meet_is_not_saved_and_found_where_it_stands(
     assert desk.journal.entries() == []
     (desk.folder / RULES_FILE).write_text(BY_TEXT)
     assert desk.reconcile("2026-10").lines.num_rows
-    told = [one for one in desk.doctor().findings if one.topic == "rules" and one.is_optional]
+    told = [
+        one for one in desk.doctor().findings if one.topic == "rules" and one.state == "optional"
+    ]
     assert ["'sweeps' goes by what payers write" in one.what for one in told] == [True]

@@ -38,7 +38,7 @@ OPEN                6 items = 5 yours + 1 provider's   treasury exceptions
 IN TRANSIT 31 Oct   EUR 25,000.00 · USDC 10,000.000000
 FEES                EUR 200.00 on 1 completed request
 CLOSE               BLOCKED by 5 of them
-REPORT              close/report.html · make notebook"""
+REPORT              close/report.html · treasury notebook"""
 
 
 def screen(report: Path | None = None, **tables: Any) -> str:
@@ -79,7 +79,7 @@ def test_a_month_with_nothing_left_to_do_is_ready() -> None:
     assert "CLOSE               ready" in shown
     assert "IN TRANSIT 31 Oct   nothing" in shown
     assert "FEES                no request completed" in shown
-    assert "REPORT              treasury close 2026-10 · make notebook" in shown
+    assert "REPORT              treasury close 2026-10 · treasury notebook" in shown
 
 
 def test_credits_without_a_report_are_not_provable_and_block_the_close() -> None:

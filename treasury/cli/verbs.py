@@ -39,6 +39,7 @@ VERBS: Final = {
         "practice",
         "Run COMMAND beside a running sandbox, in a synced practice workspace.",
     ),
+    "notebook": Verb("notebook", "notebook", "Open the notebook NAME in JupyterLab."),
     "sandbox": Verb(
         "practice", "sandbox", "Serve both services for practice on loopback, until interrupted."
     ),

@@ -14,7 +14,9 @@ from typing import Final
 from treasury.calendar import Month
 from treasury.errors import InputError, StorageError
 
-__all__ = ["NOTEBOOK", "require_papermill", "run_notebook"]
+__all__ = [
+    "NOTEBOOK", "notebook_names", "require_papermill", "run_notebook", "stored_notebook",
+]  # fmt: skip
 
 NOTEBOOK: Final = "monthly_reconciliation.ipynb"
 LONGEST: Final = 600
@@ -45,7 +47,7 @@ def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None
 
     try:
         papermill.execute_notebook(
-            _stored(),
+            stored_notebook(Path(NOTEBOOK).stem),
             to,
             parameters={
                 "folder": str(workspace.resolve()),
@@ -61,23 +63,32 @@ def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None
     except PapermillExecutionError as error:
         raise StorageError(
             f"the notebook stopped at cell {error.cell_index + 1}: {error.ename}: {error.evalue}",
-            do=f"run {NOTEBOOK} in JupyterLab to see why, or leave --notebook out",
+            do=f"run `treasury notebook {Path(NOTEBOOK).stem}` to see why, or leave --notebook out",
         ) from error
     except (PapermillException, NoSuchKernel, RuntimeError, TimeoutError) as error:
         raise StorageError(
             f"the notebook could not be run: {error}",
-            do=f"run {NOTEBOOK} in JupyterLab to see why, or leave --notebook out",
+            do=f"run `treasury notebook {Path(NOTEBOOK).stem}` to see why, or leave --notebook out",
         ) from error
     return to
 
 
-def _stored() -> Path:
-    """The notebook as it comes with the package, or beside it in a checkout."""
-    package = Path(str(resources.files("treasury")))
-    places = (package / "notebooks" / NOTEBOOK, package.parent / "notebooks" / NOTEBOOK)
-    found = next((path for path in places if path.is_file()), None)
-    if found is None:
+def notebook_names() -> tuple[str, ...]:
+    """The notebooks that come with the package, by name."""
+    return tuple(sorted(path.stem for path in _folder().glob("*.ipynb")))
+
+
+def stored_notebook(name: str) -> Path:
+    """A notebook as it comes with the package, or beside it in a checkout."""
+    path = _folder() / f"{name}.ipynb"
+    if not path.is_file():
         raise InputError(
-            f"{NOTEBOOK} did not come with this installation", do="install treasury again"
+            f"{path.name} did not come with this installation", do="install treasury again"
         )
-    return found
+    return path
+
+
+def _folder() -> Path:
+    package = Path(str(resources.files("treasury")))
+    within = package / "notebooks"
+    return within if within.is_dir() else package.parent / "notebooks"

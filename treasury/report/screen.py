@@ -91,7 +91,7 @@ def first_screen(
             [_row("LATE", f"{count(late, 'item')} since the close: treasury periods late")]
             * bool(late)
         ),
-        _row("REPORT", f"{to_read} · make notebook"),
+        _row("REPORT", f"{to_read} · treasury notebook"),
     ]
     return "\n".join(lines)
 
