@@ -42,8 +42,6 @@ PACKAGE = "treasury.reconcile.match"
 RESULTS = ("outcomes", "expectation_states", "allocations", "candidates")
 """The steps that the result is read from."""
 STEPS = in_order(steps_of(PACKAGE), RESULTS)
-_STORED = stored(STEPS)
-"""For few rows: reading a name through is planned wherever it is read, which takes longer then."""
 
 
 class Tier(msgspec.Struct, frozen=True):
@@ -166,7 +164,8 @@ def match_references(
         connection.register("expectations", tables.pop("expectations"))
         load(connection, tables)
         tables.clear()  # a million lines are held once, by the connection
-        steps = _STORED if few else STEPS
+        # What is read through is planned wherever it is read, which for few rows takes longer.
+        steps = stored(STEPS) if few else STEPS
         run(connection, steps, wanted=RESULTS, rowless=rowless)
         return read_matches(connection, steps, rules)
 
