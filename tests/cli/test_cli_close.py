@@ -197,7 +197,7 @@ def test_a_notebook_that_stops_says_at_which_cell_and_leaves_the_former_pack(
         },
     )
     nbformat.write(broken, tmp_path / "broken.ipynb")
-    monkeypatch.setattr(notebook, "_stored", lambda: tmp_path / "broken.ipynb")
+    monkeypatch.setattr(notebook, "stored_notebook", lambda _: tmp_path / "broken.ipynb")
     with pytest.raises(StorageError, match="stopped at cell 3: ZeroDivisionError"):
         run(month_end, "--out", str(pack), "--notebook")
     assert (pack / EVIDENCE).read_bytes() == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from typing import Final
 
 import click
 
@@ -14,9 +15,12 @@ from treasury.report.notebook import notebook_names, stored_notebook
 
 __all__ = ["notebook"]
 
+FIRST: Final = "operations"
+"""What is opened where no notebook is named."""
+
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("name", default="operations")
+@click.argument("name", default=FIRST)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def notebook(context: click.Context, name: str, options: tuple[str, ...]) -> None:
@@ -25,6 +29,8 @@ def notebook(context: click.Context, name: str, options: tuple[str, ...]) -> Non
     It is copied into the workspace, where it is yours: one that is there already is opened as it
     is. OPTIONS behind it go to JupyterLab, as --no-browser does.
     """
+    if name.startswith("-"):
+        name, options = FIRST, (name, *options)
     names = notebook_names()
     if name not in names:
         raise InputError(f"there is no notebook {name!r}", do=f"use one of: {', '.join(names)}")

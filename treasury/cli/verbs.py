@@ -39,7 +39,11 @@ VERBS: Final = {
         "practice",
         "Run COMMAND beside a running sandbox, in a synced practice workspace.",
     ),
-    "notebook": Verb("notebook", "notebook", "Open the notebook NAME in JupyterLab."),
+    "notebook": Verb(
+        "notebook",
+        "notebook",
+        "Open the notebook NAME in JupyterLab: operations, monthly_reconciliation and others.",
+    ),
     "sandbox": Verb(
         "practice", "sandbox", "Serve both services for practice on loopback, until interrupted."
     ),
