@@ -35,7 +35,7 @@ ACTS = {
     "rules": ("save",),
     "statements": ("confirm", "profile", "withdraw"),
     "wallets": ("add", "balance"),
-    "": ("demo", "export", "init", "practice", "sandbox"),
+    "": ("demo", "export", "init", "notebook", "practice", "sandbox"),
 }
 """Verbs that do something, and say in a sentence what they did."""
 
