@@ -13,7 +13,7 @@ import msgspec
 from treasury.calendar import parse_day
 from treasury.errors import InputError
 from treasury.identifiers import plain_account
-from treasury.money import parse_amount
+from treasury.money import typed_amount
 from treasury.settings import FILE_NAME, BankAccount
 from treasury.text import clean
 
@@ -158,7 +158,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             now,
             account=declared.account,
             currency=declared.currency,
-            balance=parse_amount(balance, what="balance"),
+            balance=typed_amount(balance, what="balance"),
             day=on,
             source=source.strip(),
             by=(actor or self.journal.who()).name,

@@ -31,6 +31,7 @@ __all__ = [
     "product",
     "quantize",
     "total",
+    "typed_amount",
 ]
 
 PRECISION: Final = 38
@@ -85,6 +86,13 @@ def parse_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal
             do="check the record; nothing was rounded",
         )
     return amount
+
+
+def typed_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal:
+    """An amount as a person writes it: as `parse_amount`, and without an exponent."""
+    if isinstance(value, str) and "e" in value.lower():
+        raise InputError(f"{what}: {value.strip()[:40]!r} is no amount", do="write it as 1234.56")
+    return parse_amount(value, what=what)
 
 
 def quantize(amount: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP) -> Decimal:

@@ -17,7 +17,7 @@ import msgspec
 
 from treasury.calendar import parse_instant
 from treasury.errors import InputError
-from treasury.money import parse_amount
+from treasury.money import typed_amount
 
 if TYPE_CHECKING:
     from treasury.journal import Actor
@@ -107,7 +107,7 @@ class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             require_company_wallet(self.lake, chain, address),
             now,
             asset=asset,
-            balance=parse_amount(balance, what="balance"),
+            balance=typed_amount(balance, what="balance"),
             at=at if isinstance(at, datetime) else _instant(at, self.zone, end=True),
             by=(actor or self.who()).name,
             source=source,

@@ -18,6 +18,7 @@ from treasury.money import (
     net_crypto,
     parse_amount,
     quantize,
+    typed_amount,
 )
 
 AMOUNTS = st.decimals(
@@ -39,6 +40,14 @@ def test_digits_in_are_the_digits_out(amount: Decimal) -> None:
 def test_text_that_is_not_an_amount_is_an_error_and_never_zero(value: str) -> None:
     with pytest.raises(InputError, match="fee"):
         parse_amount(value, what="fee")
+
+
+@pytest.mark.parametrize("value", ["1e3", "1E+3", " 1e-2 "])
+def test_an_exponent_is_a_machines_way_and_no_persons(value: str) -> None:
+    assert parse_amount(value) == Decimal(value.strip())
+    with pytest.raises(InputError, match=r"balance: .* is no amount - write it as 1234\.56"):
+        typed_amount(value, what="balance")
+    assert typed_amount(" -12.50 ") == Decimal("-12.50")
 
 
 @pytest.mark.parametrize("value", [1.5, True, None, b"1"])

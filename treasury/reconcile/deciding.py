@@ -21,7 +21,7 @@ from treasury.errors import ActionRefused, InputError, NothingStored
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decisions import Decision, decision_table, read_decision, standing
 from treasury.journal.turns import Decided, decide, read_decided, require_present
-from treasury.money import parse_amount
+from treasury.money import typed_amount
 from treasury.reconcile.checking import Body, Check, Wish, already, same
 from treasury.reconcile.decided import open_lines, standing_table
 from treasury.reconcile.known import Known
@@ -264,7 +264,7 @@ class Deciding:
 
 def _shares(seen: Known, wanted: Mapping[str, Decimal | str]) -> dict[str, Decimal]:
     """What is for each expectation, by its id; InputError for what is no exact amount."""
-    return {seen.find_expectation(name): parse_amount(share) for name, share in wanted.items()}
+    return {seen.find_expectation(name): typed_amount(share) for name, share in wanted.items()}
 
 
 def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
