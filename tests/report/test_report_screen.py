@@ -31,10 +31,10 @@ October 2026 · Harbour Lane Trading NV · SANDBOX, no real money · known at 2 
 STATEMENTS  1 of 1 proved, to 31 Oct
 BANK LINES  3 = 1 matched + 2 need decision
 OPEN                6 items = 5 yours + 1 provider's   treasury exceptions
-  yours       Overdue, not paid     2  EUR                30,000.00  oldest 3 TARGET days   blocks  treasury awaiting-funds
-              Need your decision    2  EUR 18,000.10 in, 204.00 out  oldest 13 TARGET days  blocks  treasury match open
-              To pay, in time       1  EUR                15,000.00  oldest 3 TARGET days           treasury awaiting-funds
-  provider's  Sent, service silent  1  EUR                25,000.00  oldest 3 TARGET days   blocks  treasury awaiting-funds
+  yours       Overdue, not paid     2  EUR          30,000.00  oldest 3 TARGET days   blocks  treasury awaiting-funds
+              Need your decision    2  EUR +18,000.10 -204.00  oldest 13 TARGET days  blocks  treasury match open
+              To pay, in time       1  EUR          15,000.00  oldest 3 TARGET days           treasury awaiting-funds
+  provider's  Sent, service silent  1  EUR          25,000.00  oldest 3 TARGET days   blocks  treasury awaiting-funds
 IN TRANSIT 31 Oct   EUR 25,000.00 · USDC 10,000.000000
 FEES                EUR 200.00 on 1 completed request
 CLOSE               BLOCKED by 5 of them

@@ -330,7 +330,13 @@ _LEFT_OUT: Final = (7, 5)
 
 def _group_cells(group: ItemGroup) -> tuple[str, ...]:
     currency = clean(group.currency)
-    amount = clean(group.money).removeprefix(f"{currency} ")
+    signed = (("", group.amount), ("+", group.coming), ("-", group.going), ("", group.standing))
+    sums = [
+        sign + amount_words(one, currency).removeprefix(f"{currency} ")
+        for sign, one in (signed[:1] if group.amount is not None else signed)
+        if one is not None
+    ]
+    amount = " ".join(sums)
     if group.unstated:
         amount = f"{amount} and {group.unstated:,} not recorded".removeprefix(" and ")
     unit = group.clock if group.oldest == 1 else f"{group.clock}s"
