@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -53,6 +53,9 @@ _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that are an amount of money; others may concern none."""
 
 
+Way: TypeAlias = Literal["in", "out", ""]
+
+
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The items of one kind in one currency: a line of the first screen.
 
@@ -85,21 +88,26 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
         return KINDS[self.kind]
 
     @property
+    def sums(self) -> tuple[tuple[Way, Decimal], ...]:
+        """What they count, apart by the way that it goes; those that there are."""
+        ways: tuple[tuple[Way, Decimal | None], ...] = (
+            ("in", self.coming), ("out", self.going), ("", self.standing),
+        )  # fmt: skip
+        return tuple((way, amount) for way, amount in ways if amount is not None)
+
+    @property
     def amount(self) -> Decimal | None:
         """What they count; None where it is nothing, or some of it comes in and some goes out."""
-        sums = [one for one in (self.coming, self.going, self.standing) if one is not None]
-        return sums[0] if len(sums) == 1 else None
+        return self.sums[0][1] if len(self.sums) == 1 else None
 
     @property
     def money(self) -> str:
         """`EUR 40.00`, or `EUR 40.00 in, 5.00 out`: what they count; empty for nothing."""
         if self.amount is not None:
             return format_amount(self.amount, self.currency)
-        sums = ((self.coming, " in"), (self.going, " out"), (self.standing, ""))
         parts = [
-            f"{format_amount(one, self.currency).removeprefix(f'{self.currency} ')}{way}"
-            for one, way in sums
-            if one is not None
+            f"{format_amount(one, self.currency).removeprefix(f'{self.currency} ')} {way}".rstrip()
+            for way, one in self.sums
         ]
         return f"{self.currency} {', '.join(parts)}" if parts else ""
 

@@ -122,9 +122,7 @@ def run(
     spent = {} if wanted is None else _spent(steps, wanted)
     without = set(rowless)
     for place, step in enumerate(steps):
-        if _has_rows(connection, step, without):
-            without.discard(step.name)
-        else:
+        if not _has_rows(connection, step, without):
             without.add(step.name)
         for name in spent.get(place, ()):
             connection.execute(f"DROP TABLE {_quoted(name)}")
@@ -141,12 +139,12 @@ def _has_rows(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collec
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
         return False
     kind = "TABLE" if step.kept else "VIEW"
-    stored = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
+    counted = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
     if columns is None:
         made = connection.table(step.name)
         pairs = zip(made.columns, made.types, strict=True)
-        _COLUMNS[step.sql] = ", ".join(f"{_quoted(column)} {kind}" for column, kind in pairs)
-    return stored is None or stored[0] > 0
+        _COLUMNS[step.sql] = ", ".join(f"{_quoted(column)} {type_}" for column, type_ in pairs)
+    return counted is None or counted[0] > 0
 
 
 def _spent(steps: Sequence[Step], wanted: Collection[str]) -> dict[int, list[str]]:

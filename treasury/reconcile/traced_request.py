@@ -6,7 +6,7 @@ What was exchanged is the service's word; of a request that ended before, nothin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Final
 
 from treasury.reconcile.differences import TELLERS, Today, difference_rows
@@ -130,33 +130,15 @@ class RequestWay(Records):
         if mark is None:
             return
         if mark["file"] is not None:
-            yield Hop(
-                place="Payment file",
-                state="as recorded",
-                says=f"left in {mark['file']} by {mark['filed_by']}",
-                at=mark["filed_at"],
-                evidence="journal",
-                told=False,
-            )
+            says = f"left in {mark['file']} by {mark['filed_by']}"
+            yield _ours("Payment file", says, mark["filed_at"])
         if mark["hash_state"] is not None and not request["blockchain_transaction_hash"]:
-            yield Hop(
-                place="Transaction",
-                state="as recorded",
-                says=f"its hash was given by {mark['hash_by']}, and is not yet at the service",
-                at=mark["hash_at"],
-                evidence="journal",
-                told=False,
-            )
+            says = f"its hash was given by {mark['hash_by']}, and is not yet at the service"
+            yield _ours("Transaction", says, mark["hash_at"])
         if mark["mark"] is not None:
             reason = f": {mark['reason']}" if mark["reason"] else ""
-            yield Hop(
-                place="Remark",
-                state="as recorded",
-                says=f"{MARKS[mark['mark']]} by {mark['marked_by']}{reason}",
-                at=mark["marked_at"],
-                evidence="journal",
-                told=False,
-            )
+            says = f"{MARKS[mark['mark']]} by {mark['marked_by']}{reason}"
+            yield _ours("Remark", says, mark["marked_at"])
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
         """What the bank shows of a request, or how far its statements reach without it."""
@@ -352,3 +334,8 @@ class RequestWay(Records):
 def _worded(state: str, step: str) -> str:
     """A state and its next step, the state said once."""
     return step if step.startswith(state) else f"{state}: {step}"
+
+
+def _ours(place: str, says: str, at: datetime) -> Hop:
+    """What the journal alone knows, and the provider is not told."""
+    return Hop(place=place, state="as recorded", says=says, at=at, evidence="journal", told=False)

@@ -323,6 +323,8 @@ def _group_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return lines
 
 
+_SIGNS: Final = {"in": "+", "out": "-"}
+"""Of money that goes both ways."""
 _TO_RIGHT: Final = (2, 4)
 _LEFT_OUT: Final = (7, 5)
 """Of a group's cells the command, then the age."""
@@ -330,13 +332,11 @@ _LEFT_OUT: Final = (7, 5)
 
 def _group_cells(group: ItemGroup) -> tuple[str, ...]:
     currency = clean(group.currency)
-    signed = (("", group.amount), ("+", group.coming), ("-", group.going), ("", group.standing))
-    sums = [
-        sign + amount_words(one, currency).removeprefix(f"{currency} ")
-        for sign, one in (signed[:1] if group.amount is not None else signed)
-        if one is not None
-    ]
-    amount = " ".join(sums)
+    signs = _SIGNS if group.amount is None else {}
+    amount = " ".join(
+        signs.get(way, "") + amount_words(one, currency).removeprefix(f"{currency} ")
+        for way, one in group.sums
+    )
     if group.unstated:
         amount = f"{amount} and {group.unstated:,} not recorded".removeprefix(" and ")
     unit = group.clock if group.oldest == 1 else f"{group.clock}s"
