@@ -12,10 +12,11 @@ expect no amount and stand outside.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,12 +24,12 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.errors import TreasuryError
 from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
-from treasury.money import difference, format_amount, total
-from treasury.reconcile.facts import contradicts
+from treasury.money import difference, format_amount
 from treasury.reconcile.known import Known
-from treasury.reconcile.matching import Matches, match_references, read_decisions
+from treasury.reconcile.matching import FEW, Matches, match_references, read_decisions, rule_tables
 from treasury.reconcile.memo import Memo, fingerprint
 from treasury.reconcile.monthly import requests_at_cut_off, step_sql
+from treasury.reconcile.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.rows import shown
 from treasury.reconcile.rules import Rules
 from treasury.tabular import Tabular
@@ -104,58 +105,41 @@ POSITIONS: Final = pa.schema(
 """Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
 SHARES: Final = pa.schema([("expectation_id", TEXT), ("entry_id", TEXT), ("amount", AMOUNT)])
 """What each bank line has in an expectation at a month's end."""
-
 ZERO: Final = Decimal(0)
-BLOCKED: Final = "BLOCKED"
-"""The status of a request that the provider holds."""
 
-
-class _Position(msgspec.Struct, frozen=True, kw_only=True):
-    """One expectation at a month's end; `open` is what it still waits for, `back` what returned."""
-
-    row: dict[str, Any]
-    amount: Decimal
-    shares: dict[str, Decimal]
-    back: Decimal
-    cancelled: bool
-    blocked: bool
-    open: Decimal
-
-    @property
-    def unpaid(self) -> Decimal:
-        """What its lines leave of its amount, cancelled or not."""
-        return difference(self.amount, total(self.shares.values()))
+PACKAGE: Final = "treasury.reconcile.forward"
+"""Steps by the two ends' tables: what they make of them, and from what a month's end is made."""
+_ENDED: Final = in_order(steps_of(PACKAGE), ("positions", "shares"))
+_ROLLED: Final = in_order(steps_of(PACKAGE), ("untied", "totals_rolled", "moved_requests"))
+_MADE: Final = needed(_ENDED, "made")
 
 
 class MonthEnd(msgspec.Struct, frozen=True, eq=False):
-    """Every expectation with an amount as it stood at the end of `month`."""
+    """Every expectation with an amount as it stood at the end of `month`.
+
+    `positions` are as in POSITIONS, what each line has in them as in SHARES.
+    """
 
     month: Month
-    positions: dict[str, _Position]
+    positions: pa.Table
+    shares: pa.Table
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its tables hold."""
+        return self.positions.nbytes + self.shares.nbytes
 
     def totals(self) -> dict[tuple[str, str], Decimal]:
         """What is open, by kind and currency."""
-        sums: dict[tuple[str, str], Decimal] = {}
-        for one in self.positions.values():
-            key = (one.row["kind"], one.row["currency"])
-            sums[key] = total((sums.get(key, ZERO), one.open))
-        return sums
+        sums = self.positions.group_by(["kind", "currency"]).aggregate([("open", "sum")])
+        rows = zip(
+            *(sums[name].to_pylist() for name in ("kind", "currency", "open_sum")), strict=True
+        )
+        return {(kind, currency): amount for kind, currency, amount in rows}
 
     def tables(self) -> dict[str, pa.Table]:
-        """All of it as two tables, from which `stored_end` makes it again."""
-        places = [
-            {name: one.row[name] for name in _READ} | {name: getattr(one, name) for name in _STATES}
-            for one in self.positions.values()
-        ]
-        shares = [
-            {"expectation_id": name, "entry_id": line, "amount": share}
-            for name, one in self.positions.items()
-            for line, share in one.shares.items()
-        ]
-        return {
-            "positions": pa.Table.from_pylist(places, schema=POSITIONS),
-            "shares": pa.Table.from_pylist(shares, schema=SHARES),
-        }
+        """All of it, from which `stored_end` makes it again."""
+        return {"positions": self.positions, "shares": self.shares}
 
     def brought_to(self, closing: Mapping[tuple[str, str], Decimal]) -> MonthEnd:
         """The end with what its totals lack of these as a position for each kind and currency.
@@ -168,26 +152,23 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
             key: difference(closing.get(key, ZERO), totals.get(key, ZERO))
             for key in sorted({*totals, *closing})
         }
-        added = {
-            f"close of {self.month}, {kind}, {currency}": _Position(
-                row={
-                    "expectation_id": f"close of {self.month}, {kind}, {currency}",
-                    "code": f"close of {self.month}",
-                    "kind": kind,
-                    "currency": currency,
-                    "amount": amount,
-                },
-                amount=amount,
-                shares={},
-                back=ZERO,
-                cancelled=False,
-                blocked=False,
-                open=amount,
-            )
+        added = [
+            {
+                "expectation_id": f"close of {self.month}, {kind}, {currency}",
+                "code": f"close of {self.month}",
+                "kind": kind,
+                "currency": currency,
+                "amount": amount,
+                "back": ZERO,
+                "cancelled": False,
+                "blocked": False,
+                "open": amount,
+            }
             for (kind, currency), amount in lacking.items()
             if amount
-        }
-        return MonthEnd(self.month, self.positions | added)
+        ]
+        rows = pa.Table.from_pylist(added, schema=POSITIONS)
+        return MonthEnd(self.month, pa.concat_tables([self.positions, rows]), self.shares)
 
 
 class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False):
@@ -221,33 +202,48 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
     booked = known.lines.filter(
         pc.less_equal(known.lines["booking_date"], pa.scalar(month.last, pa.date32()))
     )
-    made = _in_status_then(known, known.expectations.filter(_made_by(known, month)), month)
-    matches = _matched(booked, made, read_decisions(decisions), known.rules)
-    shares: dict[str, dict[str, Decimal]] = {}
-    for share in matches.allocations.to_pylist():
-        of = shares.setdefault(share["expectation_id"], {})
-        line = share["entry_id"]
-        of[line] = total((of.get(line, ZERO), share["amount"]))
-    remaining = {
-        row["expectation_id"]: row["remaining"] for row in matches.expectations.to_pylist()
-    }
-    back = _came_back(booked, matches)
-    positions = {}
-    for row in made.select(_READ).to_pylist():
-        if row["amount"] is None:
-            continue
-        blocked = row["status"] == BLOCKED
-        cancelled = contradicts(row["status"], known.rules) and not blocked
-        positions[row["expectation_id"]] = _Position(
-            row=row,
-            amount=row["amount"],
-            shares=shares.get(row["expectation_id"], {}),
-            back=total(back.get((row["expectation_id"], _OTHER[row["direction"]]), ())),
-            cancelled=cancelled,
-            blocked=blocked,
-            open=ZERO if cancelled or blocked else remaining[row["expectation_id"]],
+    zone = known.question.zone
+    with _connection(known.expectations) as connection:
+        end = {"month_end": pa.array([month.end(zone)], pa.timestamp("us", tz="UTC"))}
+        load(
+            connection,
+            {
+                "expectations": known.expectations,
+                "requests_at_cut_off": requests_at_cut_off(known.snapshot, month, zone),
+                "asked": pa.table(end),
+            },
         )
-    return MonthEnd(month, positions)
+        run(connection, _MADE)
+        made = connection.table("made").order("expectation_id").to_arrow_table()
+        matches = _matched(booked, made, read_decisions(decisions), known.rules)
+        load(
+            connection,
+            {
+                "lines": booked.select(["entry_id", "direction", "amount"]),
+                "outcomes": matches.lines,
+                "expectation_states": matches.expectations,
+                "allocations": matches.allocations,
+                "contradicting_statuses": rule_tables(known.rules)["contradicting_statuses"],
+            },
+        )
+        run(connection, [step for step in _ENDED if step not in _MADE])
+        return MonthEnd(
+            month,
+            _rows(connection, "positions", POSITIONS, "expectation_id"),
+            _rows(connection, "shares", SHARES, "expectation_id, entry_id"),
+        )
+
+
+def _connection(table: pa.Table) -> duckdb.DuckDBPyConnection:
+    """A database of its own for tables about as long as this one."""
+    return duckdb.connect(config={"threads": 1} if table.num_rows < FEW else {})
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, step: str, schema: pa.Schema, order: str
+) -> pa.Table:
+    names = ", ".join(schema.names)
+    return connection.table(step).project(names).order(order).to_arrow_table().cast(schema)
 
 
 def _matched(booked: pa.Table, made: pa.Table, decisions: pa.Table, rules: Rules) -> Matches:
@@ -264,155 +260,35 @@ _ENDS: Final[Memo[Matches]] = Memo()
 
 def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
     """A month's end as its close stored it, in the tables of `MonthEnd.tables`."""
-    shares: dict[str, dict[str, Decimal]] = {}
-    for share in tables["shares"].to_pylist():
-        shares.setdefault(share["expectation_id"], {})[share["entry_id"]] = share["amount"]
-    return MonthEnd(
-        month,
-        {
-            row["expectation_id"]: _Position(
-                row=row,
-                amount=row["amount"],
-                shares=shares.get(row["expectation_id"], {}),
-                back=row["back"],
-                cancelled=row["cancelled"],
-                blocked=row["blocked"],
-                open=row["open"],
-            )
-            for row in tables["positions"].to_pylist()
-        },
-    )
+    return MonthEnd(month, tables["positions"], tables["shares"])
 
 
 def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
     """The movements from one month's end to another; TreasuryError names a request that fails."""
-    names = sorted({*opening.positions, *closing.positions})
-    items = [_item(name, opening, closing) for name in names]
-    for item in items:
-        _require_tied(item)
-    moving = [item for item in items if any(item[name] for name in _SHOWN)]
-    return RollForward(
-        closing.month,
-        pa.Table.from_pylist(_totals(items), schema=ROLL_FORWARD),
-        pa.Table.from_pylist(moving, schema=ITEMS),
-    )
-
-
-def _made_by(known: Known, month: Month) -> pa.ChunkedArray:
-    end = pa.scalar(month.end(known.question.zone), pa.timestamp("us", tz="UTC"))
-    made = pc.fill_null(pc.less(known.expectations["opened_at"], end), fill_value=True)
-    amounts = known.expectations["amount"]
-    # A request that is recorded with no money, or less, waits for none.
-    some = pc.greater(amounts, pa.scalar(ZERO, amounts.type))
-    return pc.and_(made, pc.fill_null(some, fill_value=True))
-
-
-def _in_status_then(known: Known, made: pa.Table, month: Month) -> pa.Table:
-    """The expectations with the status that each request had at the month's end."""
-    then = requests_at_cut_off(known.snapshot, month, known.question.zone)
-    status = dict(zip(*(then[name].to_pylist() for name in ("request_id", "status")), strict=True))
-    columns = (made[name].to_pylist() for name in ("expectation_id", "status"))
-    statuses = [status.get(name, now) for name, now in zip(*columns, strict=True)]
-    place = made.column_names.index("status")
-    return made.set_column(place, "status", pa.array(statuses, pa.string()))
-
-
-def _came_back(booked: pa.Table, matches: Matches) -> dict[tuple[str | None, str], list[Decimal]]:
-    """What returns brought back, by the expectation they belong to and their direction."""
-    chosen = pc.equal(matches.lines["outcome"], "returned")
-    of = dict(zip(*(matches.lines.filter(chosen)[n].to_pylist() for n in _RETURNED), strict=True))
-    lines = booked.filter(pc.is_in(booked["entry_id"], pa.array(list(of), pa.string())))
-    found: dict[tuple[str | None, str], list[Decimal]] = {}
-    for row in lines.select(["entry_id", "direction", "amount"]).to_pylist():
-        found.setdefault((of[row["entry_id"]], row["direction"]), []).append(row["amount"])
-    return found
-
-
-_RETURNED: Final = ("entry_id", "expectation_id")
-_READ: Final = ("expectation_id", "code", "kind", "currency", "amount", "direction", "status")
-_STATES: Final = ("amount", "back", "cancelled", "blocked", "open")
-_SHOWN: Final = (*_AMOUNTS, "standing_blocked")
-_OTHER: Final = {"CRDT": "DBIT", "DBIT": "CRDT"}
-
-
-def _item(name: str, opening: MonthEnd, closing: MonthEnd) -> dict[str, Any]:
-    before, after = opening.positions.get(name), closing.positions.get(name)
-    row = (after or before or _never()).row
-    matched, reopened, lost = _shares_moved(before, after)
-    was, is_now = (one.amount if one else ZERO for one in (before, after))
-    return {
-        "expectation_id": name,
-        "code": row["code"],
-        "kind": row["kind"],
-        "currency": row["currency"],
-        "amount": row["amount"],
-        "opening": before.open if before else ZERO,
-        "new": ZERO if before else is_now,
-        "matched": matched,
-        "reopened": reopened,
-        "cancelled": difference(_cancelled(after), _cancelled(before)),
-        "blocked": difference(_blocked(after), _blocked(before)),
-        "adjusted": total((lost, difference(is_now, was) if before else ZERO)),
-        "closing": after.open if after else ZERO,
-        "standing_blocked": _blocked(after),
-    }
-
-
-def _shares_moved(
-    before: _Position | None, after: _Position | None
-) -> tuple[Decimal, Decimal, Decimal]:
-    """What was matched, what returns reopened, and what shares lost otherwise.
-
-    Money that came and went back between the two ends is shown both ways, up to the amount.
-    """
-    first, last = (one.shares if one else {} for one in (before, after))
-    came = total(share for line, share in last.items() if line not in first)
-    gone = total(difference(share, last.get(line, ZERO)) for line, share in first.items())
-    if after is None:
-        return came, ZERO, gone
-    back = max(difference(after.back, before.back if before else ZERO), ZERO)
-    reopened = max(min(gone, back), ZERO)
-    both_ways = max(min(difference(back, reopened), difference(after.amount, came)), ZERO)
-    return total((came, both_ways)), total((reopened, both_ways)), difference(gone, reopened)
-
-
-def _cancelled(one: _Position | None) -> Decimal:
-    """What a cancelled request no longer waits for."""
-    return one.unpaid if one and one.cancelled else ZERO
-
-
-def _blocked(one: _Position | None) -> Decimal:
-    """What a request waits for that the provider blocks."""
-    return one.unpaid if one and one.blocked else ZERO
-
-
-def _never() -> _Position:
-    raise AssertionError("a name of neither end")
-
-
-def _require_tied(item: dict[str, Any]) -> None:
-    left = total(item[name] if adds else item[name].copy_negate() for name, adds in ADDS.items())
-    if left:
-        raise TreasuryError(
-            f"the open items do not roll forward: {item['code'] or item['expectation_id']} is off"
-            f" by {format_amount(left, item['currency'])}",
-            do="run `treasury doctor`; the month is not closed on figures that do not tie",
+    with _connection(closing.positions) as connection:
+        load(
+            connection,
+            {
+                f"{name}_{what}": table
+                for name, end in (("opening", opening), ("closing", closing))
+                for what, table in end.tables().items()
+            },
+        )
+        run(connection, _ROLLED)
+        _require_tied(connection)
+        return RollForward(
+            closing.month,
+            _rows(connection, "totals_rolled", ROLL_FORWARD, "kind, currency"),
+            _rows(connection, "moved_requests", ITEMS, "expectation_id"),
         )
 
 
-def _totals(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for item in items:
-        groups.setdefault((item["kind"], item["currency"]), []).append(item)
-    return [
-        {
-            "kind": kind,
-            "currency": currency,
-            "opening_items": sum(1 for item in members if item["opening"]),
-            **{name: total(item[name] for item in members) for name in _AMOUNTS},
-            "closing_items": sum(1 for item in members if item["closing"]),
-            "blocked_items": sum(1 for item in members if item["standing_blocked"]),
-            "standing_blocked": total(item["standing_blocked"] for item in members),
-        }
-        for (kind, currency), members in sorted(groups.items())
-    ]
+def _require_tied(connection: duckdb.DuckDBPyConnection) -> None:
+    row = connection.table("untied").order("expectation_id").limit(1).fetchone()
+    if row is not None:
+        name, code, currency, off = row
+        raise TreasuryError(
+            f"the open items do not roll forward: {code or name} is off by"
+            f" {format_amount(off, currency)}",
+            do="run `treasury doctor`; the month is not closed on figures that do not tie",
+        )

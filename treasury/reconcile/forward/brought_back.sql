@@ -1,0 +1,6 @@
+-- What returns brought back, by the expectation that they belong to and the direction that they came in.
+SELECT o.expectation_id, l.direction, CAST(sum(l.amount) AS DECIMAL(38, 18)) AS amount
+FROM outcomes AS o
+JOIN lines AS l ON l.entry_id = o.entry_id
+WHERE o.outcome = 'returned' AND o.expectation_id IS NOT NULL
+GROUP BY o.expectation_id, l.direction

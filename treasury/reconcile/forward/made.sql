@@ -1,0 +1,10 @@
+-- What was expected by the month's end, each ramp request in the status that it had then. A request that is recorded
+-- with no money, or less, waits for none.
+SELECT
+    e.expectation_id, e.kind, e.code, e.account, e.counterparty_account, e.counterparty_name, e.amount, e.currency,
+    e.direction, e.opened_at, e.closed_at,
+    coalesce(t.status, e.status) AS status
+FROM expectations AS e
+CROSS JOIN asked AS a
+LEFT JOIN requests_at_cut_off AS t ON t.request_id = e.expectation_id
+WHERE coalesce(e.opened_at < a.month_end, TRUE) AND coalesce(e.amount > 0, TRUE)

@@ -1,0 +1,20 @@
+-- Every expectation with an amount at a month's end: what it still waits for, what came back, and whether it is
+-- cancelled, or blocked, which is not cancelled.
+SELECT
+    p.expectation_id, p.code, p.kind, p.currency, p.direction, p.status, p.amount, p.back,
+    p.contradicts AND NOT p.blocked AS cancelled,
+    p.blocked,
+    CASE WHEN p.contradicts OR p.blocked THEN CAST(0 AS DECIMAL(38, 18)) ELSE p.remaining END AS open
+FROM (
+    SELECT
+        m.expectation_id, m.code, m.kind, m.currency, m.direction, m.status, m.amount,
+        s.remaining,
+        coalesce(b.amount, CAST(0 AS DECIMAL(38, 18))) AS back,
+        x.status IS NOT NULL AS contradicts,
+        coalesce(m.status = 'BLOCKED', FALSE) AS blocked
+    FROM made AS m
+    JOIN expectation_states AS s ON s.expectation_id = m.expectation_id
+    LEFT JOIN contradicting_statuses AS x ON x.status = replace(upper(trim(m.status)), '-', '_')
+    LEFT JOIN brought_back AS b ON b.expectation_id = m.expectation_id AND b.direction <> m.direction
+    WHERE m.amount IS NOT NULL
+) AS p

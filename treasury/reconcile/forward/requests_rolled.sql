@@ -1,0 +1,30 @@
+-- Each expectation of either end with its own opening, movements and closing. What was received and went back between
+-- the two ends is shown both ways, up to the amount; shares that were lost otherwise are adjusted.
+SELECT
+    expectation_id, code, kind, currency, amount,
+    opening,
+    CASE WHEN is_new THEN amount ELSE CAST(0 AS DECIMAL(38, 18)) END AS new,
+    CAST(came + both_ways AS DECIMAL(38, 18)) AS matched,
+    CAST(reopened + both_ways AS DECIMAL(38, 18)) AS reopened,
+    cancelled,
+    blocked,
+    CAST(gone - reopened + CASE WHEN is_new THEN 0 ELSE amount - amount_before END AS DECIMAL(38, 18)) AS adjusted,
+    closing,
+    standing_blocked
+FROM (
+    SELECT
+        *,
+        CASE WHEN is_there
+            THEN greatest(least(back - reopened, amount - came), CAST(0 AS DECIMAL(38, 18)))
+            ELSE CAST(0 AS DECIMAL(38, 18))
+        END AS both_ways
+    FROM (
+        SELECT
+            *,
+            CASE WHEN is_there
+                THEN greatest(least(gone, back), CAST(0 AS DECIMAL(38, 18)))
+                ELSE CAST(0 AS DECIMAL(38, 18))
+            END AS reopened
+        FROM ends_beside
+    ) AS with_back
+) AS with_reopened
