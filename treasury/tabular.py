@@ -30,6 +30,7 @@ __all__ = [
     "html_table",
     "in_zone",
     "shown",
+    "shown_column",
     "units_of",
 ]
 
@@ -182,6 +183,17 @@ def cell(row: Mapping[str, Any], name: str, *, as_stored: bool = False) -> str:
     if isinstance(value, datetime):
         return instant_words(value)
     return shown(value if as_stored else in_words(name, value))
+
+
+def shown_column(column: pa.ChunkedArray) -> list[str]:
+    """`shown` of each value of a column; one that is there again is made once."""
+    if pa.types.is_nested(column.type):
+        return [shown(value) for value in column.to_pylist()]
+    made: list[str] = []
+    for chunk in column.dictionary_encode().chunks:
+        texts = [shown(value) for value in chunk.dictionary.to_pylist()]
+        made += ["" if at is None else texts[at] for at in chunk.indices.to_pylist()]
+    return made
 
 
 def shown(value: object) -> str:

@@ -47,6 +47,7 @@ class Known:
         matched: Matched,
     ) -> None:
         tables = matched.tables
+        self.basis = basis
         self.snapshot = basis.snapshot
         self.question = basis.question
         self.bank_lines = tables["bank_lines"]

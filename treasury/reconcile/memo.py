@@ -1,8 +1,9 @@
 """What was worked out before in this process, given again where the same is asked.
 
 An answer is a function of the files of a commit, the decisions and the question, and of nothing
-else; so what has all of these equal is not worked out twice. Only the latest answers are kept, up
-to some bytes. A file that was touched since makes another key.
+else; so what has all of these equal is not worked out twice. Only the latest answers are kept: the
+last one whatever its size, those before it up to some bytes. A file that was touched since makes
+another key.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Sized(Protocol):
 T = TypeVar("T", bound=Sized)
 
 MOST: Final = 64 << 20
-"""Bytes of tables that a memo keeps, and up to which a table is looked through for a key."""
+"""Bytes of tables that a memo keeps beside its last, and that are looked through for a key."""
 
 
 class Memo(Generic[T]):
@@ -47,12 +48,15 @@ class Memo(Generic[T]):
                 self._kept.move_to_end(key)
                 return self._kept[key]
         made = make()
-        if key is not None and made.nbytes <= MOST:
+        if key is not None:
             with self._lock:
                 self._kept[key] = made
-                while sum(one.nbytes for one in self._kept.values()) > MOST:
+                while len(self._kept) > 1 and self._bytes() > MOST:
                     self._kept.popitem(last=False)
         return made
+
+    def _bytes(self) -> int:
+        return sum(one.nbytes for one in self._kept.values())
 
 
 def fingerprint(*tables: pa.Table | None) -> bytes | None:

@@ -46,9 +46,9 @@ from treasury.reconcile.rollforward import (
     roll_forward,
     stored_end,
 )
-from treasury.reconcile.rows import shown
 from treasury.reconcile.rules import Rules
 from treasury.settings import BankAccount
+from treasury.tabular import shown_column
 
 __all__ = [
     "Examined",
@@ -94,7 +94,7 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
     """Everything that a month's close rests on, from its basis and what was decided until then."""
     answer, seen = answer_and_known(basis)
     stand = standing_table(standing(decided.entries), seen)
-    end = month_end(seen, basis.question.month, basis.decisions)
+    end = month_end(seen, basis.question.month)
     return Examined(
         answer=answer,
         seen=seen,
@@ -211,7 +211,7 @@ def reconcile(basis: Basis) -> Reconciliation:
 
 def outcomes_hash(answer: Reconciliation) -> str:
     """SHA-256 over what became of each line of the month."""
-    columns = (map(shown, column.to_pylist()) for column in answer.lines.select(OUTCOME).columns)
+    columns = map(shown_column, answer.lines.select(OUTCOME).columns)
     text = msgspec.json.encode(list(zip(*columns, strict=True)))
     return hashlib.sha256(text).hexdigest()
 
@@ -225,7 +225,7 @@ def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided
     seen = known(basis)
     return roll_forward(
         _opening(journal, lake, decided, seen, basis),
-        month_end(seen, basis.question.month, basis.decisions),
+        month_end(seen, basis.question.month),
     )
 
 
@@ -268,10 +268,9 @@ def _opening(journal: Journal, lake: Lake, decided: Decided, seen: Known, basis:
     month = basis.question.month.previous
     period = closed_periods(decided.entries).get(str(month))
     if period is None:
-        return month_end(seen, month, basis.decisions)
+        return month_end(seen, month)
     if not period.close.answers:
-        before = basis_of(journal, lake, period.close)
-        end = month_end(known(before), month, before.decisions)
+        end = month_end(known(basis_of(journal, lake, period.close)), month)
         return end.brought_to(_closing_totals(period.close))
     end = stored_end(month, read_answers(lake.workspace, period.close))
     apart = _totals_apart(period.close, end)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import duckdb
 import msgspec
@@ -28,14 +28,10 @@ from treasury.money import difference, format_amount
 from treasury.reconcile.known import Known
 from treasury.reconcile.matching import FEW, Matches, match_references, read_decisions, rule_tables
 from treasury.reconcile.memo import Memo, fingerprint
-from treasury.reconcile.monthly import requests_at_cut_off, step_sql
+from treasury.reconcile.monthly import known_key, requests_at_cut_off, step_sql
 from treasury.reconcile.pipeline import in_order, load, needed, run, steps_of
-from treasury.reconcile.rows import shown
 from treasury.reconcile.rules import Rules
-from treasury.tabular import Tabular
-
-if TYPE_CHECKING:
-    from treasury.reconcile.inputs import TableLike
+from treasury.tabular import Tabular, shown_column
 
 __all__ = [
     "ADDS",
@@ -193,12 +189,23 @@ class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False):
     @property
     def items_hash(self) -> str:
         """SHA-256 of the items' canonical text."""
-        rows = zip(*(map(shown, column.to_pylist()) for column in self.items.columns), strict=True)
+        rows = zip(*map(shown_column, self.items.columns), strict=True)
         return hashlib.sha256(msgspec.json.encode(list(rows))).hexdigest()
 
 
-def month_end(known: Known, month: Month, decisions: TableLike | None = None) -> MonthEnd:
+def month_end(known: Known, month: Month) -> MonthEnd:
     """Match what was booked and requested until the month's end, and see what was open then."""
+    key = known_key(known.basis)
+    zone = known.question.zone
+    return _ENDS.of(
+        None if key is None else (key, str(month), zone.key), lambda: _month_end(known, month)
+    )
+
+
+_ENDS: Final[Memo[MonthEnd]] = Memo()
+
+
+def _month_end(known: Known, month: Month) -> MonthEnd:
     booked = known.lines.filter(
         pc.less_equal(known.lines["booking_date"], pa.scalar(month.last, pa.date32()))
     )
@@ -215,7 +222,7 @@ def month_end(known: Known, month: Month, decisions: TableLike | None = None) ->
         )
         run(connection, _MADE)
         made = connection.table("made").order("expectation_id").to_arrow_table()
-        matches = _matched(booked, made, read_decisions(decisions), known.rules)
+        matches = _matched(booked, made, read_decisions(known.basis.decisions), known.rules)
         load(
             connection,
             {
@@ -249,13 +256,13 @@ def _rows(
 def _matched(booked: pa.Table, made: pa.Table, decisions: pa.Table, rules: Rules) -> Matches:
     on_them = decisions.filter(pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks()))
     key = fingerprint(booked, made, on_them)
-    return _ENDS.of(
+    return _MATCHED.of(
         None if key is None else (key, rules.hash),
         lambda: match_references(booked, made, decisions=on_them, rules=rules),
     )
 
 
-_ENDS: Final[Memo[Matches]] = Memo()
+_MATCHED: Final[Memo[Matches]] = Memo()
 
 
 def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
