@@ -14,14 +14,14 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import pyarrow as pa
 
 from treasury.tabular import shown
 from treasury.text import visible
 
-__all__ = ["csv_text", "rows_of", "write_csv_rows"]
+__all__ = ["csv_text", "rows_of", "write_csv_rows", "write_csv_table"]
 
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 """What ends a line or moves to another column: a cell stays one line."""
@@ -29,18 +29,43 @@ _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
 """What a formula begins with: `= + - @` and every character that Unicode folds to one of them."""
 _FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
 """The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
+_BATCH: Final = 10_000
+"""Rows that are written together."""
 
 
 def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     """Write a line of names and a line for each row; amounts keep every digit."""
-    writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer = _writer(file)
     writer.writerow(map(_cell, names))
     writer.writerows(map(_cell, row) for row in rows)
 
 
+def write_csv_table(file: TextIO, table: pa.Table) -> None:
+    """The same of a table, some thousands of rows at a time; what a column has again is made once.
+
+    Lists are written with a bar between their texts.
+    """
+    writer = _writer(file)
+    writer.writerow(map(_cell, table.column_names))
+    for batch in table.to_batches(max_chunksize=_BATCH):
+        writer.writerows(zip(*map(_cells, batch.columns), strict=True))
+
+
+def _writer(file: TextIO) -> Any:
+    return csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+
+
+def _cells(column: pa.Array) -> list[str]:
+    if pa.types.is_nested(column.type):
+        return [_cell(value) for value in column.to_pylist()]
+    distinct = column.dictionary_encode()
+    texts = [_cell(value) for value in distinct.dictionary.to_pylist()]
+    return ["" if at is None else texts[at] for at in distinct.indices.to_pylist()]
+
+
 def rows_of(table: pa.Table) -> Iterator[Iterable[object]]:
     """The rows of a table as Python's values, some thousands at a time."""
-    for batch in table.to_batches(max_chunksize=10_000):
+    for batch in table.to_batches(max_chunksize=_BATCH):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from treasury.money import format_amount
+from treasury.money import format_amount, plain_digits
 from treasury.text import safe_html
 from treasury.wording import in_words, instant_words
 
@@ -29,6 +30,7 @@ __all__ = [
     "exact_pandas",
     "html_table",
     "in_zone",
+    "plain_column",
     "shown",
     "shown_column",
     "units_of",
@@ -194,6 +196,18 @@ def shown_column(column: pa.ChunkedArray) -> list[str]:
         texts = [shown(value) for value in chunk.dictionary.to_pylist()]
         made += ["" if at is None else texts[at] for at in chunk.indices.to_pylist()]
     return made
+
+
+def plain_column(column: pa.ChunkedArray) -> list[str | None]:
+    """`money.plain_digits` of each decimal of a column."""
+    texts = column.cast(pa.string())
+    is_scientific = pc.match_substring(texts, "E")  # as Arrow writes zero, and what is very small
+    if column.type.scale > 0:
+        texts = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+    plain: list[str | None] = texts.to_pylist()
+    for at in pc.indices_nonzero(is_scientific).to_pylist():
+        plain[at] = plain_digits(column[at].as_py())
+    return plain
 
 
 def shown(value: object) -> str:

@@ -177,8 +177,9 @@ class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
         Raises InputError where none is, or several are.
         """
         wanted = name.strip()
-        exact = [item for item in self.items if wanted in (item.item_id, item.subject_id)]
-        found = exact or [item for item in self.items if _may_mean(wanted, item)]
+        found = self._exactly.get(wanted) or [
+            item for item in self.items if _may_mean(wanted, item)
+        ]
         if len(found) == 1:
             return found[0]
         listed = f"`treasury exceptions --month {self.month}` lists them with their ids"
@@ -189,6 +190,15 @@ class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
             f"{len(found)} open items of {self.month} are {clean(wanted)[:80]!r}: {ids}",
             do=f"give the whole id; {listed}",
         )
+
+    @cached_property
+    def _exactly(self) -> Mapping[str, list[OpenItem]]:
+        """The items by their whole ids and by those of what they are about."""
+        named: dict[str, list[OpenItem]] = {}
+        for item in self.items:
+            for name in {item.item_id, item.subject_id}:
+                named.setdefault(name, []).append(item)
+        return named
 
     @cached_property
     def blocking(self) -> OpenItems:

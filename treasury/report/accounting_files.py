@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.csv_output import write_csv_rows
+from treasury.csv_output import write_csv_table
 from treasury.errors import InputError
 from treasury.reconcile.rows import shown
 from treasury.report.accounting import ROLES, Accounting
@@ -34,9 +35,6 @@ __all__ = [
     "write_csv",
 ]
 
-JOURNAL: Final = (
-    "entry", "date", "account", "role", "of", "currency", "debit", "credit", "text", "source_ids",
-)  # fmt: skip
 _DAY: Final = timedelta(days=1)
 _BEANCOUNT: Final = {
     "bank": "Assets:Bank",
@@ -126,17 +124,23 @@ def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = N
     """Write the journal: a row a posting, debit and credit apart, every digit there."""
     accounts = accounts or LedgerAccounts()
     with path.open("w", encoding="utf-8", newline="") as file:
-        write_csv_rows(file, JOURNAL, _journal(books, accounts))
+        write_csv_table(file, _journal(books.postings, accounts))
     return path
 
 
-def _journal(books: Accounting, accounts: LedgerAccounts) -> Iterator[tuple[object, ...]]:
-    for entry, day, role, of, currency, amount, text, sources in _rows(
-        books, "entry", "date", "role", "of", "currency", "amount", "text", "source_ids"
-    ):
-        debit, credit = (None, amount.copy_abs()) if amount < 0 else (amount, None)
-        ledger = accounts.of(role, of)
-        yield entry, day, ledger, role, of, currency, debit, credit, text, sources
+def _journal(postings: pa.Table, accounts: LedgerAccounts) -> pa.Table:
+    """The postings as a journal has them: the ledger account of each, debit and credit apart."""
+    amounts, nothing = postings["amount"], pa.scalar(None, postings["amount"].type)
+    is_credit = pc.less(amounts, pa.scalar(Decimal(0), amounts.type))
+    named = map(accounts.of, *(postings[name].to_pylist() for name in ("role", "of")))
+    columns = {name: postings[name] for name in ("entry", "date")}
+    columns["account"] = pa.chunked_array([pa.array(named, pa.string())])
+    columns |= {name: postings[name] for name in ("role", "of", "currency")}
+    columns["debit"] = pc.if_else(is_credit, nothing, amounts)
+    columns["credit"] = pc.if_else(is_credit, pc.negate(amounts), nothing)
+    columns["text"] = postings["text"]
+    columns["source_ids"] = pc.binary_join(postings["source_ids"], " ")
+    return pa.table(columns)
 
 
 def _rows(books: Accounting, *names: str) -> Iterator[tuple[Any, ...]]:

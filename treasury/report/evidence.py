@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 
 from treasury.journal.chain import Head
 from treasury.journal.periods import Period, Preparation
-from treasury.money import plain_digits
 from treasury.reconcile.monthly import Reconciliation
 from treasury.settings import BankAccount
+from treasury.tabular import plain_column
 
 __all__ = [
     "FORMAT",
@@ -220,7 +220,4 @@ def table_hash(table: pa.Table) -> str:
 def _plain(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.int64())
-    values: list[Any] = column.to_pylist()
-    if pa.types.is_decimal(column.type):
-        values = [None if value is None else plain_digits(value) for value in values]
-    return values
+    return plain_column(column) if pa.types.is_decimal(column.type) else column.to_pylist()

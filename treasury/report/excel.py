@@ -235,6 +235,29 @@ SHEETS: Final = (
 )
 
 
+LONGEST_SHEET: Final = 20_000
+"""Rows of a sheet; a longer table is in the pack's Parquet file alone, and its sheet names that."""
+FILES: Final = {
+    "Checklist": "checklist",
+    "Open items": "open_items",
+    "Lines": "lines",
+    "Balances": "balances",
+    "Awaiting funds": "awaiting_funds",
+    "In transit": "in_transit",
+    "Virtual accounts": "virtual_accounts",
+    "Conversions": "conversions",
+    "Fees": "fees",
+    "Accruals": "fee_accruals",
+    "Statements": "statements",
+    "Roll-forward": "roll_forward",
+    "Requests rolled forward": "requests_rolled_forward",
+    "Earlier lines": "earlier_lines",
+    "Late items": "late_items",
+    "Ledger": "ledger",
+}
+"""The table of the pack that each sheet shows, in our own columns."""
+ELSEWHERE: Final = (Column("Where", "where", width=80),)
+OF_LINES: Final = ("Lines", "Earlier lines")
 _WORDED: Final = ("outcome", "line_class", "reason", "account", "statement_account")
 """What the words of a line are made from."""
 
@@ -254,8 +277,8 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Requests rolled forward": closing.rolled.items,
         "Late items": closing.rolled.late,
         "Remarks": _remarks(r),
-        "Lines": _lines(r.lines),
-        "Earlier lines": _lines(r.earlier_lines),
+        "Lines": r.lines,
+        "Earlier lines": r.earlier_lines,
         "Awaiting funds": r.awaiting_funds,
         "In transit": r.in_transit,
         "In transit bridge": closing.bridge.rows,
@@ -265,16 +288,28 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Accruals": _worded(r.fee_accruals, {"ramp_type": DIRECTIONS}),
         "Statements": r.statements,
     }
+    long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
+    sheets = tuple(
+        msgspec.structs.replace(sheet, columns=ELSEWHERE) if sheet.name in long else sheet
+        for sheet in SHEETS
+    )
+    tables |= {name: _elsewhere(name, tables[name]) for name in long}
+    tables |= {name: _lines(tables[name]) for name in OF_LINES if name not in long}
     alone = closing.period is not None and closing.period.close.alone
     title = f"{title_words(r, zone)} · {ALONE}" if alone else title_words(r, zone)
     book = Book(
         properties={"title": title, "company": clean(r.company)},
-        sheets=SHEETS,
+        sheets=sheets,
         created=r.known_at,
         zone=zone.key,
         head=title,
     )
     return written_beside(book, tables, path)
+
+
+def _elsewhere(name: str, table: pa.Table) -> pa.Table:
+    """What the sheet of a long table says: how many rows it has, and the file that has them."""
+    return pa.table({"where": [f"{table.num_rows:,} rows: tables/{FILES[name]}.parquet"]})
 
 
 def _remarks(r: Reconciliation) -> pa.Table:
