@@ -25,6 +25,7 @@ from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
 from treasury.reconcile.inputs import Field, read_table
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
+from treasury.reconcile.kept import Run, kept_run
 from treasury.reconcile.matching import (
     OUTCOMES,
     PACKAGE,
@@ -333,8 +334,8 @@ def matched(basis: Basis) -> Matched:
     """Matching over everything in the snapshot; the month of the question does not matter."""
 
     def run_matching() -> Matched:
-        with _answered(basis.snapshot, basis.question, basis.decisions, MATCHING) as connection:
-            return _read_matched(connection, basis.question.rules)
+        with _answered(basis.snapshot, basis.question, basis.decisions, MATCHING) as found:
+            return _read_matched(found.connection, basis.question.rules)
 
     return _MATCHED.of(known_key(basis), run_matching)
 
@@ -366,9 +367,10 @@ def known_key(basis: Basis) -> Hashable | None:
 
 def _work_out(basis: Basis) -> WorkedOut:
     question = basis.question
-    with _answered(basis.snapshot, question, basis.decisions, _STORED) as connection:
+    with _answered(basis.snapshot, question, basis.decisions, _STORED) as found:
+        connection = found.connection
         _require_month(connection, question.month)
-        run(connection, [step for step in STEPS if step not in _STORED])
+        found.bring(STEPS)
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
         view = view_of(connection, question)
         funds = funding_table(connection, question.rules, question.today, basis.marks)
@@ -454,8 +456,8 @@ def awaiting_funds(
 
     def work_out() -> pa.Table:
         steps = needed(STEPS, "funding")
-        with _answered(snapshot, question, decisions, steps) as connection:
-            return funding_table(connection, question.rules, question.today, marks)
+        with _answered(snapshot, question, decisions, steps) as found:
+            return funding_table(found.connection, question.rules, question.today, marks)
 
     return _FUNDS.of(_answer_key(Basis(snapshot, question, decisions, marks)), work_out)
 
@@ -469,11 +471,10 @@ def _answered(
     question: Question,
     decisions: TableLike | None,
     steps: tuple[Step, ...] = STEPS,
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which every step has run, or the first of them."""
-    with snapshot.connection() as connection:
-        load(
-            connection,
+) -> Iterator[Run]:
+    """A run on which every step has run, or the first of them."""
+    with kept_run(snapshot) as found:
+        found.give(
             {
                 "declared_accounts": _accounts(question.accounts),
                 "class_rules": _class_rules(
@@ -481,13 +482,13 @@ def _answered(
                 ),
                 **_decision_tables(decisions),
                 "asked": _asked(question),
-                "covered": _covered(connection, question),
+                "covered": _covered(found.connection, question),
                 **rule_tables(question.rules),
-            },
+            }
         )
-        _require_currencies(connection)
-        run(connection, steps)
-        yield connection
+        _require_currencies(found.connection)
+        found.bring(steps)
+        yield found
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:

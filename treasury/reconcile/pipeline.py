@@ -20,7 +20,8 @@ import pyarrow as pa
 from treasury.reconcile.rowless import is_rowless
 
 __all__ = [
-    "READ_THROUGH", "Step", "compose", "in_order", "load", "needed", "run", "steps_of", "stored",
+    "READ_THROUGH", "Step", "compose", "drop", "in_order", "load", "make", "needed", "rename",
+    "run", "steps_of", "stored",
 ]  # fmt: skip
 
 READ_THROUGH: Final = "-- read through"
@@ -99,10 +100,10 @@ def compose(steps: Iterable[Step], final: str) -> str:
 
 
 def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
-    """Give the connection each Arrow table under its name."""
+    """Give the connection each Arrow table under its name, in the place of one that it had."""
     for name, table in tables.items():
         connection.register(_GIVEN, table)
-        connection.execute(f"CREATE TEMP TABLE {_quoted(name)} AS FROM {_GIVEN}")
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_quoted(name)} AS FROM {_GIVEN}")
         connection.unregister(_GIVEN)
 
 
@@ -122,29 +123,39 @@ def run(
     spent = {} if wanted is None else _spent(steps, wanted)
     without = set(rowless)
     for place, step in enumerate(steps):
-        if not _has_rows(connection, step, without):
+        if not make(connection, step, without):
             without.add(step.name)
         for name in spent.get(place, ()):
-            connection.execute(f"DROP TABLE {_quoted(name)}")
+            drop(connection, name)
+
+
+def drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Give back the rows of a step or of a table that was given."""
+    connection.execute(f"DROP TABLE {_quoted(name)}")
+
+
+def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
+    """Call a table otherwise."""
+    connection.execute(f"ALTER TABLE {_quoted(name)} RENAME TO {_quoted(new)}")
 
 
 _COLUMNS: Final[dict[str, str]] = {}
 """The columns of each step that has run, by its text: what it reads has one schema."""
 
 
-def _has_rows(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> bool:
-    """Run a step, and say whether it may have rows."""
+def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
+    """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
     name, columns = _quoted(step.name), _COLUMNS.get(step.sql)
     if columns is not None and is_rowless(connection, step.sql, rowless):
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
-        return False
+        return 0
     kind = "TABLE" if step.kept else "VIEW"
     counted = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
     if columns is None:
         made = connection.table(step.name)
         pairs = zip(made.columns, made.types, strict=True)
         _COLUMNS[step.sql] = ", ".join(f"{_quoted(column)} {type_}" for column, type_ in pairs)
-    return counted is None or counted[0] > 0
+    return 1 if counted is None else int(counted[0])
 
 
 def _spent(steps: Sequence[Step], wanted: Collection[str]) -> dict[int, list[str]]:

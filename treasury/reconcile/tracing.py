@@ -12,7 +12,7 @@ from treasury.lake import Snapshot
 from treasury.reconcile.funding import marks_of
 from treasury.reconcile.lookup import TRACE_PACKAGE, as_typed, look_up
 from treasury.reconcile.monthly import STEPS, Question, _answered, _known_at
-from treasury.reconcile.pipeline import compose, in_order, needed, run, steps_of
+from treasury.reconcile.pipeline import compose, in_order, needed, steps_of
 from treasury.reconcile.trace import Trace
 from treasury.reconcile.traced import Told
 from treasury.reconcile.traced_line import LineWay
@@ -42,8 +42,9 @@ def trace(
     nothing was typed, NothingStored where nothing goes by that name.
     """
     asked = as_typed(what)
-    with _answered(snapshot, question, decisions) as connection:
-        run(connection, TRACE_STEPS)
+    with _answered(snapshot, question, decisions) as found:
+        connection = found.connection
+        found.bring(TRACE_STEPS)
         subject, choices, there = look_up(connection, asked)
         if subject is None:
             told = Told(title=f"{_how_many(choices.num_rows, there)}: choose one")

@@ -72,7 +72,7 @@ def funding_table(
     """
     marked = marks_of(marks)
     load(connection, {"funding_marked": pa.table({"request_id": pa.array(marked, TEXT)})})
-    connection.execute(f"CREATE TEMP TABLE funding_alike AS {_ALIKE}")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE funding_alike AS {_ALIKE}")
     spoken_for: list[dict[str, Any]] = connection.sql(_SPOKEN_FOR).to_arrow_table().to_pylist()
     rows = funding_rows(spoken_for, rules, today, marked)
     worded = pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)

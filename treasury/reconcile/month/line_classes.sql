@@ -1,22 +1,4 @@
--- The first class rule that each line meets. A line that carries a whole reference is never classed, nor
--- one that a person accepted: a rule must not hide a payment. Nor is a return, whatever it says; and a credit, whose
--- text its payer wrote, only by the bank's transaction code or the account that it came from.
-SELECT l.entry_id, r.name AS rule_name, r.line_class
-FROM bank_lines AS l
-JOIN class_rules AS r
-    ON (r.source IS NULL OR r.source = l.source)
-    AND (r.account IS NULL OR r.account = l.account)
-    AND (r.direction IS NULL OR r.direction = l.direction)
-    AND (r.bank_transaction_code IS NULL
-        OR regexp_matches(coalesce(l.bank_transaction_code, ''), '^(?:' || r.bank_transaction_code || ')'))
-    AND (r.counterparty_account IS NULL OR r.counterparty_account = l.counterparty_account)
-    AND (r.counterparty_name IS NULL
-        OR regexp_matches(coalesce(l.counterparty_name, ''), '(?i)' || r.counterparty_name))
-    AND (r.remittance IS NULL OR regexp_matches(coalesce(l.remittance, ''), '(?i)' || r.remittance))
-WHERE NOT l.is_reversal AND l.return_reason IS NULL
-    AND (l.direction = 'DBIT' OR r.meets_credits)
-    AND NOT EXISTS (SELECT 1 FROM whole_references AS w WHERE w.entry_id = l.entry_id)
-    AND NOT EXISTS (
-        SELECT 1 FROM decisions AS d WHERE d.entry_id = l.entry_id AND d.verdict = 'accept'
-    )
-QUALIFY row_number() OVER (PARTITION BY l.entry_id ORDER BY r.turn) = 1
+-- The class of each line that has one; a line that a person accepted has none.
+SELECT entry_id, rule_name, line_class
+FROM classed
+WHERE entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict = 'accept')

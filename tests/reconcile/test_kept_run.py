@@ -1,0 +1,115 @@
+"""A run that is kept gives what a new one gives, and runs only what a decision changes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+from decide_desk import ANNA, copy_of
+
+from treasury.errors import TreasuryError
+from treasury.journal.decisions import decision_table, standing
+from treasury.journal.turns import read_decided
+from treasury.reconcile import kept, monthly, pipeline
+from treasury.reconcile.memo import Memo
+from treasury.workspace import Workspace
+
+MONTHS = ("2026-09", "2026-10")
+
+
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget every run and every answer."""
+    kept._KEPT.clear()
+    for name in ("_ANSWERS", "_MATCHED", "_FUNDS"):
+        monkeypatch.setattr(monthly, name, Memo())
+
+
+def decide_something(desk: Workspace, draw: random.Random) -> None:
+    """One drawn decision about a line that needs a person, or the last one taken back."""
+    row = draw.choice(desk.matches.open().to_pylist())
+    line, wanted = row["entry_id"], row["suggestion"]
+    match draw.choice(("accept", "reject", "ignore", "undo") if wanted else ("ignore", "undo")):
+        case "accept":
+            desk.matches.accept(line, wanted, reason="drawn", actor=ANNA)
+        case "reject":
+            desk.matches.reject(line, wanted, reason="drawn", actor=ANNA)
+        case "ignore":
+            desk.matches.ignore(line, reason="drawn", actor=ANNA)
+        case _:
+            stand = desk.matches.list().to_pylist()
+            if stand:
+                desk.matches.undo(draw.choice(stand)["entry_id"], actor=ANNA)
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in range(2, 8))]
+)
+def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
+    seed: int, month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, draw = copy_of(month_end, tmp_path / "desk"), random.Random(seed)
+    question = desk._question(MONTHS[1])
+    other = msgspec.structs.replace(
+        question.rules, window_days=3, over_tolerance=draw.randint(0, 9)
+    )
+    for _ in range(4):
+        try:
+            decide_something(desk, draw)
+        except TreasuryError:
+            continue  # what the desk refuses is not decided
+        month = desk._question(draw.choice(MONTHS))
+        asked = msgspec.structs.replace(month, rules=draw.choice((question.rules, other)))
+        decisions = decision_table(standing(read_decided(desk.journal).entries))
+
+        def answer() -> monthly.Reconciliation:
+            return monthly.reconcile_month(desk.snapshot(), asked, decisions)  # noqa: B023
+
+        again = answer()
+        runs = dict(kept._KEPT)
+        nothing_kept(monkeypatch)
+        anew = answer()
+        for name, table in anew.sheets().items():
+            assert again.sheets()[name].equals(table), name
+        for name, table in anew.matches.sheets().items():
+            assert again.matches.sheets()[name].equals(table), name
+        kept._KEPT.clear()
+        kept._KEPT.update(runs)
+
+
+def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = copy_of(month_end, tmp_path / "desk")
+    row = next(row for row in desk.matches.open().to_pylist() if row["suggestion"])
+    names: list[str] = []
+    real = kept.Run._run
+
+    def run(one: kept.Run, step: pipeline.Step) -> None:
+        names.append(step.name)
+        real(one, step)
+
+    monkeypatch.setattr(kept.Run, "_run", run)
+    desk.matches.accept(row["entry_id"], row["suggestion"], reason="seen", actor=ANNA)
+    desk.matches.look()
+    assert {"accepted", "outcomes", "allocations"} <= set(names)
+    assert not {"bank_lines", "tokens", "lines", "damaged", "slips"} & set(names)
+    assert len(names) < len(monthly.MATCHING) / 2
+
+
+def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) -> None:
+    snapshot = month_end.snapshot()
+    with kept.kept_run(snapshot) as first:
+        pass
+    with kept.kept_run(snapshot) as second:
+        assert second is first
+
+    def fails() -> None:
+        with kept.kept_run(snapshot):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    with kept.kept_run(snapshot) as third, kept.kept_run(snapshot) as fourth:
+        assert first is not third is not fourth  # one that is in use is nobody else's
