@@ -1,18 +1,66 @@
-"""The client against the published generation, over a real socket."""
+"""The client against the published generation: its records' fields, and over a real socket."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 from fake_service import HandClock
 
 from treasury.api import Client
+from treasury.api.models import finance, ramp
 from treasury.errors import NotFound, NotOffered
 from treasury.sandbox import Sandbox
 from treasury.settings import Credential, Service, Services
 
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
+PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "published.md"
+needs_published = pytest.mark.skipif(
+    not PUBLISHED.is_file(), reason="shared/spec/published.md is not beside the project"
+)
+OUR_WORD = {
+    # a schema of the contract by the name of its model, where that is another
+    "RampRequestEvent": "RampEvent", "User": "CompanyUser", "UserCompany": "Company",
+    "TokenBalance": "Balance", "PermitMessage": "Permit", "SettlementAsset": "Token",
+}  # fmt: skip
+NO_RECORD = {
+    # requests, envelopes, what is read into another shape, and what the client does not ask for
+    "Pagination", "ErrorBody", "ErrorResponse", "Sort", "CardProviderReference",
+    "PaymentRequestReference", "CryptoBalance", "PaymentRequestAmount", "Eip712TypeEntry",
+    "Eip712Domain", "PermitData", "Eip712PermitMessage", "PermitSignature", "PermitResult",
+    "CompanyClaim", "AuthenticatedUserPrincipal", "FiatPairItem", "CryptoPairItem", "OnRampPair",
+    "OffRampPair", "SupportedChains", "BankAccountType", "Country", "CurrencyItem",
+    "BankAccountConfig",
+}  # fmt: skip
+REQUESTS = ("Create", "Update", "Submit", "Settle", "Reverse", "Edit", "Add", "CalculateF", "CardP")
+KINDS = "EurSepa|GbpFps|GbpChaps|UsAch|UsWire|UsSwift|OtherCurrencySwift"
+
+
+@needs_published
+@pytest.mark.parametrize(("service", "models"), [("Finance", finance), ("Ramp", ramp)])
+def test_every_published_field_of_a_record_has_a_field_of_its_model(
+    service: str, models: object
+) -> None:
+    text = PUBLISHED.read_text("utf-8").partition(f"## {service}: schemas\n")[2]
+    compared = 0
+    for schema, said in re.findall(
+        r"^- \*\*(\w+)\*\*: (.+)$", text.partition("\n## ")[0], re.MULTILINE
+    ):
+        name = re.sub(f"^({KINDS})", "", schema)
+        name = re.sub("(Dto|ListItem)$", "", name)
+        names = re.sub(r"[\[{][^\]}]*[\]}]", "", said).split(", ")
+        is_request = schema.startswith(REQUESTS) and schema != "Address"
+        if is_request or name in NO_RECORD or all(one.isupper() for one in names):
+            continue
+        model = getattr(models, OUR_WORD.get(name, name))
+        ours = {field.encode_name for field in msgspec.structs.fields(model)}
+        secret = {"invitationUrl"} if model is ramp.CompanyUser else set()
+        assert {one.split()[0] for one in names} - ours == secret, schema
+        compared += len(names)
+    assert compared > 100
 
 
 @pytest.fixture(params=["spec", "b"])

@@ -136,7 +136,7 @@ def _object(request: Request, body: bytes) -> dict[str, Any]:
 
 
 def _response(reply: Reply, headers: dict[str, str] | None = None) -> Response:
-    return Response(reply.body, reply.status, headers, reply.media_type)
+    return Response(reply.body, reply.status, headers, reply.media_type if reply.body else None)
 
 
 async def _not_routed(_: Request, error: Exception) -> Response:

@@ -475,6 +475,9 @@ def _deposit_banks(beneficiary: str) -> dict[str, DepositBankAccount]:
         id="95c4f7d8-1e2a-4b60-a9d3-e07f8b6c5a12", bank_name="Deposit Test Bank US",
         beneficiary=beneficiary, fiat_currency=_USD, label="USD deposits", is_active=True,
         is_default=True, bank_account_type="USD_WIRE", version=1, account_number="4417009283",
-        routing_number="021000021",
+        routing_number="021000021", company_name=beneficiary, email="deposits@operator.test",
+        phone_number="+32 2 555 01 00", bank_country="US", beneficiary_address_line1="Rue Test 2",
+        beneficiary_address_line2="Floor 3", beneficiary_city="Brussels",
+        beneficiary_state="Brussels", beneficiary_postal_code="1000", beneficiary_country="BE",
     )  # fmt: skip
     return {"GBP": pounds, "USD": dollars}

@@ -107,7 +107,7 @@ class Route(msgspec.Struct, frozen=True):
     takes: Any = None
     """The body's type, or several of which it takes one; None where it takes none."""
     gives: Any = None
-    """The type of `result`; None for an answer without a body."""
+    """The type of `result`; None where it is null, or there is no body."""
     status: int = 200
     refuses: tuple[int, ...] = ()
     """The statuses of refusals besides those that follow from the rest."""

@@ -29,7 +29,7 @@ class _Identified(msgspec.Struct, frozen=True):
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    result: _Identified = _Identified()
+    result: _Identified | None = None
 
 
 def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
@@ -92,7 +92,7 @@ def _without_key(call: Call) -> Call:
 
 
 def _noted(world: World, call: Call, key: str, digest: str, reply: Reply) -> Reply:
-    made = decode_json(reply.body, _Answer).result.id if reply.body else ""
-    record = made or next(iter(call.path.values()), "")
+    made = decode_json(reply.body, _Answer).result if reply.body else None
+    record = (made.id if made else "") or next(iter(call.path.values()), "")
     world.keys.note(Effect(call.user.id, call.address, key, digest, record))
     return reply

@@ -211,18 +211,20 @@ def _operation(
 def _content(
     route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any], *, good: bool
 ) -> dict[str, Any]:
-    """The body of an answer: none after a removal, a file without envelope, else JSON."""
+    """The body of an answer: none with 204, a file without envelope, else JSON."""
     if not good:
         return {"content": _json({"$ref": _REF + "Failure"})}
     if route.media_type != "application/json":
         return {"content": {route.media_type: {"schema": {"type": "string"}}}}
-    if route.gives is None:
+    if route.status == HTTPStatus.NO_CONTENT:
         return {}
     return {"content": _json(_answer(route, schemas, components))}
 
 
 def _answer(route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]) -> Any:
-    result = _shown(route, schemas[_each(route)], components)
+    result: Any = {"type": "null"}
+    if route.gives is not None:
+        result = _shown(route, schemas[_each(route)], components)
     if get_origin(route.gives) is list:
         result = {"type": "array", "items": result}
     beside = {name: {"$ref": _REF + name.capitalize()} for name in route.beside}

@@ -131,7 +131,7 @@ def _remove(world: World, call: Call) -> Reply:
     user = _user(world, call)
     world.clock.tick()
     world.store.remove("user", id=user.id)
-    return Reply("")
+    return result("null")
 
 
 _USERS: Final = "manage:company-users"

@@ -381,7 +381,7 @@ class Fee(Shape, frozen=True, kw_only=True):
 
 
 class DepositBankAccount(Shape, frozen=True, kw_only=True):
-    """Where the company sends fiat."""
+    """Where the company sends fiat; from `bic` on, what an account of its type has."""
 
     id: str
     bank_name: str
@@ -398,6 +398,16 @@ class DepositBankAccount(Shape, frozen=True, kw_only=True):
     account_number: str | None = None
     sort_code: str | None = None
     routing_number: str | None = None
+    company_name: str | None = None
+    email: str | None = None
+    phone_number: str | None = None
+    bank_country: str | None = None
+    beneficiary_address_line1: str | None = None
+    beneficiary_address_line2: str | None = None
+    beneficiary_city: str | None = None
+    beneficiary_state: str | None = None
+    beneficiary_postal_code: str | None = None
+    beneficiary_country: str | None = None
 
 
 class DepositWallet(Shape, frozen=True, kw_only=True):
