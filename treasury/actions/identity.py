@@ -17,7 +17,6 @@ from typing import Final
 import msgspec
 
 from treasury.actions.policy import Policy
-from treasury.api.hub import hub_user
 from treasury.journal import Actor, current_actor
 from treasury.settings import Secret
 
@@ -48,6 +47,8 @@ class Identity:
         return Actor(self._hub_user(hub.api, token), "hub", "verified")
 
     def _hub_user(self, api: str, token: str) -> str:
+        from treasury.api.hub import hub_user
+
         with self._lock:
             name, since = self._answer
             if self._question != (api, token) or self._clock() - since > HOLDS_SECONDS:

@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from treasury.actions.facts import Fact
 from treasury.actions.records import Records
 from treasury.actions.seen import RampSeen
-from treasury.api import Client, Record
 from treasury.api.bodies import Body
+from treasury.api.codec import Record
 from treasury.api.lookup import created_since
-from treasury.api.resources import Service
 from treasury.money import format_amount
+
+if TYPE_CHECKING:
+    from treasury.api import Client
+    from treasury.api.resources import Service
 
 __all__ = ["Found", "Kind", "Money", "Safety", "Sent", "echoes", "is_created"]
 

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import islice
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from treasury.api import Client, Record
 from treasury.api.models import (
     Account,
     Balance,
@@ -40,6 +39,9 @@ from treasury.decoding import decode_json
 from treasury.errors import ActionRefused, Forbidden, InputError, NotFound, NotOffered
 from treasury.lake import Snapshot
 from treasury.money import total
+
+if TYPE_CHECKING:
+    from treasury.api import Client, Record
 
 __all__ = ["LISTS", "Live", "Records", "Source", "Stored"]
 

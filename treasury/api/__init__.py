@@ -1,9 +1,28 @@
 """The typed client of both services. It knows HTTP and nothing of storage."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from treasury.api import bodies, models
-from treasury.api.client import Client, Reply
 from treasury.api.codec import Record
-from treasury.api.paging import Page
-from treasury.api.transport import Clock, Limits
+from treasury.loading import given_names
+
+if TYPE_CHECKING:
+    from treasury.api.client import Client, Reply
+    from treasury.api.paging import Page
+    from treasury.api.transport import Clock, Limits
 
 __all__ = ["Client", "Clock", "Limits", "Page", "Record", "Reply", "bodies", "models"]
+
+__getattr__ = given_names(
+    __name__,
+    {
+        "Client": "client",
+        "Clock": "transport",
+        "Limits": "transport",
+        "Page": "paging",
+        "Reply": "client",
+    },
+)
+"""What speaks HTTP is loaded when it is asked for: most verbs know the records alone."""

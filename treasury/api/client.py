@@ -119,8 +119,8 @@ class Client:
         self._may_write = services.may_write
         self._propose: Callable[[str], str] | None = None
         self.client_id = credential.client_id
-        self.finance = Finance(self)
-        self.ramp = Ramp(self)
+        self.finance: Finance = Finance(self)
+        self.ramp: Ramp = Ramp(self)
 
     def __repr__(self) -> str:
         return f"<Client {self.client_id} at {self._addresses['finance']}>"

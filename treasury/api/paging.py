@@ -10,13 +10,15 @@ ends with an error. So it does where the pages have no end, whatever the service
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
 from treasury.api.codec import Pagination, Record
-from treasury.api.transport import Limits
 from treasury.errors import UnexpectedResponse
+
+if TYPE_CHECKING:
+    from treasury.api.transport import Limits
 
 __all__ = ["Page", "endless", "most_pages", "walk"]
 

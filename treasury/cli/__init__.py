@@ -7,6 +7,10 @@ standard error that says what to do next, and an exit code that is not 0.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 import click
@@ -59,9 +63,25 @@ def treasury(context: click.Context, workspace: str | None) -> None:
     context.obj = workspace
 
 
+class _WithoutPandas(MetaPathFinder):
+    """Says that pandas is not installed.
+
+    Arrow imports it to look at any list, half a second of processor time; no verb gives a frame.
+    """
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Refuse pandas, and leave everything else to the finders after this one."""
+        if name == "pandas":
+            raise ModuleNotFoundError(f"no verb needs {name}", name=name)
+        return None
+
+
 def main() -> None:
     """Run a command; whatever it cannot do becomes one line and an exit code."""
     guard_output()
+    sys.meta_path.insert(0, _WithoutPandas())
     try:
         sys.exit(treasury(prog_name="treasury", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:

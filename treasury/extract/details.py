@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.api import Record
+from treasury.api.codec import Record
 from treasury.api.models import RampRequest
 from treasury.decoding import decode_json
 from treasury.errors import NotFound, ServiceError

@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from treasury.api import Record
-from treasury.api.codec import is_plain
+from treasury.api.codec import Record, is_plain
 from treasury.api.models import RampRequest
 from treasury.api.models.base import LONGEST_ID
 from treasury.extract.ramp import RAMP_FINAL, RAMP_REQUESTS, FoundRequest

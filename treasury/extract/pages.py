@@ -11,13 +11,12 @@ from collections.abc import Callable, Generator, Iterator
 from datetime import date
 from functools import partial
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.api import Reply
 from treasury.api.codec import Pagination
 from treasury.api.models import RampRequest
 from treasury.api.paging import endless, most_pages
@@ -26,6 +25,9 @@ from treasury.extract.listed import listed_rows, record_rows
 from treasury.extract.ramp import RAMP_REQUESTS
 from treasury.extract.run import Run
 from treasury.lake import with_hash
+
+if TYPE_CHECKING:
+    from treasury.api import Reply
 
 __all__ = ["PAGE", "listed_requests", "stated_total"]
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from treasury.api import Client
 from treasury.api.models import (
     Company,
     CompanyBankAccount,
@@ -30,6 +29,9 @@ from treasury.api.models import (
 from treasury.extract.rows import Field, Found, form, forms
 from treasury.extract.sources import Whole, whole
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
+
+if TYPE_CHECKING:
+    from treasury.api import Client
 
 __all__ = [
     "BANK_ACCOUNT_CONFIG",

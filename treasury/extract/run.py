@@ -13,16 +13,18 @@ from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 import msgspec
 import pyarrow as pa
 
-from treasury.api import Client
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
 from treasury.extract.rows import Form, Found, rows
 from treasury.lake import INTEGER, TEXT, Changes, Writer
 from treasury.tabular import Tabular
+
+if TYPE_CHECKING:
+    from treasury.api import Client
 
 __all__ = [
     "REFUSED",

@@ -7,11 +7,14 @@ marked. Transfers and ramp requests, which grow without end, have their own modu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from treasury.api import Client, Record
+from treasury.api.codec import Record
+
+if TYPE_CHECKING:
+    from treasury.api import Client
 
 __all__ = ["Found", "PerAccount", "Whole", "whole"]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from treasury.api import Client, Record
+from treasury.api.codec import Record
 from treasury.api.models import Wallet
 from treasury.decoding import decode_json
 from treasury.errors import InputError, ServiceError
@@ -29,6 +29,9 @@ from treasury.extract.staging import Staged
 from treasury.extract.tables import FORMS, TABLES
 from treasury.extract.transfers import sync_transfers
 from treasury.lake import Lake, tables_of
+
+if TYPE_CHECKING:
+    from treasury.api import Client
 
 __all__ = ["sync"]
 

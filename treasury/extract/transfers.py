@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.api import Page, Record
+from treasury.api.codec import Record
 from treasury.api.models import Transfer
 from treasury.errors import NotFound, ServiceError
 from treasury.extract.finance import (
@@ -29,6 +29,9 @@ from treasury.extract.finance import (
     kind_of,
 )
 from treasury.extract.run import REFUSED, Run
+
+if TYPE_CHECKING:
+    from treasury.api import Page
 
 __all__ = ["Held", "Walk", "sync_transfers"]
 

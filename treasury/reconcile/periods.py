@@ -9,7 +9,9 @@ version: a close stores its answers as well, and the next month opens with what 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from decimal import Decimal
+from functools import cached_property, partial
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -70,40 +72,47 @@ OUTCOME: Final = (
 )  # fmt: skip
 
 
-class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month as it is closed: the answer, all that matching knew, and the open items rolled on.
 
     `moved` are decisions on lines up to the month's end whose facts have changed since, `acted` the
     journal's entries about actions, `corrections` what late decisions about closed months correct
-    in this one, as in CORRECTIONS, `end` where every expectation stands at the month's end.
-    `journal_problem` says why the journal does not verify, or nothing.
+    in this one, as in CORRECTIONS, `opening` gives where every expectation stood at the end of the
+    month before. `journal_problem` says why the journal does not verify, or nothing.
     """
 
     answer: Reconciliation
     seen: Known
-    roll_forward: RollForward
+    opening: Callable[[], MonthEnd]
     moved: pa.Table
     decided: Decided
     acted: tuple[Entry, ...]
     journal_problem: str
-    end: MonthEnd
     corrections: pa.Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
+
+    @cached_property
+    def end(self) -> MonthEnd:
+        """Where every expectation stands at the month's end: all is matched again as of then."""
+        return month_end(self.seen, self.answer.month)
+
+    @cached_property
+    def roll_forward(self) -> RollForward:
+        """The open items from the month's end before to its own; both are worked out for it."""
+        return roll_forward(self.opening(), self.end)
 
 
 def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Examined:
     """Everything that a month's close rests on, from its basis and what was decided until then."""
     answer, seen = answer_and_known(basis)
     stand = standing_table(standing(decided.entries), seen)
-    end = month_end(seen, basis.question.month)
     return Examined(
         answer=answer,
         seen=seen,
-        roll_forward=roll_forward(_opening(journal, lake, decided, seen, basis), end),
+        opening=partial(_opening, journal, lake, decided, seen, basis),
         moved=_moved(stand, basis.question.month),
         decided=decided,
         acted=tuple(filter(decided.covers, journal.entries("action."))),
         journal_problem=journal.problem(),
-        end=end,
         corrections=_corrections(journal, lake, basis, seen, decided),
     )
 

@@ -7,7 +7,7 @@ checklist, page, workbook and pack know no difference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from zoneinfo import ZoneInfo
@@ -71,20 +71,23 @@ __all__ = [
 ]
 
 
+def _none_opened() -> tuple[pa.Table, pa.Table]:
+    return ROLL_FORWARD.empty_table(), ITEMS.empty_table()
+
+
 class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a month's close knows from the months before it, and of later changes.
 
-    `roll_forward` and `items` as in ROLL_FORWARD and ITEMS, `late` as in LATE_ITEMS, `corrections`
-    as in CORRECTIONS; `moved` are
-    decisions on facts that have changed, as in STANDING, `actions` those that have not ended, as in
-    ACTIONS, `accepted` what people agreed to carry, as in ACCEPTANCES, `limits` the amounts below
-    which an item does not block, as in LIMITS, both by the entries up to `agreed_to`; `decisions`
-    counts the journal's decisions up to `head`, on which all rests, and `journal_problem` says why
-    the journal does not verify, or nothing.
+    `opened` gives the open items from one month's end to the other, when they are asked for: the
+    tables `roll_forward` and `items`. `late` as in LATE_ITEMS, `corrections` as in CORRECTIONS;
+    `moved` are decisions on facts that have changed, as in STANDING, `actions` those that have not
+    ended, as in ACTIONS, `accepted` what people agreed to carry, as in ACCEPTANCES, `limits` the
+    amounts below which an item does not block, as in LIMITS, both by the entries up to `agreed_to`;
+    `decisions` counts the journal's decisions up to `head`, on which all rests, and
+    `journal_problem` says why the journal does not verify, or nothing.
     """
 
-    roll_forward: pa.Table = msgspec.field(default_factory=ROLL_FORWARD.empty_table)
-    items: pa.Table = msgspec.field(default_factory=ITEMS.empty_table)
+    opened: Callable[[], tuple[pa.Table, pa.Table]] = _none_opened
     late: pa.Table = msgspec.field(default_factory=LATE_ITEMS.empty_table)
     corrections: pa.Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
     moved: pa.Table = msgspec.field(default_factory=STANDING.empty_table)
@@ -95,6 +98,16 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     decisions: int = 0
     head: Head | None = None
     journal_problem: str = ""
+
+    @property
+    def roll_forward(self) -> pa.Table:
+        """What was open, moved and is open, by kind and currency; columns as in ROLL_FORWARD."""
+        return self.opened()[0]
+
+    @property
+    def items(self) -> pa.Table:
+        """The request behind each of its amounts; columns as in ITEMS."""
+        return self.opened()[1]
 
 
 class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
@@ -215,8 +228,7 @@ def found_of(
     """
     agreed = found.decided.entries if agreed is None else agreed
     rolled = Rolled(
-        roll_forward=found.roll_forward.totals,
-        items=found.roll_forward.items,
+        opened=lambda: (found.roll_forward.totals, found.roll_forward.items),
         late=late_items(found.seen, closed_periods(found.decided.entries), found.decided.entries),
         corrections=found.corrections,
         moved=found.moved,
@@ -315,10 +327,16 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
         journaled = pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
         return msgspec.structs.replace(
             closing,
-            rolled=msgspec.structs.replace(closing.rolled, roll_forward=journaled),
+            rolled=msgspec.structs.replace(
+                closing.rolled, opened=lambda: (journaled, closing.rolled.items)
+            ),
             stored_by="closed by an earlier version of the models; verified by what it journaled,"
             f" its roll-forward and what was open ({apart}: this version answers otherwise)",
         )
+    opened = (
+        _shaped(stored["roll_forward"], closing.rolled.roll_forward),
+        _shaped(stored["rolled_items"], closing.rolled.items),
+    )
     own = {name: _shaped(stored[name], getattr(closing.r, name)) for name in TABLES}
     r = msgspec.structs.replace(closing.r, **own)
     return msgspec.structs.replace(
@@ -329,8 +347,7 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
         items=read_items(r.month, _shaped(stored["open_items"], closing.items.arrow)),
         rolled=msgspec.structs.replace(
             closing.rolled,
-            roll_forward=_shaped(stored["roll_forward"], closing.rolled.roll_forward),
-            items=_shaped(stored["rolled_items"], closing.rolled.items),
+            opened=lambda: opened,
             late=_shaped(stored["late_items"], closing.rolled.late),
             corrections=_shaped(stored["corrections"], closing.rolled.corrections),
         ),

@@ -161,9 +161,12 @@ def _from_inputs(folder: Path, evidence: Evidence) -> Closing:
     stored = stored_snapshot(inputs, evidence.lake)
     decided = read_decided_tables(inputs)
     basis = Basis(stored, _question(evidence), decided[DECIDED], decided[MARKED])
+    opened = (
+        _table(tables / "roll_forward.parquet", ROLL_FORWARD),
+        _table(tables / "requests_rolled_forward.parquet", ITEMS),
+    )
     rolled = Rolled(
-        roll_forward=_table(tables / "roll_forward.parquet", ROLL_FORWARD),
-        items=_table(tables / "requests_rolled_forward.parquet", ITEMS),
+        opened=lambda: opened,
         late=_table(tables / "late_items.parquet", LATE_ITEMS),
         corrections=_table(tables / "corrections.parquet", CORRECTIONS),
         moved=_table(tables / "moved_decisions.parquet", STANDING),
