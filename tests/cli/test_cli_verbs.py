@@ -10,8 +10,14 @@ import pytest
 
 from treasury.cli import treasury
 from treasury.cli.verbs import EXTRAS, VERBS
+from treasury.workspace import Workspace
 
 HEAVY = ("duckdb", "httpx", "pandas", "pyarrow", "sqlalchemy", "starlette", "treasury.sandbox")
+ELSEWHERE = (
+    # what the first screen has no use for, though the libraries it uses might
+    "httpx", "matplotlib", "pandas", "treasury.api.client", "treasury.statements.read",
+    "treasury.sandbox",
+)  # fmt: skip
 PRACTICE = {"demo", "practice", "sandbox"}
 
 
@@ -50,6 +56,18 @@ def test_what_needs_nothing_loads_nothing(option: str) -> None:
         "try:\n    main()\n"
         f"finally:\n    print('loaded:', [n for n in {HEAVY!r} if n in sys.modules])\n"
     )
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_the_first_screen_loads_what_it_shows_and_no_more(month_end: Workspace) -> None:
+    done = python(
+        "import sys\n"
+        f"sys.argv = ['treasury', '--workspace', {str(month_end.folder)!r}, 'status', '2026-10']\n"
+        "from treasury.cli import main\n"
+        "try:\n    main()\n"
+        f"finally:\n    print('loaded:', [n for n in {ELSEWHERE!r} if n in sys.modules])\n"
+    )
+    assert done.stdout.startswith("October 2026")
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 

@@ -25,6 +25,7 @@ from treasury.report import (
     reconciliation_summary,
 )
 from treasury.report.closing import closing_of
+from treasury.workspace import Workspace
 
 DESK = """\
 October 2026 · Harbour Lane Trading NV · SANDBOX, no real money · known at 2 Nov 09:00 CET
@@ -290,3 +291,19 @@ def test_funding_totals_are_apart_by_state_and_currency() -> None:
     assert shown == (
         "PAY: 2, EUR 15,001.00 · SENT: 1, EUR 15,000.00 · SEND CRYPTO: 1, USDC 2.000000"
     )
+
+
+def test_the_first_screen_does_not_roll_open_items_forward(
+    month_end: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The roll-forward matches everything again, twice; it is worked out for whoever shows it."""
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("treasury.reconcile.periods.month_end", never)
+        assert str(month_end.status("2026-10")).startswith("October 2026")
+    closing = month_end.periods.month("2026-10")
+    assert closing.rolled.roll_forward.num_rows > 0
+    assert closing.rolled.items is closing.rolled.items

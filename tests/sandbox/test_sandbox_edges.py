@@ -110,6 +110,27 @@ def test_a_wrong_method_says_which_ones_there_are(maker: Any) -> None:
     assert answer.headers["allow"] == "GET, HEAD, POST"
 
 
+def test_an_address_that_fits_two_routes_says_the_methods_of_its_own(maker: Any) -> None:
+    answer = maker.write("PUT", f"/accounts/{ACCOUNT}/transfers/crypto", {})
+    assert "Supported methods: POST." in refused(answer, 405)
+    assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [(f"/accounts/{ACCOUNT}/transfers", "PROCESSING"), ("/accounts", "BLOCKED")],
+)
+def test_a_generation_refuses_a_status_that_is_another_ones(
+    maker: Any, path: str, word: str
+) -> None:
+    is_published = "kycStatus" not in maker.finance("/parties").text
+    answer = maker.finance(path, status=word)
+    if is_published:
+        assert word not in refused(answer, 400)
+    else:
+        assert {one["status"] for one in answer.json()["result"]} <= {word}
+
+
 def test_a_call_without_token_is_told_how_to_have_one(maker: Any) -> None:
     answer = httpx.get(maker.served.ramp_url + "/fees")
     refused(answer, 401)

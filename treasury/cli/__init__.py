@@ -6,6 +6,7 @@ standard error that says what to do next, and an exit code that is not 0.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -103,6 +104,8 @@ def main() -> None:
     except TreasuryError as error:
         click.echo(f"treasury: {_line(str(error))}", err=True)
         sys.exit(error.exit_code)
+    finally:
+        gc.freeze()  # nothing is collected that goes with the process: a tenth of a second
 
 
 def _line(text: str) -> str:

@@ -505,16 +505,24 @@ _ADDED: Final = (
     ),
 )  # fmt: skip
 _MEANS: Final = {
-    # a status asked for in this generation's words, in the words that are stored
-    "/transfers": {"PENDING": ["PENDING", "PROCESSING"]},
-    "/accounts": {"CLOSED": ["CLOSED", "BLOCKED"]},
+    # the statuses that may be asked for in this generation, each in the words that are stored
+    "/transfers": {
+        "PENDING": ["PENDING", "PROCESSING"],
+        "COMPLETED": ["COMPLETED"],
+        "FAILED": ["FAILED"],
+    },
+    "/accounts": {
+        "ACTIVE": ["ACTIVE"],
+        "SUSPENDED": ["SUSPENDED"],
+        "CLOSED": ["CLOSED", "BLOCKED"],
+    },
 }
 
 
 def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     """The operations of this generation, made from those of the specification."""
     reads = [
-        msgspec.structs.replace(route, handler=_asked(route))
+        _worded(route)
         for route in specified
         if route.method == "GET" and not route.path.startswith("/account-to-account")
     ]
@@ -530,7 +538,8 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
         )
         for operation, (handler, keyed, takes) in _WRITES.items()
     ]
-    every = (*reads, *writes, *_ADDED)
+    # an address without a placeholder is met before one whose placeholder it would fit
+    every = sorted((*reads, *writes, *_ADDED), key=lambda route: route.path.count("{"))
     return tuple(_dressed(route, _look_of(route.path)) for route in every)
 
 
@@ -547,13 +556,23 @@ def _look_of(path: str) -> _Look:
     return next(look for words, look in _LOOKS if words in path)
 
 
-def _asked(route: Route) -> Handler:
-    words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), {})
+def _worded(route: Route) -> Route:
+    """A list that takes this generation's words for a status, and no others."""
+    words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), None)
+    if words is None:
+        return route
 
     def serve(world: World, call: Call) -> Reply:
         asked = call.several("status")
-        statuses = [each for status in asked for each in words.get(status, [status])]
+        if any(status not in words for status in asked):
+            raise invalid(f"status must be one of {', '.join(words)}.")
+        statuses = [each for status in asked for each in words[status]]
         query = call.query | ({"status": statuses} if asked else {})
         return route.handler(world, msgspec.structs.replace(call, query=query))
 
-    return serve
+    said = {"type": "array", "items": {"type": "string", "enum": list(words)}}
+    query = tuple(
+        Parameter("status", each.schema | said) if each.name == "status" else each
+        for each in route.query
+    )
+    return msgspec.structs.replace(route, handler=serve, query=query)
