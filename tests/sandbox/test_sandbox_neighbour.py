@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -78,6 +79,7 @@ def ids_of(caller: Any) -> dict[str, str]:
     for name, kind in BELOW.items():
         first = caller.finance(f"/accounts/{found['account']}/{name}").json()["result"][0]
         found[kind] = first["partyId"] if kind == "role" else first["id"]
+    found["user"] = caller.ramp("/company/users").json()["result"][0]["id"]
     return found
 
 
@@ -113,7 +115,7 @@ def filled(route: Route, ids: dict[str, str]) -> str:
                  if route.path.startswith(place)), route.path)  # fmt: skip
     named = {
         "accountId": "account", "senderAccountId": "account", "partyId": "role",
-        "virtualBankAccountId": "virtual", "walletId": "custodial",
+        "virtualBankAccountId": "virtual", "walletId": "custodial", "userId": "user",
     }  # fmt: skip
     for name, kind in named.items():
         path = path.replace(f"{{{name}}}", ids[kind])
@@ -177,7 +179,30 @@ def test_an_id_of_another_company_in_a_body_is_unknown(both: Both) -> None:
         "companyWalletId": theirs["wallet"],
     }  # fmt: skip
     assert ours.ramp_write("POST", "/ramp-requests", request).status_code == 404
+    del request["companyWalletId"]
+    request |= {"rampType": "OFF_RAMP", "companyBankAccountId": theirs["bank"]}
+    assert ours.ramp_write("POST", "/ramp-requests", request).status_code == 404
     assert ours.ramp("/ramp-requests").json()["pagination"]["numberOfElements"] == before
+
+
+def test_nothing_is_sent_to_an_account_of_another_company(both: Both) -> None:
+    ours, neighbour = both
+    new = {"externalId": "q-1", "chain": "BASE", "partyId": ids_of(neighbour.checker)["party"]}
+    account = neighbour.maker.write("POST", "/accounts", new).json()["result"]
+    own = ids_of(ours)["account"]
+    named = {"receiverAccountId": account["id"]}, {"receiverExternalId": "q-1"}
+    for receiver in named:
+        for path, more in (
+            ("crypto", {"chain": "BASE", "asset": "USDC"}), ("fiat", {"currency": "EUR"}),
+        ):  # fmt: skip
+            body = {"amount": 1, "idempotencyKey": str(uuid4()), **receiver, **more}
+            answer = ours.write("POST", f"/accounts/{own}/transfers/{path}", body)
+            assert answer.status_code == 404, answer.text
+    inside = {
+        "sourceAccountId": own, "destinationAccountId": account["id"], "amount": "1.00",
+        "cryptocurrency": "USDC",
+    }  # fmt: skip
+    assert ours.write("POST", "/account-to-account-transfers", inside).status_code == 404
 
 
 def test_the_neighbour_works_with_what_is_its_own(
