@@ -372,6 +372,10 @@ def _work_out(basis: Basis) -> WorkedOut:
         _require_month(connection, question.month)
         found.bring(STEPS)
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
+        _AT_CUT_OFF.of(
+            _cut_off_key(basis.snapshot, question.month, question.zone),
+            lambda: _read_cut_off(connection),
+        )
         view = view_of(connection, question)
         funds = funding_table(connection, question.rules, question.today, basis.marks)
         matching = _read_matched(connection, question.rules)
@@ -411,9 +415,14 @@ def _read_matched(connection: duckdb.DuckDBPyConnection, rules: Rules) -> Matche
 
 def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
     """Every ramp request that was made by a month's end, in the status that it had then."""
-    records = snapshot.key()
-    key = None if records is None else (records, str(month), zone.key)
+    key = _cut_off_key(snapshot, month, zone)
     return _AT_CUT_OFF.of(key, lambda: _requests_at_cut_off(snapshot, month, zone))
+
+
+def _cut_off_key(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> Hashable | None:
+    """All that the requests of a month's end are a function of; None where it is not to be had."""
+    records = snapshot.key()
+    return None if records is None else (records, str(month), zone.key)
 
 
 _AT_CUT_OFF: Final[Memo[pa.Table]] = Memo()
@@ -423,7 +432,12 @@ def _requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa
     with snapshot.connection() as connection:
         load(connection, {"asked": _days_of(month, zone)})
         run(connection, needed(STEPS, "requests_at_cut_off"))
-        return connection.table("requests_at_cut_off").order("request_id").to_arrow_table()
+        return _read_cut_off(connection)
+
+
+def _read_cut_off(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The requests of the month's end, from a connection on which their steps have run."""
+    return connection.table("requests_at_cut_off").order("request_id").to_arrow_table()
 
 
 def require_synced(snapshot: Snapshot) -> None:

@@ -100,6 +100,11 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         """The open items from the month's end before to its own; both are worked out for it."""
         return roll_forward(self.opening(), self.end)
 
+    def require_tied(self) -> Examined:
+        """The same month, where its open items roll forward; TreasuryError names what does not."""
+        _ = self.roll_forward
+        return self
+
 
 def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Examined:
     """Everything that a month's close rests on, from its basis and what was decided until then."""

@@ -270,7 +270,7 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     close = period.close
     stored = read_answers(lake.workspace, close)
     basis = basis_of(journal, lake, close)
-    found = examine(journal, lake, basis, decided_before(journal, close))
+    found = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
     agreed = [one for one in read_decided(journal).entries if one.seq < period.entry.seq]
     ledger = journaled_ledger(agreed, close, close.preparation or period.entry)
     closing = found_of(found, basis.question.zone, period=period, ledger=ledger, agreed=agreed)

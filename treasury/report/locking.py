@@ -88,7 +88,8 @@ def prepare_month(
         snapshot = lake.snapshot()
         if snapshot.commit is None:
             raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
-        found = examine(journal, lake, basis_on(snapshot, question, decided), decided)
+        basis = basis_on(snapshot, question, decided)
+        found = examine(journal, lake, basis, decided).require_tied()
         closing = found_of(found, question.zone, ledger=ledger)
         refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:
@@ -201,7 +202,7 @@ def _examined(
 ) -> tuple[Closing, Examined]:
     close = preparation.close
     basis = basis_of(journal, lake, close)
-    found = examine(journal, lake, basis, decided_before(journal, close))
+    found = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
     ledger = journaled_ledger(agreed, close, preparation.entry)
     closing = found_of(
         found, basis.question.zone, ledger=ledger, agreed=agreed, preparation=preparation

@@ -225,7 +225,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     then = read_decided(journal, head=head)
     snapshot = lake.snapshot(commit=evidence.lake.commit)
     basis = basis_on(snapshot, _question(evidence), then)
-    found = examine(journal, lake, basis, then)
+    found = examine(journal, lake, basis, then).require_tied()
     return found_of(found, ZoneInfo(evidence.time_zone))
 
 
