@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from treasury.errors import StatementError
 from treasury.statements import StatementFile, read_file
 from treasury.statements.mt import MtFile
+from treasury.statements.text_encoding import Letters
 
 SHARED = Path(__file__).parents[3] / "shared" / "statements"
 
@@ -585,3 +586,37 @@ def test_the_encoding_is_decided_once_for_a_file_by_its_letters(
     assert [problem.what for problem in file.problems] == [
         f"6 lines are not UTF-8; read as {encoding.title()}"
     ]
+
+
+def test_the_encoding_is_judged_by_large_pieces_of_the_file_and_not_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = 0
+    real = Letters.add
+
+    def counted(self: Letters, data: bytes) -> None:
+        nonlocal pieces
+        pieces += 1
+        real(self, data)
+
+    monkeypatch.setattr(Letters, "add", counted)
+    texts = [":61:2610151015CR1,00NTRFNONREF", f":86:{POLISH}"] * 500
+    content = statement(*texts, closing="C261031EUR600,00").encode("cp1250")
+    file = read_file(write(tmp_path, content, "file.sta"))
+    assert [problem.what for problem in file.problems] == [
+        "1000 lines are not UTF-8; read as Windows-1250"
+    ]
+    assert pieces <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [("C261001PLN1,00 \xf3", "windows-1250"), ("in COMPLNED \xf3", "windows-1252"),
+     ("60F:C261001RON0, \xe2", "windows-1250"), ("BARON \xe2", "windows-1252")],
+)  # fmt: skip
+def test_a_currency_beside_figures_says_which_letters_are_meant_and_one_inside_a_word_does_not(
+    text: str, encoding: str
+) -> None:
+    letters = Letters()
+    letters.add(text.encode("latin-1"))
+    assert letters.encoding == encoding

@@ -76,18 +76,13 @@ class MtText:
     def _text(self, data: bytes) -> str:
         if not self.encoding:
             return data.decode()
-        lines = data.split(b"\n")
-        if self._is_mixed:
-            return "\n".join(map(self._line, lines))
-        self.odd_lines += sum(not line.isascii() for line in lines)
-        return data.decode(self.encoding)
+        if not self._is_mixed:
+            return data.decode(self.encoding)
+        return "\n".join(map(self._line, data.split(b"\n")))
 
     def _line(self, line: bytes) -> str:
         """A line of a file that is mostly UTF-8."""
-        if _is_utf_8(line):
-            return line.decode()
-        self.odd_lines += 1
-        return line.decode(self.encoding)
+        return line.decode() if _is_utf_8(line) else line.decode(self.encoding)
 
     def _decided(self) -> Iterator[bytes]:
         """The bytes, of which none beyond ASCII is given before their encoding is known."""
@@ -117,16 +112,18 @@ class MtText:
     def _judge(self, kept: IO[bytes]) -> None:
         """Find the encoding of what is not UTF-8: the whole file, or a few lines of it."""
         everything, odd = Letters(), Letters()
-        counts = {True: 0, False: 0}
+        utf_8_count = odd_count = 0
         kept.seek(0)
-        while line := kept.readline(_LONGEST_LINE):
-            everything.add(line)
-            if not line.isascii():
-                is_utf_8 = _is_utf_8(line)
-                counts[is_utf_8] += 1
-                if not is_utf_8:
-                    odd.add(line)
-        self._is_mixed = counts[True] > counts[False]
+        while data := kept.read(_CHUNK):
+            data += kept.readline(_LONGEST_LINE)
+            everything.add(data)
+            lines = [line for line in data.splitlines() if not line.isascii()]
+            others = [line for line in lines if not _is_utf_8(line)]
+            odd.add(b"\n".join(others))
+            odd_count += len(others)
+            utf_8_count += len(lines) - len(others)
+        self._is_mixed = utf_8_count > odd_count
+        self.odd_lines = odd_count if self._is_mixed else odd_count + utf_8_count
         self.encoding = (odd if self._is_mixed else everything).encoding
 
     def _plain(self) -> Iterator[bytes]:

@@ -29,13 +29,12 @@ _ENCODINGS: Final = (
 """In the order in which they are taken where they do equally well."""
 _SIGNS: Final = frozenset("€–—’‘“”„…°§£«»¿¡ºª·´`\u00a0")
 """What stands among letters of any language."""
-_CURRENCIES: Final = {
-    "ąćęłńóśźż": rb"\b(?:PLN|mBank)\b",
-    "áčďéěíňóřšťúůýž": rb"\bCZK\b",
-    "áéíóöőúüű": rb"\bHUF\b",
-    "ăâîşţ": rb"\bRON\b",
+_HINTS: Final = {
+    "ąćęłńóśźż": (b"PLN", b"mBank"),
+    "áčďéěíňóřšťúůýž": (b"CZK",),
+    "áéíóöőúüű": (b"HUF",),
+    "ăâîşţ": (b"RON",),
 }
-_HINTS: Final = {letters: re.compile(seen) for letters, seen in _CURRENCIES.items()}
 _ASCII: Final = bytes(range(128))
 _HEAD: Final = 400
 
@@ -51,7 +50,7 @@ class Letters:
         """Count a piece of the file, which should end where a word does."""
         self._counts.update(data.translate(None, _ASCII))
         for letters, seen in _HINTS.items():
-            if letters not in self._hinted and seen.search(data):
+            if letters not in self._hinted and any(_is_word(word, data) for word in seen):
                 self._hinted.add(letters)
 
     @property
@@ -79,6 +78,11 @@ class Letters:
 
 
 _HINT: Final = 0.25
+
+
+def _is_word(word: bytes, data: bytes) -> bool:
+    """Whether it stands in the text by itself, figures beside it apart."""
+    return word in data and re.search(rb"(?<![A-Za-z])%b(?![A-Za-z])" % word, data) is not None
 
 
 @cache
