@@ -14,15 +14,16 @@ from typing import Any, Final, Literal
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import BOOL, INSTANT, TEXT, Writer, mark_of
+from treasury.lake import BOOL, INSTANT, TEXT, TEXTS, Writer, mark_of
 from treasury.statements.continuity import Continuity, continuity
 from treasury.statements.movements import Facts, facts_of
-from treasury.statements.other_format import DaysByFormat
+from treasury.statements.other_format import DaysByFormat, repeated_elsewhere
 from treasury.statements.tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.values import Currencies, account_number
 
 __all__ = [
-    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "heads_of", "restate", "write_heads",
+    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "heads_of", "restate", "rivals_of",
+    "write_heads",
 ]  # fmt: skip
 
 State = Literal["new", "changed", "known"]
@@ -32,23 +33,25 @@ HEAD: Final = (
     "statement_id", "file_name", "file_sha256", "format", "account", "currency", "from_date",
     "to_date", "opening_date", "closing_date", "opening_balance", "closing_balance",
     "sequence_number", "created_at", "entry_count", "credit_total", "debit_total", "proved",
-    "proof", "doubt", "added_at",
+    "proof", "doubt", "added_at", "movements_hash", "rivals",
 )  # fmt: skip
 """The columns of a statement that decide; not its text."""
-_SAME: Final = ("entry_count", "credit_total", "debit_total", "proved", "proof")
-_PROOF: Final = ("proved", "proof", "doubt")
+_SAME: Final = ("entry_count", "credit_total", "debit_total", "closing_balance", "proved")
+_PROOF: Final = ("proved", "proof", "doubt", "rivals")
+_STORED: Final = -1
+"""The number of the file that a stored statement is of."""
 _ROWS: Final = STATEMENT_ENTRIES.name
 
 
 class Versions(msgspec.Struct, frozen=True):
     """What the rows say about the statements that came; a head alone may look the same."""
 
-    reworded: frozenset[tuple[int, str]] = frozenset()
-    """File and id of each that is stored and now comes with a row that it did not have."""
     superseded: frozenset[tuple[str, str]] = frozenset()
-    """Id and SHA-256 of the file of each version that another one has taken the place of."""
-    digests: Mapping[tuple[int, str], object] = {}
-    """Of statements that several files of the call have, what their rows are, by file and id."""
+    """Id and SHA-256 of the file of each version that is or was stored, and of their rivals."""
+    hashes: Mapping[tuple[int, str], str] = {}
+    """What the rows of each are, by file and id."""
+    extended: frozenset[tuple[str, int, int]] = frozenset()
+    """Id of a CSV, and the numbers of two files of which the first has all rows of the second."""
 
 
 class Heads(msgspec.Struct, frozen=True):
@@ -71,6 +74,12 @@ class Heads(msgspec.Struct, frozen=True):
     """Which of them are written, counted over all files."""
     overtaken: tuple[tuple[int, str], ...]
     """Those of which another version has all that happened: their rows say nothing."""
+    outvoted: tuple[tuple[int, str], ...]
+    """Those that a rival counts for: their rows are kept as superseded."""
+    corrected: frozenset[str]
+    """The ids of those whose stored rows are of a version that counts no more."""
+    repeated: frozenset[str]
+    """The ids of those that count, and whose movements another one has in another format."""
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -111,12 +120,15 @@ def heads_of(
         tuple(
             _repeated(row, came.repeats[number, row["statement_id"]])
             if (number, row["statement_id"]) in came.repeats
-            else _listed(row, counting, now, states)
+            else _listed(row, counting, now, states, counts=came.counts(number, row["statement_id"]))
             for number, row in came.listed
         ),
-        tuple(place for place in places if place not in came.overtaken),
+        tuple(place for place in places if came.counts(*place)),
         tuple(at for at, (_, row) in enumerate(came.listed) if came.is_written(row)),
         tuple(came.overtaken),
+        tuple(came.outvoted),
+        frozenset(came.corrected),
+        repeated_elsewhere(map(facts_of, counting.values())),
     )
 
 
@@ -131,21 +143,27 @@ def _beside_others(
 
 
 def _listed(
-    row: Row, counting: Mapping[str, Row], now: Mapping[str, Row], states: Mapping[str, State]
-) -> Row:
+    row: Row, counting: Mapping[str, Row], now: Mapping[str, Row], states: Mapping[str, State],
+    *, counts: bool,
+) -> Row:  # fmt: skip
     """A statement that came, with its own state and proof: not those of a version that counts."""
     key = row["statement_id"]
-    if all(row[name] == counting[key][name] for name in _SAME):
+    if counts and all(row[name] == counting[key][name] for name in _SAME):
         return {**row, **_proof(now[key]), "state": states[key]}
     which = "proved" if now[key]["proved"] else "not proved"
     said = f"it does not count, another version of it does ({counting[key]['file_name']}, {which})"
     return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
 
 
-def _repeated(row: Row, holder: Facts) -> Row:
-    """A statement that came, and whose movements another one has in another format."""
-    said = f"its days are in {holder.file_name} too, as {holder.format}: nothing of it is added"
+def _repeated(row: Row, holders: Sequence[Facts]) -> Row:
+    """A statement that came, and whose movements others have in another format."""
+    names = ", ".join(dict.fromkeys(holder.file_name for holder in holders[:_MOST_NAMED]))
+    more = f" and {len(holders) - _MOST_NAMED} more" if len(holders) > _MOST_NAMED else ""
+    said = f"its days are in {names}{more} too, as {holders[0].format}: nothing of it is added"
     return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
+
+
+_MOST_NAMED: Final = 5
 
 
 class _Came:
@@ -156,9 +174,11 @@ class _Came:
         self.rows: dict[str, Row] = {}
         self.states: dict[str, State] = {}
         self.overtaken: dict[tuple[int, str], None] = {}
+        self.outvoted: dict[tuple[int, str], None] = {}
+        self.corrected: set[str] = set()
         self._counts = dict(stored)
-        self.repeats: dict[tuple[int, str], Facts] = {}
-        """File and id of each whose days another one has in another format."""
+        self.repeats: dict[tuple[int, str], list[Facts]] = {}
+        """File and id of each whose days others have in another format."""
         self._days = DaysByFormat(map(facts_of, stored.values()))
         self._files: dict[str, int] = {}
         self._stored = stored
@@ -168,35 +188,63 @@ class _Came:
         """A statement of the file with this number."""
         self.listed.append((number, row))
         key = row["statement_id"]
+        row["movements_hash"] = self._versions.hashes.get((number, key), "")
         before = self._counts.get(key)
         if before is None:
             facts = facts_of(row)
-            holder = self._days.holder(facts)
-            if holder is not None:
-                self.repeats[number, key] = holder
+            holders = self._days.holders(facts)
+            if holders:
+                self.repeats[number, key] = holders
                 self.overtaken[number, key] = None
                 return
             self._days.add(facts)
             self._count(number, row, "new")
             return
         row["added_at"] = before["added_at"]
-        if self._was_superseded(row, before):
-            self.overtaken[number, key] = None
-            self.rows.setdefault(key, row)
-            self.states.setdefault(key, "known")
-        elif self._says_the_same(number, row, before):
+        if _say_the_same(row, before):
             if key not in self._files:
                 self.rows[key], self.states[key] = row, "known"
-        elif _may_correct(row, before):
-            if key in self._files and _is_complete(row):
-                self.overtaken[self._files[key], key] = None
-            self._count(number, row, "changed" if key in self._stored else "new")
+        elif self._was_superseded(row, before):
+            self.overtaken[number, key] = None
+            self._know(row)
+        elif not (_is_whole(row) or _is_whole(before)):
+            # Reports and exports that nothing proves: each has what the other may lack.
+            if facts_of(row).version[1:] >= facts_of(before).version[1:]:
+                self._count(number, row, "changed" if key in self._stored else "new")
+            else:
+                self._know(row)
         else:
-            if _is_complete(before) or before["proved"] > row["proved"]:
-                # Rows of a version that is not proved never count as those of one that is.
-                self.overtaken[number, key] = None
-            self.rows.setdefault(key, row)
-            self.states.setdefault(key, "known")
+            self._choose(number, row, before)
+
+    def _choose(self, number: int, row: Row, before: Row) -> None:
+        """Let one of two versions count, whichever came first; the other may be as right."""
+        key, file = row["statement_id"], self._files.get(row["statement_id"], _STORED)
+        mine, theirs = facts_of(row).version, facts_of(before).version
+        is_same_file = row["file_sha256"] == before["file_sha256"]
+        extended = {(key, number, file), (key, file, number)} & self._versions.extended
+        is_rival = mine[:2] == theirs[:2] and not (is_same_file or extended)
+        wins = is_same_file or mine > theirs
+        winner, other = (row, before) if wins else (before, row)
+        if is_rival:
+            others = {*(before["rivals"] or ()), f"{other['file_sha256']} {other['file_name']}"}
+            winner["rivals"] = sorted(others)
+        if not wins:
+            (self.outvoted if is_rival else self.overtaken)[number, key] = None
+            self._know(row)
+            return
+        if file != _STORED:
+            (self.outvoted if is_rival else self.overtaken)[file, key] = None
+        self._count(number, row, "changed" if key in self._stored else "new")
+        if key in self._stored:
+            self.corrected.add(key)
+
+    def _know(self, row: Row) -> None:
+        self.rows.setdefault(row["statement_id"], row)
+        self.states.setdefault(row["statement_id"], "known")
+
+    def counts(self, number: int, key: str) -> bool:
+        """Whether the rows of a statement that came count, or are those of the one that does."""
+        return (number, key) not in self.overtaken and (number, key) not in self.outvoted
 
     def is_written(self, row: Row) -> bool:
         """Whether the row is the version that counts now and did not before."""
@@ -211,30 +259,25 @@ class _Came:
 
     def _was_superseded(self, row: Row, before: Row) -> bool:
         """Whether its very file was added before, and another version counts since."""
-        version = row["statement_id"], row["file_sha256"]
-        return row["file_sha256"] != before["file_sha256"] and version in self._versions.superseded
-
-    def _says_the_same(self, number: int, row: Row, before: Row) -> bool:
-        if any(row[name] != before[name] for name in _SAME):
+        if row["statement_id"] not in self._stored or row["file_sha256"] == before["file_sha256"]:
             return False
-        key = row["statement_id"]
-        if key not in self._files:
-            return (number, key) not in self._versions.reworded
-        digests = self._versions.digests
-        return digests.get((number, key)) == digests.get((self._files[key], key))
+        return (row["statement_id"], row["file_sha256"]) in self._versions.superseded
 
 
-def _may_correct(row: Row, before: Row) -> bool:
-    """Whether a statement that says something else may take the place of the one before."""
-    if before["proved"] and not row["proved"]:
-        return False  # a version that is not proved is no correction of one that is
-    return facts_of(row).written >= facts_of(before).written
+def _say_the_same(row: Row, before: Row) -> bool:
+    """Whether two versions have the same movements, sums and proof."""
+    hashes = {row["movements_hash"], before["movements_hash"] or row["movements_hash"]}
+    is_read_anew = row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
+    return len(hashes) == 1 and not is_read_anew and all(row[n] == before[n] for n in _SAME)
 
 
-def _is_complete(row: Row) -> bool:
-    """Whether it has all movements of its days: a CSV may have been exported before their end."""
+def _is_whole(row: Row) -> bool:
+    """Whether of several versions only one counts.
+
+    Not of reports; nor of exports that nothing proves, which may be of some movements only.
+    """
     facts = facts_of(row)
-    return facts.is_final and not facts.format.startswith("CSV")
+    return not facts.is_provisional and (facts.proved or not facts.is_csv)
 
 
 def doubts(
@@ -251,13 +294,26 @@ def doubts(
         codes = wanted.get(account_number(row["account"] or ""))
         if not row["proved"]:
             continue
-        if codes and row["currency"] not in {*codes, None}:
+        if row["rivals"]:
+            found[place] = Continuity(rivals_of(row), holds=False)
+        elif codes and row["currency"] not in {*codes, None}:
             named = " and ".join(sorted(codes))
             said = f"account {row['account']} is declared in {named}, not in {row['currency']}"
             found[place] = Continuity(said, holds=False)
         elif row["statement_id"] in lacking:
             found[place] = Continuity(LACKING, holds=False)
     return found
+
+
+def rivals_of(row: Row) -> str:
+    """What is said of a statement that has other versions, none of them older or newer."""
+    names = [f"{rival[65:]} (SHA-256 {rival[:12]})" for rival in row["rivals"][:_MOST_NAMED]]
+    more = len(row["rivals"]) - len(names)
+    others = ", ".join([*names, *([f"{more} more"] if more else [])])
+    return (
+        f"{others} has it otherwise and neither is the newer one: withdraw it, then add the file"
+        " that is right"
+    )
 
 
 LACKING: Final = "movements of it are not stored any more: add its file again"
@@ -289,7 +345,7 @@ def doubted(row: Row, said: Continuity | None) -> Row:
 def _alone(row: Row) -> Row:
     """A stored statement as it is by itself: only one that is proved can be in doubt."""
     if row["doubt"] is None:
-        return row
+        return dict(row)
     return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}
 
 
@@ -322,13 +378,19 @@ _AT_ONCE: Final = 1000
 
 def _with(statements: pa.Table, rows: Sequence[Row], now: datetime) -> pa.Table:
     """The statements with the proof that the rows have, and when they were first added."""
-    for name, kind in (("proved", BOOL), ("proof", TEXT), ("doubt", TEXT), ("added_at", INSTANT)):
+    for name, kind in _FOUND_OUT:
         values = [row[name] for row in rows]
         if name == "added_at":
             values = [value or now for value in values]
         at = statements.schema.get_field_index(name)
         statements = statements.set_column(at, name, pa.array(values, kind))
     return statements
+
+
+_FOUND_OUT: Final = (
+    ("proved", BOOL), ("proof", TEXT), ("doubt", TEXT), ("added_at", INSTANT),
+    ("movements_hash", TEXT), ("rivals", TEXTS),
+)  # fmt: skip
 
 
 def _proof(row: Row) -> Row:

@@ -8,7 +8,7 @@ later, proved statement of the same days does not have is superseded: it stays, 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -44,11 +44,28 @@ class Facts(msgspec.Struct, frozen=True):
     opening: Decimal | None
     closing: Decimal | None
     file_name: str = ""
+    credits: Decimal = Decimal(0)
+    debits: Decimal = Decimal(0)
+    entry_count: int = 0
+    movements_hash: str = ""
 
     @property
     def is_final(self) -> bool:
         """Whether it is a statement of booked movements, proved: what it lacks did not happen."""
         return self.proved and not self.is_provisional
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether it is an export, of whichever days a person asked for and at any hour."""
+        return self.format.startswith("CSV")
+
+    @property
+    def version(self) -> tuple[bool, datetime, int, str]:
+        """What says which of two versions counts: the greater one, whichever comes first.
+
+        Only proof and age tell which is right; the rest settles it until a person does.
+        """
+        return self.proved, self.written, self.entry_count, self.movements_hash
 
     @property
     def is_provisional(self) -> bool:
@@ -110,6 +127,10 @@ def facts_of(row: Mapping[str, object]) -> Facts:
             "opening": row["opening_balance"],
             "closing": row["closing_balance"],
             "file_name": row["file_name"],
+            "credits": row["credit_total"] or Decimal(0),
+            "debits": row["debit_total"] or Decimal(0),
+            "entry_count": row["entry_count"],
+            "movements_hash": row["movements_hash"] or "",
         },
         Facts,
     )
@@ -131,16 +152,21 @@ class Version(msgspec.Struct, gc=False):
         """Whether it counts."""
         return self.status == "BOOK"
 
+    def differs(self, known: Version) -> bool:
+        """Whether it says something else than the version that is known."""
+        mine = (self.raw, self.is_booked, self.statement.proved)
+        return mine != (known.raw, known.is_booked, known.statement.proved)
+
     def replaces(self, known: Version) -> bool:
         """Whether this version is better than the one that is known."""
+        if self.statement.statement_id == known.statement.statement_id:
+            versions = self.statement.version[1:], known.statement.version[1:]
+            return versions[0] >= versions[1] and self.differs(known)
         mine = (self.is_booked, self.statement.proved)
         theirs = (known.is_booked, known.statement.proved)
-        written = self.statement.written, known.statement.written
-        if self.statement.statement_id == known.statement.statement_id:
-            return written[0] >= written[1] and (self.raw != known.raw or mine != theirs)
         if mine != theirs:
             return mine > theirs
-        return self.raw != known.raw and written[0] > written[1]
+        return self.raw != known.raw and self.statement.written > known.statement.written
 
 
 class Movements:
@@ -161,8 +187,11 @@ class Movements:
             self.stored.add(version.entry_id)
             self._known[content_of(version.entry_id)][version.entry_id] = version
 
-    def add(self, rows: Iterable[Version]) -> set[str]:
-        """Add the rows of one statement, in order; the ids of the movements that they are."""
+    def add(self, rows: Iterable[Version], *, corrects: bool = False) -> set[str]:
+        """Add the rows of one statement, in order; the ids of the movements that they are.
+
+        `corrects`: they take the place of those of another version of the statement.
+        """
         several = list(rows)
         unchanged = self._unchanged(several)
         kept = {one.entry_id for one in unchanged.values()}
@@ -187,9 +216,24 @@ class Movements:
                 used.add(row.entry_id)
             else:
                 used.add(same.entry_id)
-                if row.replaces(same):
+                is_own = same.statement.statement_id == row.statement.statement_id
+                if row.differs(same) if corrects and is_own else row.replaces(same):
                     self._replace(row, same, content)
         return used
+
+    def keep_superseded(self, rows: Iterable[Version]) -> None:
+        """Add the rows of a version that does not count: those that no other has, as superseded."""
+        known: dict[tuple[str, date], deque[Version]] = {}
+        for row in rows:
+            key = content, booked = content_of(row.entry_id), row.booked
+            if key not in known:
+                several = self._known[content].values()
+                known[key] = deque(one for one in several if one.booked == booked)
+            if known[key]:
+                known[key].popleft()
+            else:
+                row.status = SUPERSEDED
+                self._add_new(row, content)
 
     def _unchanged(self, rows: Sequence[Version]) -> dict[int, Version]:
         """Which rows are word for word known ones of their day, by their place.
@@ -243,15 +287,20 @@ class Movements:
             if one.statement.statement_id == statement.statement_id and one.entry_id not in used:
                 self._supersede(one)
 
-    def settle(self, statements: Iterable[Facts]) -> None:
-        """Let proved statements have the last word about their days."""
+    def settle(self, statements: Iterable[Facts], repeated: Collection[str] = ()) -> None:
+        """Let proved statements have the last word about their days.
+
+        `repeated` are the ids of statements that others have whole in a format that says more.
+        """
         final: dict[str | None, list[Facts]] = defaultdict(list)
         for facts in statements:
             if facts.is_final:
                 final[facts.account].append(facts)
         for one in self._all():
             account = one.statement.account
-            if one.statement.is_provisional and one.status in {"BOOK", "PDNG"} and final[account]:
+            if one.statement.statement_id in repeated:
+                self._supersede(one)
+            elif one.statement.is_provisional and one.status in {"BOOK", "PDNG"} and final[account]:
                 day = one.booked if one.is_booked else one.booked + _PENDING_LASTS
                 if any(facts.covers(account, day) for facts in final[account]):
                     self._supersede(one)

@@ -66,6 +66,8 @@ class StatementRow(msgspec.Struct, frozen=True, kw_only=True):
     proof: str = ""
     doubt: str | None = None
     added_at: datetime | None = None
+    movements_hash: str | None = None
+    rivals: Sequence[str] | None = None
     raw: str = ""
 
 

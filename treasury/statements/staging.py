@@ -29,11 +29,12 @@ _INDEX: Final = pa.schema(
         ("entry_status", TEXT), ("booking_date", DATE), ("raw", TEXT),
     ]
 )  # fmt: skip
-"""What says which movement a row is; `raw` is a hash of what the bank sent."""
+"""What says which movement a row is; `raw` is a hash of what the bank sent, spaces apart."""
 
-RAW_HASH: Final = "md5(raw)"
+RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
 """The same hash of a stored row, in SQL; it only tells whether a text is the same as before."""
 
+_SPACES: Final = b" \t\r\n"
 _AT_ONCE: Final = 4 << 20
 """Bytes of rows that are indexed, and read again, together."""
 _MEMORY: Final = "64MB"
@@ -139,7 +140,7 @@ def _settings(folder: str) -> dict[str, str | bool | int | float | list[str]]:
 
 def _indexed(batch: pa.RecordBatch, file: int, place: int) -> pa.RecordBatch:
     raws = batch["raw"].cast(pa.binary()).to_pylist()
-    hashes = [md5(raw, usedforsecurity=False).hexdigest() for raw in raws]
+    hashes = [md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws]
     made = {
         "place": column(range(place, place + len(raws)), INTEGER),
         "file": column([file] * len(raws), INTEGER),

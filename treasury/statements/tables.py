@@ -65,6 +65,12 @@ STATEMENTS: Final = Table(
         Column("proof", TEXT, "the sum that holds, or what fails"),
         Column("doubt", TEXT, "what its account or another statement contradicts; in `proof` too"),
         Column("added_at", INSTANT, "when it was first added"),
+        Column("movements_hash", TEXT, "of its movements as the bank sent them, spaces apart"),
+        Column(
+            "rivals",
+            TEXTS,
+            "versions that nothing shows to be older or newer: SHA-256 and name of each file",
+        ),
     ),
 )
 

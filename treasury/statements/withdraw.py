@@ -59,11 +59,12 @@ SELECT o.statement_id, o.file_name
 FROM others AS o LEFT JOIN stored AS t ON t.statement_id = o.statement_id
 WHERE EXISTS (SELECT 1 FROM gone AS g WHERE g.booking_date BETWEEN o.first_day AND o.last_day)
     AND (coalesce(t.movements, 0) < o.entry_count
-        OR (o.format IN ('camt.052', 'camt.054', 'MT942') AND coalesce(t.superseded, FALSE)))
+        OR ((o.format IN ('camt.052', 'camt.054', 'MT942') OR o.format LIKE 'CSV%')
+            AND coalesce(t.superseded, FALSE)))
 ORDER BY o.file_name, o.statement_id
 """  # noqa: S608 - names of our own
 """Other statements of the account whose movements of the same days are stored with this one, and
-reports of a day of which this statement had the last word."""
+reports and exports of a day of which this statement had the last word."""
 
 
 class StoredStatement(msgspec.Struct, frozen=True):

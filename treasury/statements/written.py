@@ -80,35 +80,58 @@ _PART: Final = """
 """The rows of a part, those of equal content being in the same one: what is to be compared."""
 
 
+_EXTENDED: Final = """
+    WITH versions AS (
+        SELECT file, statement_id, entry_id FROM came SEMI JOIN exports USING (statement_id)
+        UNION ALL
+        SELECT -1, statement_id, entry_id FROM stored SEMI JOIN exports USING (statement_id)
+        WHERE entry_status <> 'SUPERSEDED'
+    ), counted AS (
+        SELECT *, count(*) OVER (PARTITION BY file, statement_id) AS rows FROM versions
+    )
+    SELECT longer.statement_id, longer.file, shorter.file
+    FROM counted AS longer JOIN counted AS shorter USING (statement_id, entry_id)
+    WHERE longer.file <> shorter.file
+    GROUP BY longer.statement_id, longer.file, shorter.file, shorter.rows
+    HAVING count(*) = shorter.rows
+"""
+"""The exports that have all rows of another of the same days: a later one of a day in progress."""
+_FILES_ADDED: Final = f"""
+    SELECT statement_id, file_sha256 FROM {STATEMENTS.name}_history
+    WHERE statement_id IN (SELECT unnest($ids)) AND file_sha256 IS NOT NULL
+    UNION
+    SELECT statement_id, left(unnest(rivals), 64) FROM {STATEMENTS.name}_history
+    WHERE statement_id IN (SELECT unnest($ids)) AND rivals IS NOT NULL
+"""
+
+
 def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Versions:
     """What the rows that came say beside the stored ones, which are looked up for it."""
     _load_stored(lake, staging, files)
-    reworded = staging.run(
-        "SELECT DISTINCT c.file, c.statement_id FROM came c"
-        " ANTI JOIN stored s ON s.entry_id = c.entry_id"
-        " ANTI JOIN stored t ON t.statement_id = c.statement_id"
-        " AND t.booking_date = c.booking_date AND left(t.entry_id, 32) = left(c.entry_id, 32)"
+    hashes = staging.run(
+        "SELECT file, statement_id, sum(md5_number_lower(raw)::HUGEINT) FROM came"
+        " GROUP BY file, statement_id"
     ).fetchall()
-    digests = staging.run(
-        "SELECT file, statement_id, sum(hash(entry_id)::HUGEINT) FROM came SEMI JOIN"
-        " (SELECT statement_id FROM came GROUP BY ALL HAVING min(file) < max(file))"
-        " USING (statement_id) GROUP BY file, statement_id"
-    ).fetchall()
+    exports = [
+        row["statement_id"]
+        for statements in files
+        for row in statements.select(["statement_id", "format"]).to_pylist()
+        if row["format"].startswith("CSV")
+    ]
+    staging.run("CREATE TABLE exports (statement_id VARCHAR)")
+    if exports:
+        staging.keep("exports", _table(statement_id=(sorted(set(exports)), TEXT)))
     return Versions(
-        frozenset(reworded),
         frozenset(_superseded(lake, files)),
-        {(file, key): one for file, key, one in digests},
+        {(file, key): f"{one:032x}" for file, key, one in hashes},
+        frozenset(staging.run(_EXTENDED).fetchall()) if exports else frozenset(),
     )
 
 
 def _superseded(lake: Lake, files: Sequence[pa.Table]) -> Iterator[tuple[str, str]]:
-    """Id and file of the versions stored of the statements that came, without those that count."""
+    """Id and file of every version of the statements that came that was ever added."""
     ids = [key for statements in files for key in statements["statement_id"].to_pylist()]
-    query = (
-        f"SELECT DISTINCT statement_id, file_sha256 FROM {STATEMENTS.name}_history"
-        " WHERE statement_id IN (SELECT unnest($ids)) AND file_sha256 IS NOT NULL"
-    )
-    for row in lake.snapshot().sql(query, {"ids": ids}).to_pylist():
+    for row in lake.snapshot().sql(_FILES_ADDED, {"ids": ids}).to_pylist():
         yield row["statement_id"], row["file_sha256"]
 
 
@@ -131,8 +154,10 @@ def _look_at(staging: Staging, heads: Heads) -> None:
     reports = {key for key, one in heads.counting.items() if one.is_provisional}
     reports |= {key for key, row in heads.came.items() if facts_of(row).is_provisional}
     changed = {key for key, state in heads.states.items() if state == "changed"}
+    outvoted = {key for _, key in heads.outvoted}
     staging.run(_TABLES)
-    staging.keep("looked_at", _table(statement_id=(sorted(reports | changed), TEXT)))
+    ids = sorted(reports | changed | outvoted | heads.repeated)
+    staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
     if heads.overtaken:
         files, ids = zip(*heads.overtaken, strict=True)
         staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(ids, TEXT)))
@@ -189,10 +214,13 @@ def _compare(staging: Staging, heads: Heads) -> None:
     rows = _came(staging, incoming)
     for file, statement_id in heads.places:
         facts = incoming[statement_id]
-        used = movements.add(rows.get((file, statement_id), ()))
-        if heads.states[statement_id] == "changed" and facts.is_final:
+        corrects = statement_id in heads.corrected
+        used = movements.add(rows.get((file, statement_id), ()), corrects=corrects)
+        if corrects:
             movements.correct(facts, used)
-    movements.settle(heads.counting.values())
+    for place in heads.outvoted:
+        movements.keep_superseded(rows.get(place, ()))
+    movements.settle(heads.counting.values(), heads.repeated)
     for name, versions in (("chosen", movements.chosen), ("patches", movements.patches)):
         if versions:
             staging.keep(name, _marks(list(versions.values()), with_place=name == "chosen"))
