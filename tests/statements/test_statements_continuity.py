@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from camt_samples import OURS, document, entry, rows, statement, write
 
-from treasury.errors import StatementError
 from treasury.lake import Lake
 from treasury.statements import (
     TABLES,
@@ -297,58 +296,3 @@ def test_a_csv_that_is_off_adds_no_row_to_the_statement_that_is_proved(tmp_path:
     assert [one.proved for one in report.statements] == [False]
     stored = lake.snapshot().sql("SELECT amount FROM statement_entries ORDER BY amount")
     assert stored["amount"].to_pylist() == [Decimal("5.00"), Decimal("100.00")]
-
-
-def day_as_mt(number: int, opening: str, closing: str, *, days: int = 1) -> str:
-    """The statement of a day, or of several up to it, as MT940: in words unlike those of camt."""
-    moved = Decimal(closing) - Decimal(opening)
-    return (
-        f":20:MT\n:25:{OURS}\n:28C:{number}/1\n"
-        f":60F:C2610{number - days:02d}EUR{opening.replace('.', ',')}\n"
-        f":61:2610{number:02d}C{moved:f}NTRFNONREF\n:86:other words\n".replace(".", ",", 0)
-        + f":62F:C2610{number:02d}EUR{closing.replace('.', ',')}\n-\n"
-    )
-
-
-def goes_over(desk: Desk, *texts: str) -> list[AddReport]:
-    reports = []
-    for number, text in enumerate(texts):
-        content = text if text.startswith(":20:") else document(text)
-        path = write(desk.folder, content, f"{number}.txt")
-        now = NOW + timedelta(days=number)
-        reports.append(add_statements(desk.lake, [path], now, declared={OURS: "own_bank"}))
-    return reports
-
-
-@pytest.mark.parametrize("is_camt_first", [True, False])
-def test_a_change_of_format_that_overlaps_a_day_is_one_proved_chain(
-    desk: Desk, is_camt_first: bool
-) -> None:
-    last = day(15, "20.00", "30.00", sequence=101)
-    both = [day_as_mt(15, "20.00", "30.00"), last]
-    both = both[::-1] if is_camt_first else both
-    reports = goes_over(
-        desk, day_as_mt(14, "10.00", "20.00"), *both, day(16, "30.00", "45.00", sequence=102)
-    )
-    (repeated,) = reports[2].statements
-    assert (repeated.state, repeated.proved, reports[2].entries_new) == ("known", True, 0)
-    named = "camt.053" if is_camt_first else "MT940"
-    assert f"its days are in 1.txt too, as {named}: nothing of it is added" in repeated.proof
-    stored = desk.lake.snapshot().sql("SELECT amount FROM statement_entries ORDER BY booking_date")
-    assert stored["amount"].to_pylist() == [Decimal(10), Decimal(10), Decimal(15)]
-    assert [proved for _, proved in desk.proofs()] == [True, True, True]
-
-
-def test_formats_whose_days_overlap_in_part_are_refused_naming_both_files(desk: Desk) -> None:
-    with pytest.raises(StatementError) as caught:
-        goes_over(
-            desk,
-            day_as_mt(15, "10.00", "30.00", days=5),
-            statement(
-                entry("5.00"), opening="20.00", closing="25.00", days=("2026-10-15", "2026-10-16")
-            ).replace("2026-10-31", "2026-10-16"),
-        )
-    assert "1.txt: camt.053 from 2026-10-15 to 2026-10-16 has days of 0.txt too" in str(
-        caught.value
-    )
-    assert len(desk.proofs()) == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +24,7 @@ from treasury.statements.heads import (
     Heads,
     State,
     heads_of,
+    rivals_of,
     write_heads,
 )
 from treasury.statements.parallel import read_in_processes
@@ -224,8 +226,12 @@ def _undeclared(statements: Iterable[AddedStatement]) -> tuple[Problem, ...]:
 
 def _in_doubt(heads: Heads) -> tuple[Problem, ...]:
     """What is missing before a statement, and which of the stored ones are another matter now."""
-    came = (heads.came[key] for key in heads.accepted if heads.came[key]["proved"])
-    return tuple(
-        Problem(row["file_name"], "", row["doubt"] or f"proved now: {row['proof']}")
-        for row in (*(row for row in came if row["doubt"]), *heads.doubted)
-    )
+    came = (heads.came[key] for key in heads.accepted)
+    told = (row for row in came if (row["proved"] and row["doubt"]) or row["rivals"])
+    return tuple(Problem(row["file_name"], "", _doubt(row)) for row in (*told, *heads.doubted))
+
+
+def _doubt(row: Mapping[str, Any]) -> str:
+    if row["rivals"] and not row["doubt"]:
+        return rivals_of(row)
+    return row["doubt"] or f"proved now: {row['proof']}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 
 from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT
-from treasury.statements.heads import HEAD, doubted, doubts
+from treasury.statements.heads import HEAD, doubted, doubts, find_rivals
 from treasury.statements.read import Reading
 from treasury.statements.values import Currencies, account_number
 
@@ -46,6 +47,7 @@ def check_statements(
     """
     known = {account_number(k): v for k, v in (declared or {}).items()}
     rows = reading.statements.select(list(HEAD)).to_pylist()
+    _find_rivals(reading, rows)
     found = doubts(rows, currencies or {})
     checked = []
     for place, alone in enumerate(rows):
@@ -56,3 +58,20 @@ def check_statements(
             row["proof"] = f"account {row['account']} is not declared; {row['proof']}"
         checked.append({name: row[name] for name in CHECKS.names})
     return pa.Table.from_pylist(checked, schema=CHECKS)
+
+
+def _find_rivals(reading: Reading, rows: Sequence[dict[str, Any]]) -> None:
+    """Note at each of several versions of a statement which others are as proved and as new."""
+    counts = Counter(row["statement_id"] for row in rows)
+    if counts.total() == len(counts):
+        return
+    entries: dict[tuple[str, str], Counter[str]] = {}
+    for file in reading.files:
+        for batch in file.batches():
+            for key, raw in zip(*(batch[name].to_pylist() for name in _SAID), strict=True):
+                if counts[key] > 1:
+                    entries.setdefault((file.sha256, key), Counter())["".join(raw.split())] += 1
+    find_rivals(rows, entries)
+
+
+_SAID: Final = ("statement_id", "raw")

@@ -7,6 +7,7 @@ looks again at the stored statements too, for what it adds may stand between two
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -22,8 +23,8 @@ from treasury.statements.tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.values import Currencies, account_number
 
 __all__ = [
-    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "heads_of", "restate", "rivals_of",
-    "write_heads",
+    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "find_rivals", "heads_of",
+    "restate", "rivals_of", "write_heads",
 ]  # fmt: skip
 
 State = Literal["new", "changed", "known"]
@@ -120,7 +121,9 @@ def heads_of(
         tuple(
             _repeated(row, came.repeats[number, row["statement_id"]])
             if (number, row["statement_id"]) in came.repeats
-            else _listed(row, counting, now, states, counts=came.counts(number, row["statement_id"]))
+            else _listed(
+                row, counting, now, states, counts=came.counts(number, row["statement_id"])
+            )
             for number, row in came.listed
         ),
         tuple(place for place in places if came.counts(*place)),
@@ -222,12 +225,11 @@ class _Came:
         mine, theirs = facts_of(row).version, facts_of(before).version
         is_same_file = row["file_sha256"] == before["file_sha256"]
         extended = {(key, number, file), (key, file, number)} & self._versions.extended
-        is_rival = mine[:2] == theirs[:2] and not (is_same_file or extended)
+        is_rival = _age(row) == _age(before) and not (is_same_file or extended)
         wins = is_same_file or mine > theirs
         winner, other = (row, before) if wins else (before, row)
         if is_rival:
-            others = {*(before["rivals"] or ()), f"{other['file_sha256']} {other['file_name']}"}
-            winner["rivals"] = sorted(others)
+            winner["rivals"] = sorted({*(before["rivals"] or ()), _rival(other)})
         if not wins:
             (self.outvoted if is_rival else self.overtaken)[number, key] = None
             self._know(row)
@@ -303,6 +305,36 @@ def doubts(
         elif row["statement_id"] in lacking:
             found[place] = Continuity(LACKING, holds=False)
     return found
+
+
+def find_rivals(rows: Sequence[Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
+    """Note the rivals of each of the versions that were read together, none being stored.
+
+    `movements` has what the bank sent of each, by the file's SHA-256 and the statement's id.
+    """
+    versions: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        versions[row["statement_id"]].append(row)
+    for row in rows:
+        mine = movements.get((row["file_sha256"], row["statement_id"]), Counter())
+        rivals: set[str] = set()
+        for other in versions[row["statement_id"]]:
+            theirs = movements.get((other["file_sha256"], row["statement_id"]), Counter())
+            is_same = mine == theirs and all(row[name] == other[name] for name in _SAME)
+            extends = facts_of(row).is_csv and (mine <= theirs or theirs <= mine)
+            if not is_same and not extends and _age(row) == _age(other) and _is_whole(row):
+                rivals.add(_rival(other))
+        row["rivals"] = sorted(rivals) or None
+
+
+def _age(row: Row) -> tuple[bool, datetime]:
+    """What shows which of two versions is right: its proof, then when it was written."""
+    facts = facts_of(row)
+    return facts.proved, facts.written
+
+
+def _rival(row: Row) -> str:
+    return f"{row['file_sha256']} {row['file_name']}"
 
 
 def rivals_of(row: Row) -> str:
