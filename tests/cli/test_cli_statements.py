@@ -85,6 +85,14 @@ def test_check_goes_on_with_the_others_and_names_each_file_that_is_refused(tmp_p
     assert "some.zip/photo.jpg: left out" in done.stderr
 
 
+def test_read_exits_with_one_where_nothing_in_an_archive_is_a_statement(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "some.zip", "w") as archive:
+        archive.writestr("blank.txt", b"")
+    done = run("-w", str(tmp_path), "statements", "read", str(tmp_path / "some.zip"))
+    assert done.exit_code == 1
+    assert "some.zip/blank.txt: left out: an empty file" in done.stderr
+
+
 def test_profile_proposes_how_to_read_an_unknown_csv_and_shows_what_it_would_read(
     tmp_path: Path,
 ) -> None:

@@ -553,3 +553,84 @@ def test_wise_business_moves_what_its_direction_says(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert "'NEUTRAL' says neither debit nor credit" in file.problems[0].what + str(file.problems)
     assert not any(file.statements["proved"].to_pylist())
+
+
+def test_a_column_of_debit_and_credit_is_the_sign_whatever_it_is_called(tmp_path: Path) -> None:
+    """Also where its header is one of a kind of movement, as `Art der Buchung`."""
+    text = (
+        "Buchungstag;Beschreibung;Betrag;Art der Buchung\n"
+        "01.02.2026;A;10,00;Belastung\n02.02.2026;B;5,00;Gutschrift\n"
+    )
+    assert rows(read(tmp_path, text).entries, "direction") == [("DBIT",), ("CRDT",)]
+
+
+def test_of_gross_fee_and_net_the_net_moved_and_postage_is_no_amount(tmp_path: Path) -> None:
+    text = (
+        "Date,TimeZone,Name,Currency,Gross,Fee,Net,Shipping and Handling Amount,Insurance Amount,"
+        "Transaction ID,Balance\n"
+        "13/10/2026,CET,A,EUR,100.00,-3.00,97.00,5.00,1.00,T1,97.00\n"
+        "14/10/2026,CET,B,EUR,-97.00,0.00,-97.00,,,T2,0.00\n"
+    )
+    file = read(tmp_path, text)
+    assert rows(file.entries, "direction", "amount") == [
+        ("CRDT", Decimal("97.00")), ("DBIT", Decimal("97.00"))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Rodzaj,Produkt,Data rozpoczęcia,Data zrealizowania,Opis,Kwota,Opłata,Waluta,State,Saldo",
+        "Type,Product,Startdatum,Datum voltooid,Beschrijving,Bedrag,Kosten,Valuta,Status,Saldo",
+        "Tipo,Produto,Data de início,Data de Conclusão,Descrição,Montante,Comissão,Moeda,State,Saldo",
+    ],
+    ids=["pl", "nl", "pt"],
+)
+def test_revolut_is_known_in_more_languages_and_its_fee_comes_on_top(
+    tmp_path: Path, header: str
+) -> None:
+    text = f"{header}\nX,Y,2026-09-20 10:00:00,2026-09-20 10:00:01,A,-10.00,1.00,EUR,DONE,89.00\n"
+    file = read(tmp_path, text)
+    assert file.format == "CSV revolut"
+    assert rows(file.entries, "amount", "charges_amount") == [(Decimal("11.00"), Decimal("1.00"))]
+
+
+@pytest.mark.parametrize(
+    ("header", "first"),
+    [
+        ("Fecha,Zona horaria,Nombre,Tipo,Estado,Divisa,Bruto,Tarifa,Neto,Id. de transacción,Saldo",
+         "01/10/2026,CET,A,Pago,Completado,EUR"),
+        ("Datum,Tijdzone,Naam,Type,Status,Valuta,Bruto,Kosten,Net,Transactiereferentie,Saldo",
+         "01/10/2026,CET,A,Betaling,Voltooid,EUR"),
+    ],
+    ids=["es", "nl"],
+)  # fmt: skip
+def test_paypal_is_known_in_more_languages(tmp_path: Path, header: str, first: str) -> None:
+    file = read(tmp_path, f'{header}\n{first},"100,00","-3,00","97,00",T1,"97,00"\n')
+    assert file.format == "CSV paypal"
+    assert rows(file.entries, "amount", "entry_status") == [(Decimal("97.00"), "BOOK")]
+
+
+def test_an_amount_without_a_zero_before_its_decimals_and_a_day_with_colons(tmp_path: Path) -> None:
+    text = "Date,Memo,Amount\n2026:10:01,a,-.46\n2026:10:13,b,12.00\n"
+    file = read(tmp_path, text)
+    assert [str(day) for day in file.entries["booking_date"].to_pylist()] == [
+        "2026-10-01", "2026-10-13"
+    ]  # fmt: skip
+    assert rows(file.entries, "direction", "amount") == [
+        ("DBIT", Decimal("0.46")), ("CRDT", Decimal("12.00"))
+    ]  # fmt: skip
+
+
+def test_signed_amounts_without_a_header_need_no_balance_that_follows_them(tmp_path: Path) -> None:
+    """A balance that does not is told, and the statement is not proved; unsigned ones are not."""
+    text = "2026-01-03;A;100;54.25;2026-01-03\n2026-03-04;B;-100;54.25;2026-03-04\n"
+    file = read(tmp_path, text)
+    assert file.format == "CSV raiffeisen without header"
+    assert rows(file.entries, "direction", "amount") == [
+        ("CRDT", Decimal(100)), ("DBIT", Decimal(100))
+    ]  # fmt: skip
+    assert file.statements["proved"].to_pylist() == [False]
+    assert any("the movements reach" in problem.what for problem in file.problems)
+    with pytest.raises(StatementError):
+        read(tmp_path, text.replace("-100", "100"))

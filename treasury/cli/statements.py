@@ -76,7 +76,7 @@ def read_files(
     else:
         _print_entries(reading.entries, form, "Entries")
     _tell(reading.problems)
-    if reading.lost_count:
+    if reading.lost_count or not reading.files:
         context.exit(1)
 
 

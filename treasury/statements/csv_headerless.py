@@ -80,9 +80,13 @@ _FITS: Final[dict[str, Callable[[str], bool]]] = {
 
 
 def _is_signed(layout: Layout, sample: Sequence[Row], file_name: str) -> bool:
-    """Whether the balances show it, or there are none and amounts carry their own sign."""
-    if "amount" in layout.columns and not {"balance", "balance_before"} & layout.columns.keys():
-        return True
+    """Whether amounts carry their own sign, or the balances show which way they are."""
+    if "amount" in layout.columns:
+        if not {"balance", "balance_before"} & layout.columns.keys():
+            return True
+        (place,) = layout.columns["amount"]
+        if any(cell("".join(row.cells[place : place + 1])).startswith("-") for row in sample):
+            return True
     rows = Rows(layout, {}, None, file_name, {})
     rows.learn(sample)
     courses: dict[Key, Course] = defaultdict(lambda: Course(0))

@@ -101,9 +101,12 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tup
     elif "amount" in columns:
         columns.pop("debit", None)
         columns.pop("credit", None)
-        signs = [p for p in range(len(names)) if p not in taken and _says_sign(rows, p)]
-        if signs:
-            columns.setdefault("sign", (signs[0],))
+        given = {p for role in _MORE_THAN_SIGN & columns.keys() for p in columns[role]}
+        signs = [p for p in range(len(names)) if p not in given and _says_sign(rows, p)]
+        if signs and "sign" not in columns:
+            columns = {
+                role: places for role, places in columns.items() if signs[0] not in places
+            } | {"sign": (signs[0],)}
     if _differs(rows, columns.get("account", ())):
         columns.setdefault("counterparty_account", columns.pop("account"))
     return columns
@@ -113,8 +116,10 @@ def _fits_role(role: str, name: str, word: str, rows: Sequence[Sequence[str]], p
     header = plain(name)
     if not header or not _has(header, word):
         return False
-    if role == "fee" and any(word in header for word in _POSTAGE):
+    if role in {"fee", "amount"} and any(word in header for word in _POSTAGE):
         return False
+    if word == "net":
+        return header == word
     if role in {"debit", "credit"}:
         return not all(any(_has(header, w) for w in _WORDS[way]) for way in ("debit", "credit"))
     return role != "sign" or _says_sign(rows, place)
@@ -185,8 +190,23 @@ def _day_order(
     return ("mdy" if len(firsts) < len(seconds) else "dmy"), False
 
 
-_PARTS: Final = re.compile(r"(\d{1,4})[-./ ](\d{1,2})[-./ ](\d{1,4})")
-_POSTAGE: Final = ("expedition", "shipping", "versand", "spedizione", "verzend", "envio")
+_PARTS: Final = re.compile(r"(\d{1,4})[-./: ](\d{1,2})[-./: ](\d{1,4})")
+_MORE_THAN_SIGN: Final = frozenset({
+    "booking_date", "value_date", "amount", "balance", "fee", "currency", "account",
+    "counterparty_account", "counterparty_name", "reference",
+})  # fmt: skip
+"""Roles of columns that say something else even where debit and credit is all that they say."""
+_POSTAGE: Final = (
+    "expedition",
+    "shipping",
+    "versand",
+    "spedizione",
+    "verzend",
+    "envio",
+    "insurance",
+    "assurance",
+    "salestax",
+)
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
     "balance": "a-", "currency": "t-", "sign": "t-", "status": "t-",
@@ -210,7 +230,10 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
         "saldo", "balance", "runningbal", "solde", "kontostand", "zustatek", "egyenleg", "likutis",
         "atlikums"
     ),
-    "fee": ("fee", "gebuhr", "frais", "kosten", "commission"),
+    "fee": (
+        "fee", "gebuhr", "frais", "kosten", "commission", "oplata", "prowizja", "comissao",
+        "comision", "commissioni", "poplatek", "mokestis"
+    ),
     "debit": (
         "utfrakonto", "debito", "debet", "obciazenia", "terheles", "debit", "belastung",
         "lastschrift", "soll", "addebito", "addebiti", "uitgaven", "cargo", "paidout",
@@ -222,8 +245,8 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
         "deposit", "avere", "entrate", "bij"
     ),
     "amount": (
-        "amount", "betrag", "bedrag", "montant", "importo", "importe", "kwota", "umsatz", "belop",
-        "belopp", "beløp", "beløb", "belob", "summe", "summa", "maara", "castka", "osszeg",
+        "net", "netto", "amount", "betrag", "bedrag", "montant", "importo", "importe", "kwota",
+        "umsatz", "belop", "belopp", "beløp", "beløb", "belob", "summe", "summa", "maara", "castka", "osszeg",
         "valor", "montante", "suma", "value", "debitcredit", "sollhaben"
     ),
     "currency": (

@@ -22,7 +22,7 @@ __all__ = ["amount_in", "cell", "day_in", "decimal_sign", "is_amount", "is_day"]
 
 _EXCEL: Final = re.compile(r'="?(.*?)"?', re.DOTALL)
 _YEAR_FIRST: Final = re.compile(
-    r"(\d{4})(?:(\d{2})(\d{2})|([-./]) ?(\d{1,2})\4 ?(\d{1,2})\.?)(?:[T ].*)?", re.ASCII
+    r"(\d{4})(?:(\d{2})(\d{2})|([-./:]) ?(\d{1,2})\4 ?(\d{1,2})\.?)(?:[T ].*)?", re.ASCII
 )
 _YEAR_LAST: Final = re.compile(
     r"(\d{1,2})[-./ ] ?(\d{1,2})[-./ ] ?(\d{4}|\d{2})\.?(?:[,T ].*)?", re.ASCII
@@ -41,6 +41,7 @@ _MONTHS: Final = {
 """The first letters of a month's name in the languages of most banks, without accents."""
 _PLAIN: Final = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9](?:[0-9.,'’ \u00a0\u202f]*[0-9])?[.,]?", re.ASCII)
+_WITHOUT_ZERO: Final = re.compile(r"[.,][0-9]+", re.ASCII)
 _CURRENCY: Final = re.compile(rf"^(?:{MARK})\s*|\s*(?:{MARK})$")
 _WAY: Final = re.compile(r"(?<=[0-9.,])\s*(?:(DR|Dr|D|S)|CR|Cr|C|H)$", re.ASCII)
 """Debit or credit behind an amount, as in `12,50 S`."""
@@ -120,7 +121,8 @@ def _bare(text: str) -> tuple[str, bool]:
         elif text.endswith(minus):
             text, negative = text[: -len(minus)], True
     text = text.removeprefix("+").removesuffix("+").strip()
-    return _CURRENCY.sub("", text, count=1).strip(), negative
+    text = _CURRENCY.sub("", text, count=1).strip()
+    return f"0{text}" if _WITHOUT_ZERO.fullmatch(text) else text, negative
 
 
 def is_amount(text: str) -> bool:

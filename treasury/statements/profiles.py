@@ -147,10 +147,19 @@ _POSTFINANCE_CREDIT: Final = (
     "Gutschrift in EUR|Crédit en EUR|Accredito in EUR"
 )
 _REVOLUT_BEGUN: Final = (
-    "Started Date|Datum des Beginns|Date de début|Data di inizio|Fecha de inicio"
+    "Started Date|Datum des Beginns|Date de début|Data di inizio|Fecha de inicio|"
+    "Data rozpoczęcia|Startdatum|Data de início"
 )
 _REVOLUT_ENDED: Final = (
-    "Completed Date|Datum des Abschlusses|Date de fin|Data di completamento|Fecha de finalización"
+    "Completed Date|Datum des Abschlusses|Date de fin|Data di completamento|Fecha de finalización|"
+    "Data zrealizowania|Datum voltooid|Data de conclusão"
+)
+_REVOLUT_AMOUNT: Final = "Amount|Betrag|Montant|Importo|Importe|Kwota|Bedrag|Montante"
+_REVOLUT_FEE: Final = "Fee|Gebühr|Frais|Costo|Comisión|Opłata|Kosten|Comissão"
+_PAYPAL_FEE: Final = "Commission|Gebühr|Entgelt|Tariffa|Tarifa|Comisión|Kosten"
+_PAYPAL_NUMBER: Final = (
+    "Numéro de transaction|Transaktionscode|Codice transazione|Id. de transacción|"
+    "Transactiereferentie"
 )
 _FORTIS_DAY: Final = "Uitvoeringsdatum|Date d'exécution|Execution date"
 
@@ -459,15 +468,15 @@ BUILT_IN: Final = (
     ),
     _profile(
         "revolut",
-        ("Product|Produkt|Produit|Prodotto|Producto", _REVOLUT_BEGUN, _REVOLUT_ENDED,
-         "Amount|Betrag|Montant|Importo|Importe", "Fee|Gebühr|Frais|Costo|Comisión"),
+        ("Product|Produkt|Produit|Prodotto|Producto|Produto", _REVOLUT_BEGUN, _REVOLUT_ENDED,
+         _REVOLUT_AMOUNT, _REVOLUT_FEE),
         {
             "booking_date": f"{_REVOLUT_ENDED}|{_REVOLUT_BEGUN}",
-            "amount": "Amount|Betrag|Montant|Importo|Importe",
-            "currency": "Currency|Währung|Devise|Valuta|Divisa",
-            "balance": "Balance|Kontostand|Solde|Saldo", "kind": "Type|Art|Tipo",
-            "status": "State|Status|État|Stato|Estado", "fee": "Fee|Gebühr|Frais|Costo|Comisión",
-            "text": "Description|Beschreibung|Descrizione|Descripción",
+            "amount": _REVOLUT_AMOUNT,
+            "currency": "Currency|Währung|Devise|Valuta|Divisa|Waluta|Moeda",
+            "balance": "Balance|Kontostand|Solde|Saldo", "kind": "Type|Art|Tipo|Rodzaj",
+            "status": "State|Status|État|Stato|Estado|Stan", "fee": _REVOLUT_FEE,
+            "text": "Description|Beschreibung|Descrizione|Descripción|Opis|Beschrijving|Descrição",
         },
         day_order="ymd",
         fee_included=False,
@@ -564,18 +573,17 @@ BUILT_IN: Final = (
     ),
     _profile(
         "paypal",
-        ("Fuseau horaire|Zeitzone|Fuso orario",
-         "Avant commission|Brutto|Lordo", "Commission|Gebühr|Entgelt|Tariffa", "Net|Netto",
-         "Numéro de transaction|Transaktionscode|Codice transazione"),
+        ("Fuseau horaire|Zeitzone|Fuso orario|Zona horaria|Tijdzone",
+         "Avant commission|Brutto|Lordo|Bruto", _PAYPAL_FEE, "Net|Netto|Neto", _PAYPAL_NUMBER),
         {
-            "booking_date": "Date|Datum|Data", "amount": "Net|Netto",
-            "currency": "Devise|Währung|Valuta",
-            "fee": "Commission|Gebühr|Entgelt|Tariffa", "balance": "Solde|Guthaben|Saldo",
-            "reference": "Numéro de transaction|Transaktionscode|Codice transazione",
-            "counterparty_name": "Nom|Name|Nome", "kind": "Type|Typ|Tipo",
-            "status": "État|Status|Stato",
+            "booking_date": "Date|Datum|Data|Fecha", "amount": "Net|Netto|Neto",
+            "currency": "Devise|Währung|Valuta|Divisa",
+            "fee": _PAYPAL_FEE, "balance": "Solde|Guthaben|Saldo",
+            "reference": _PAYPAL_NUMBER,
+            "counterparty_name": "Nom|Name|Nome|Nombre|Naam", "kind": "Type|Typ|Tipo",
+            "status": "État|Status|Stato|Estado",
             "text": "Titre de l'objet|Artikelbezeichnung|Titolo oggetto|Objet|Betreff|Oggetto|"
-            "Remarque|Hinweis|Messaggio",
+            "Remarque|Hinweis|Messaggio|Nombre del artículo|Objectnaam|Asunto|Onderwerp",
         },
     ),
     _profile(

@@ -82,7 +82,7 @@ def sketch_profile(path: Path) -> str:
             f"{document.name}: no table with columns in it",
             do="give the bank's CSV export, not a text or a picture of it",
         )
-    shown = [row for row in widest if _width(row) >= count - 1][:_SHOWN]
+    shown = [row for row in widest if _width(row) >= _SHOWN][:_SHOWN]
     columns = (
         f"#   #{place + 1}: "
         + " | ".join(clean(cell("".join(row.cells[place : place + 1])))[:_LONGEST] for row in shown)
