@@ -582,7 +582,7 @@ def test_of_gross_fee_and_net_the_net_moved_and_postage_is_no_amount(tmp_path: P
     [
         "Rodzaj,Produkt,Data rozpoczęcia,Data zrealizowania,Opis,Kwota,Opłata,Waluta,State,Saldo",
         "Type,Product,Startdatum,Datum voltooid,Beschrijving,Bedrag,Kosten,Valuta,Status,Saldo",
-        "Tipo,Produto,Data de início,Data de Conclusão,Descrição,Montante,Comissão,Moeda,State,Saldo",
+        "Tipo,Produto,Data de início,Data de conclusão,Descrição,Montante,Comissão,Moeda,Saldo",
     ],
     ids=["pl", "nl", "pt"],
 )

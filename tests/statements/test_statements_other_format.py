@@ -10,6 +10,7 @@ from camt_samples import OURS, document, entry, rows, statement, write
 from treasury.errors import StatementError
 from treasury.lake import Lake
 from treasury.statements import TABLES, AddReport, add_statements
+from treasury.statements.values import own_account
 from treasury.statements.withdraw import find_statement, withdraw_statement
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
@@ -229,3 +230,42 @@ def test_an_export_counts_again_where_the_statement_of_its_days_is_withdrawn(des
     desk.add(EXPORT)
     assert desk.booked() == [Decimal(5), Decimal(10)]
     assert [kind.startswith("CSV") for kind, _ in desk.proofs()] == [True]
+
+
+IBAN = "DE89370400440532013000"
+
+
+@pytest.mark.parametrize("is_camt_first", [True, False])
+@pytest.mark.parametrize("declared", [IBAN, "37040044/532013000"])
+def test_the_number_of_a_bank_and_an_account_is_the_account_of_its_iban(
+    desk: Desk, declared: str, is_camt_first: bool
+) -> None:
+    """MT940 states the one and camt the other; both are the account as it is declared."""
+    both = [
+        day_as_mt(15, "20.00", "30.00").replace(OURS, "37040044/0532013000EUR"),
+        document(day(15, "20.00", "30.00")).replace(OURS, IBAN),
+    ]
+    for number, text in enumerate(both[::-1] if is_camt_first else both):
+        path = write(desk.folder, text, f"{number}.txt")
+        report = add_statements(desk.lake, [path], NOW, declared={declared: "own_bank"})
+    assert [one.account for one in report.statements] == [declared]
+    assert desk.booked() == [Decimal(10)]
+
+
+@pytest.mark.parametrize(
+    ("stated", "declared"),
+    [("123456789", "NL02ABNA0123456789"), ("539-0075470-34", "BE68539007547034"),
+     ("61109010140000071219812874", "PL61109010140000071219812874"),
+     ("37040044/532013000", IBAN)],
+)  # fmt: skip
+def test_a_number_in_an_iban_stands_for_it_unless_it_could_be_another(
+    stated: str, declared: str
+) -> None:
+    assert own_account(stated, [declared, "FR1420041010050500013M02606"]) == declared
+    assert own_account(declared, [stated]) == stated
+    assert own_account(stated, []) == stated
+    assert own_account(f"1{stated}", [declared]) == f"1{stated}"
+
+
+def test_a_number_that_two_of_our_accounts_have_stands_for_neither() -> None:
+    assert own_account("123456789", ["NL02ABNA0123456789", "NL44RABO0123456789"]) == "123456789"

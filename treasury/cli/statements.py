@@ -135,7 +135,7 @@ def check_files(
 ) -> None:
     """Prove FILES, each of them; exit with 1 if anything fails or is refused. Nothing is stored."""
     from treasury.statements import check_statements, read_statements
-    from treasury.statements.values import only_currencies
+    from treasury.statements.values import declared_currencies
 
     workspace = _workspace(context)
     declared = _declared(workspace) if workspace else None
@@ -145,7 +145,7 @@ def check_files(
         files,
         profiles=profiles,
         account=account,
-        currencies=only_currencies(currencies),
+        currencies=declared_currencies(declared or (), currencies),
         go_on=True,
     )
     checks = check_statements(reading, declared, currencies)

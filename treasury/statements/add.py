@@ -34,7 +34,7 @@ from treasury.statements.rows import Problem
 from treasury.statements.sources import documents
 from treasury.statements.staging import Staging
 from treasury.statements.tables import STATEMENT_ENTRIES, TABLES
-from treasury.statements.values import Currencies, account_number, only_currencies
+from treasury.statements.values import Currencies, account_number, declared_currencies
 from treasury.statements.written import versions_of, write_rows
 from treasury.tabular import Tabular, html_table
 from treasury.text import safe_html
@@ -156,7 +156,7 @@ def add_statements(
                 found,
                 profiles=profiles,
                 account=account,
-                currencies=only_currencies(declared_in),
+                currencies=declared_currencies(declared, declared_in),
                 workers=workers,
             ),
         )

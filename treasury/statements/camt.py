@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -47,7 +47,7 @@ class CamtFile:
     that cannot be read is a problem and keeps its statement from being proved.
     """
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: Source, file_name: str, accounts: Collection[str] = ()) -> None:
         self.file_name = file_name
         self.format = ""
         self.statements: tuple[StatementRow, ...] = ()
@@ -59,6 +59,7 @@ class CamtFile:
         self._message: dict[str, str] = {}
         self._ids = Ordinals()
         self._places: Counter[str] = Counter()
+        self._accounts = accounts
         self._done: list[StatementRow] = []
 
     @property
@@ -108,6 +109,7 @@ class CamtFile:
             file_name=self.file_name,
             message_id=self._message.get("message_id"),
             created=instant(self._message.get("created_at")),
+            accounts=self._accounts,
             ids=self._ids,
         )
 

@@ -6,7 +6,7 @@ and then are not proved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Final
@@ -26,6 +26,7 @@ from treasury.statements.values import (
     day,
     instant,
     is_true,
+    own_account,
     reference,
 )
 
@@ -39,7 +40,7 @@ class CamtStatement:
     """A statement whose parts are handed over in the order of the file.
 
     `place` is where it is in the file (`Stmt[1]`), `created` is when the message was made, `ids`
-    counts the statements of the file that cannot be told apart.
+    counts the statements of the file that cannot be told apart; `accounts` are those declared.
     """
 
     def __init__(
@@ -52,12 +53,14 @@ class CamtStatement:
         message_id: str | None,
         created: datetime | None,
         ids: Ordinals,
+        accounts: Collection[str] = (),
     ) -> None:
         self._name = name
         self._format = form
         self._place = place
         self._file_name = file_name
         self._message_id = message_id
+        self._accounts = accounts
         self._created = created
         self._ids = ids
         self._parts: list[tuple[str, str]] = []
@@ -123,7 +126,8 @@ class CamtStatement:
         self._texts = texts = _HEAD.read(self._text()).working
         found = list(self._read_balances())
         balances = [balance for balance, _ in found if balance is not None]
-        account = texts.get("account")
+        stated = texts.get("account")
+        account = None if stated is None else own_account(account_number(stated), self._accounts)
         currency = texts.get("currency") or next((b.currency for b in balances), None)
         days, wrong = self._days("from_date", "to_date")
         head = Head(
@@ -135,7 +139,7 @@ class CamtStatement:
             sequence_number=_number(
                 texts.get("sequence_number") or texts.get("legal_sequence_number")
             ),
-            account=None if account is None else account_number(account),
+            account=account,
             account_name=texts.get("account_name") or texts.get("owner_name"),
             servicer_bic=texts.get("servicer_bic"),
             currency=currency,

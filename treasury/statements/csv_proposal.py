@@ -246,8 +246,8 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "amount": (
         "net", "netto", "amount", "betrag", "bedrag", "montant", "importo", "importe", "kwota",
-        "umsatz", "belop", "belopp", "beløp", "beløb", "belob", "summe", "summa", "maara", "castka", "osszeg",
-        "valor", "montante", "suma", "value", "debitcredit", "sollhaben"
+        "umsatz", "belop", "belopp", "beløp", "beløb", "belob", "summe", "summa", "maara", "castka",
+        "osszeg", "valor", "montante", "suma", "value", "debitcredit", "sollhaben"
     ),
     "currency": (
         "mena", "currency", "devies", "valuutta", "valuuta", "penznem", "wahrung", "waehrung",

@@ -33,7 +33,7 @@ from treasury.statements.csv_words import (
 )
 from treasury.statements.draft import MOST_PROBLEMS
 from treasury.statements.profiles import plain
-from treasury.statements.values import account_number
+from treasury.statements.values import account_number, own_account
 
 __all__ = ["Key", "Movement", "Rows", "stated_above"]
 
@@ -93,6 +93,8 @@ class Rows:
         self._account = account
         self._file_name = file_name
         self._currencies = currencies
+        self._own: dict[str, str] = {}
+        """Each account number that the file states, as it is declared."""
         self._usual_debit = -1
         self._usual_currency = ""
         self._unknown: set[str] = set()
@@ -204,8 +206,11 @@ class Rows:
         """The account and currency that a row is about."""
         account = self.cell(row, "account") or self._stated.get("account", "")
         currency = self._said_currency(row) or self._layout.profile.currency or self._usual_currency
-        number = account_number(account.strip("'")) if account else self._account
-        currency = currency or self._currencies.get(account_number(number or ""), "")
+        number = account_number(account.strip("'") if account else self._account or "")
+        if number not in self._own:
+            self._own[number] = own_account(number, self._currencies)
+        number = self._own[number]
+        currency = currency or self._currencies.get(number, "")
         return number or None, SIGNS.get(currency, currency.upper()) or None
 
     def _said_currency(self, row: Row) -> str:

@@ -170,7 +170,8 @@ def open_file(
 
     It holds no more of the file than a batch of entries at a time. UnknownFormat for a file that is
     empty or in a format known by name alone; a reader of the whole refuses what is in none.
-    `account` and `currencies` (account -> currency) are those that a CSV file does not state.
+    `account` and `currencies` (account -> currency, or nothing) are those that a CSV file does not
+    state; an account that a file has as the number in the IBAN of one of them is that one.
     """
     stream = Stream(source)
     head = stream.head
@@ -183,9 +184,9 @@ def open_file(
         )
     start = head.lstrip(_SPACE)[:16].replace(b"\0", b"").lstrip(b"\xff\xfe\xfe\xff" + _SPACE)
     if start.startswith(b"<"):
-        return CamtFile(stream, name)
+        return CamtFile(stream, name, currencies or {})
     if looks_like_mt(head):
-        return MtFile(stream, name)
+        return MtFile(stream, name, currencies or {})
     first = plain_head(head).lstrip(_SPACE)
     if looks_like_coda(first):
         return CodaFile(stream, name)

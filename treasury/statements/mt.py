@@ -8,7 +8,7 @@ is never proved; what it reports is pending until a statement has it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -25,7 +25,7 @@ from treasury.statements.mt_values import balance_of, with_currency
 from treasury.statements.proof import Balance
 from treasury.statements.rows import Problem, StatementRow, column_batch
 from treasury.statements.stream import Source, Stream
-from treasury.statements.values import account_number, reference
+from treasury.statements.values import account_number, own_account, reference
 
 __all__ = ["MtFile"]
 
@@ -55,7 +55,7 @@ class _Block(msgspec.Struct):
 class MtFile:
     """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold."""
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: Source, file_name: str, accounts: Collection[str] = ()) -> None:
         self.file_name = file_name
         self.format = "MT940"
         self.statements: tuple[StatementRow, ...] = ()
@@ -63,6 +63,7 @@ class MtFile:
         self.lost_count = 0
         self._source = source if isinstance(source, Stream) else Stream(source)
         self._ids = Ordinals()
+        self._accounts = accounts
         self._done: list[StatementRow] = []
         self._columns: list[Columns] = []
         self._held = 0
@@ -178,7 +179,7 @@ class MtFile:
 
     def _draft(self, block: _Block) -> Draft:
         if block.draft is None:
-            block.draft = Draft(_head(block, self.file_name), self._ids)
+            block.draft = Draft(_head(block, self.file_name, self._accounts), self._ids)
         return block.draft
 
     def _close(self) -> None:
@@ -236,11 +237,11 @@ _TO_US: Final = re.compile(r"\{2:O94\d\d{10}([A-Z0-9]{8,12})")
 _TYPE: Final = re.compile(r"\{2:[IO](94[02])")
 
 
-def _head(block: _Block, file_name: str) -> Head:
+def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Head:
     tags = block.tags
     number, page = _number(block)
     currency = block.balances[0].currency if block.balances else _floor_currency(tags)
-    account = _account(tags.get("25", "").partition("\n")[0], currency)
+    account = own_account(_account(tags.get("25", "").partition("\n")[0], currency), accounts)
     is_report = block.is_interim_report and not {"60F", "60M"} & tags.keys()
     return Head(
         file_name=file_name,

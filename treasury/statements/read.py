@@ -67,7 +67,7 @@ def read_statements(
     """Read bank files of any format from files, folders, globs, archives and `-`.
 
     `profiles` are for CSV, before the built-in ones; `account` is that of files that name none,
-    `currencies` (account -> currency) count where a file states none.
+    `currencies` (account of ours -> its only currency, or nothing) count where a file states none.
     `workers` processes share large files; as many as there are cores if not given. StatementError
     if a file is refused; with `go_on` the others are read all the same.
     """

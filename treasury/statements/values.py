@@ -6,18 +6,19 @@ A bank's day is the day as written, in the bank's own zone: it is never moved to
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
 from treasury.errors import InputError
+from treasury.identifiers import is_iban
 from treasury.money import parse_amount
 
 __all__ = [
-    "Currencies", "account_number", "amount_in_xml", "day", "instant", "is_true", "only_currencies",
-    "reference",
+    "Currencies", "account_number", "amount_in_xml", "day", "declared_currencies", "instant",
+    "is_true", "own_account", "reference",
 ]  # fmt: skip
 
 Currencies = Mapping[str, Collection[str]]
@@ -84,13 +85,50 @@ def account_number(text: str) -> str:
     return "".join(text.split()).upper()
 
 
-def only_currencies(declared: Currencies) -> dict[str, str]:
-    """Account -> currency, of those accounts that are declared in one currency alone."""
-    return {
-        account_number(account): next(iter(codes))
+def declared_currencies(accounts: Iterable[str], declared: Currencies) -> dict[str, str]:
+    """Account -> the only currency that it is declared in, or nothing for several or none."""
+    several = {
+        account_number(account): next(iter(codes)) if len(codes) == 1 else ""
         for account, codes in declared.items()
-        if len(codes) == 1
     }
+    return {**dict.fromkeys(map(account_number, accounts), ""), **several}
+
+
+def own_account(number: str, declared: Collection[str]) -> str:
+    """The account of ours that a bank names, as it is declared; the number as stated if none is.
+
+    MT940 has the number of the bank and the account where camt has the IBAN that is made of them.
+    """
+    if number in declared:
+        return number
+    found = [
+        one
+        for one in declared
+        if _is_made_of(one, number) or _is_made_of(number, one) or _parts(one) == _parts(number)
+    ]
+    return found[0] if len(found) == 1 else number
+
+
+def _parts(number: str) -> tuple[str, str]:
+    """The numbers of a bank and an account, without the zeros that fill the latter up."""
+    bank, _, account = number.rpartition("/")
+    return bank, account.lstrip("0") if bank else account
+
+
+def _is_made_of(iban: str, number: str) -> bool:
+    """Whether an IBAN has this number of a bank and an account in its country."""
+    bank, _, account = number.rpartition("/")
+    basic, account = iban[4:], account.replace("-", "").replace(".", "")
+    if not account.isalnum() or len(account) < _SHORTEST or is_iban(number) or not is_iban(iban):
+        return False
+    if bank:
+        return basic == bank + account.zfill(len(basic) - len(bank))
+    if iban.startswith("NL"):
+        return basic[4:] == account.zfill(10)
+    return account in {basic, iban[2:]}
+
+
+_SHORTEST: Final = 5
 
 
 def reference(text: str | None) -> str | None:
