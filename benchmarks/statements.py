@@ -4,8 +4,9 @@
 
 Each measurement is a process of its own, the sides in turn; the ratio is of the medians of CPU
 seconds, for the folder of wall seconds. camt.053 is measured against `lxml.etree.iterparse` that
-only finds the entries, MT940 against the library mt-940, and in cp1250 against UTF-8; a folder on two processes against one; and
-adding a thousand small files to a lake against reading them. `--large` reads 300 MB too.
+only finds the entries, MT940 against the library mt-940, and in cp1250 against UTF-8; a folder on
+two processes against one; and adding a thousand small files to a lake against reading them.
+`--large` reads 300 MB too.
 """
 
 from __future__ import annotations

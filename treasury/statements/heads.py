@@ -337,7 +337,7 @@ def _rival(row: Row) -> str:
     return f"{row['file_sha256']} {row['file_name']}"
 
 
-def rivals_of(row: Row) -> str:
+def rivals_of(row: Mapping[str, Any]) -> str:
     """What is said of a statement that has other versions, none of them older or newer."""
     names = [f"{rival[65:]} (SHA-256 {rival[:12]})" for rival in row["rivals"][:_MOST_NAMED]]
     more = len(row["rivals"]) - len(names)

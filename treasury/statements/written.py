@@ -108,7 +108,7 @@ _FILES_ADDED: Final = f"""
 def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Versions:
     """What the rows that came say beside the stored ones, which are looked up for it."""
     _load_stored(lake, staging, files)
-    hashes = staging.run(
+    sums = staging.run(
         "SELECT file, statement_id, sum(md5_number_lower(raw)::HUGEINT) FROM came"
         " GROUP BY file, statement_id"
     ).fetchall()
@@ -123,7 +123,7 @@ def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Vers
         staging.keep("exports", _table(statement_id=(sorted(set(exports)), TEXT)))
     return Versions(
         frozenset(_superseded(lake, files)),
-        {(file, key): f"{one:032x}" for file, key, one in hashes},
+        {(file, key): f"{one:032x}" for file, key, one in sums},
         frozenset(staging.run(_EXTENDED).fetchall()) if exports else frozenset(),
     )
 
@@ -159,8 +159,8 @@ def _look_at(staging: Staging, heads: Heads) -> None:
     ids = sorted(reports | changed | outvoted | heads.repeated)
     staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
     if heads.overtaken:
-        files, ids = zip(*heads.overtaken, strict=True)
-        staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(ids, TEXT)))
+        files, overtaken = zip(*heads.overtaken, strict=True)
+        staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(overtaken, TEXT)))
         staging.run(_LEAVE_OUT)
 
 
