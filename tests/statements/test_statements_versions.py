@@ -195,3 +195,19 @@ def test_a_statement_whose_lines_are_only_broken_otherwise_is_no_other_version(
     before = desk.state()
     desk.add(desk.path(text.replace("><", ">\r\n  <"), "b.xml"))
     assert desk.state() == before
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_statements_of_one_number_and_day_that_open_otherwise_are_both_in_doubt(
+    tmp_path: Path, order: int
+) -> None:
+    desk = Desk(tmp_path, "lake")
+    text = version(2, (1, "a"))
+    other = text.replace("EUR1,", "EUR7,").replace("EUR2,", "EUR8,")
+    for name, each in [("a.txt", text), ("b.txt", other)][::order]:
+        desk.add(desk.path(each, name))
+    stored = desk.lake.snapshot().sql("SELECT proved, proof FROM statements ORDER BY file_name")
+    assert stored["proved"].to_pylist() == [False, False]
+    first, second = stored["proof"].to_pylist()
+    assert "the bank gave number 5 to another statement too (b.txt" in first
+    assert "the bank gave number 5 to another statement too (a.txt" in second

@@ -190,8 +190,14 @@ def _numbered_alike(closed: Sequence[_Known]) -> Iterator[tuple[_Known, str]]:
                 and before.opening != one.closing
                 and _content(before) != _content(one)
             ):
-                said = f"the bank gave number {one.sequence} to another statement too"
-                yield one, f"{said} ({before.file_name}, to {before.last}), which says otherwise"
+                yield one, _said_alike(before)
+                if same_days and before.written == one.written:
+                    yield before, _said_alike(one)  # nothing shows which of them is the later one
+
+
+def _said_alike(other: _Known) -> str:
+    said = f"the bank gave number {other.sequence} to another statement too"
+    return f"{said} ({other.file_name}, to {other.last}), which says otherwise"
 
 
 def _length(one: _Known) -> int:
