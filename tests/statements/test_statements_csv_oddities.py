@@ -577,12 +577,17 @@ def test_of_gross_fee_and_net_the_net_moved_and_postage_is_no_amount(tmp_path: P
     ]  # fmt: skip
 
 
+REVOLUT_PT = (
+    "Tipo,Produto,Data de início,Data de conclusão,Descrição,Montante,Comissão,Moeda,Estado,Saldo"
+)
+
+
 @pytest.mark.parametrize(
     "header",
     [
         "Rodzaj,Produkt,Data rozpoczęcia,Data zrealizowania,Opis,Kwota,Opłata,Waluta,State,Saldo",
         "Type,Product,Startdatum,Datum voltooid,Beschrijving,Bedrag,Kosten,Valuta,Status,Saldo",
-        "Tipo,Produto,Data de início,Data de conclusão,Descrição,Montante,Comissão,Moeda,Saldo",
+        REVOLUT_PT,
     ],
     ids=["pl", "nl", "pt"],
 )
