@@ -308,6 +308,36 @@ def test_a13_a_payer_who_is_known_for_another_code_alone_is_asked_about() -> Non
     assert outcome(match(exact, wanted))["outcome"] == "matched"
 
 
+def test_a13_a_payer_who_is_known_for_another_code_of_the_same_owner_is_no_other() -> None:
+    other = {"counterparty_account": "DE99"}
+    rows = [
+        line("k", "100", LONG, 1, **PAYER),
+        line("l", "100", "PAY-2026-009000", 1, **other),
+        line("a", "50", LONG, 5, **other),
+    ]
+    owned = [
+        request("r", LONG, "500", owner="holder"),
+        request("s", "PAY-2026-009000", "500", owner="holder"),
+    ]
+    assert outcome(match(rows, owned))["outcome"] == "matched"
+    apart = [owned[0], owned[1] | {"owner": "somebody else"}]
+    assert "known for another" in left_open(rows, apart)["reason"]
+
+
+@pytest.mark.parametrize(("owner", "becomes"), [("holder", "matched"), ("other", "conflict")])
+def test_a1_a_request_beside_a_standing_code_of_its_owner_is_matched(
+    owner: str, becomes: str
+) -> None:
+    wanted = [
+        standing("v", ACCOUNT_CODE, owner="holder"),
+        standing("w", "VFY-8M3T-999", owner="other"),
+        request("r", LONG, "320.50", owner=owner),
+    ]
+    found = outcome(match([line("a", "320.50", f"{ACCOUNT_CODE} {LONG}")], wanted))
+    assert found["outcome"] == becomes
+    assert found["expectation_id"] == ("r" if becomes == "matched" else None)
+
+
 @pytest.mark.parametrize(("payer", "becomes"), [("Smith Ltd", "suggested"),
                                                 ("ACME Trading GmbH", "matched"),
                                                 (None, "matched")])  # fmt: skip
@@ -451,7 +481,7 @@ def classed(*rules: ClassRule, **more: Any) -> list[str]:
             ),
         }
         load(connection, tables)
-        run(connection, [steps_of(MONTH_PACKAGE)["line_classes"]])
+        run(connection, [steps_of(MONTH_PACKAGE)[name] for name in ("classed", "line_classes")])
         return connection.table("line_classes").to_arrow_table()["rule_name"].to_pylist()
 
 

@@ -26,6 +26,7 @@ from treasury.lake import Snapshot
 from treasury.reconcile import lookup, matching, monthly, tracing
 from treasury.reconcile.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.reconcile.kept import Run
 from treasury.reconcile.pipeline import Step, load, run
 from treasury.reconcile.rules import Rules
 
@@ -76,8 +77,9 @@ def models(
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     with ExitStack() as stack:
         snapshot, question = month_end.snapshot(), month_end._question("2026-10")
-        month = stack.enter_context(monthly._answered(snapshot, question, None))
-        trace_all(month)
+        found_run = stack.enter_context(monthly._answered(snapshot, question, None))
+        trace_all(found_run)
+        month = found_run.connection
         found = {
             "matching": Model(
                 matching.STEPS, stack.enter_context(matched()), tmp_path_factory.mktemp("matching")
@@ -90,11 +92,12 @@ def models(
         yield found
 
 
-def trace_all(connection: duckdb.DuckDBPyConnection) -> None:
-    """Run what looks payments up on a month's connection, and choose from everything there is."""
-    run(connection, tracing.TRACE_STEPS)
-    connection.execute("CREATE TABLE wanted AS SELECT DISTINCT kind, id FROM traceables")
-    run(connection, (lookup.CHOSEN,))
+def trace_all(month: Run) -> None:
+    """Run what looks payments up on a month's run, and choose from everything there is."""
+    month.bring(tracing.TRACE_STEPS)
+    every = "SELECT DISTINCT kind, id FROM traceables"
+    month.give({"wanted": month.connection.sql(every).to_arrow_table()})
+    month.bring((lookup.CHOSEN,))
 
 
 def matched() -> duckdb.DuckDBPyConnection:

@@ -17,7 +17,7 @@ from mangled import draw
 from sqlglot import exp
 
 from treasury import Workspace, dictionary
-from treasury.reconcile import lookup, matching, monthly, tracing
+from treasury.reconcile import lookup, matching, monthly, rollforward, tracing
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.pipeline import Step, compose, in_order, load, run
 from treasury.reconcile.rules import Rules
@@ -151,7 +151,10 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
     assert isinstance(queries[0], exp.Query)
 
 
-MODEL = (*matching.STEPS, *monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)
+MODEL = (
+    *matching.STEPS, *monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN,
+    *rollforward.END_STEPS, *rollforward.ROLL_STEPS,
+)  # fmt: skip
 
 
 def test_every_file_is_a_step_of_a_model() -> None:
@@ -273,5 +276,5 @@ def test_no_column_of_the_matching_is_a_float() -> None:
 
 def test_no_column_of_the_month_is_a_float(month_end: Workspace) -> None:
     question = month_end._question("2026-10")
-    with monthly._answered(month_end.snapshot(), question, None) as connection:
-        hold_no_floats(connection, monthly.STEPS)
+    with monthly._answered(month_end.snapshot(), question, None) as found:
+        hold_no_floats(found.connection, monthly.STEPS)

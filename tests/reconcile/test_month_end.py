@@ -224,7 +224,8 @@ def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
 
     result = month_end.reconcile("2026-10")
     assert result.sql("funding").startswith("WITH")
-    with _answered(month_end.snapshot(), month_end._question("2026-10"), None) as connection:
+    with _answered(month_end.snapshot(), month_end._question("2026-10"), None) as found:
+        connection = found.connection
         for step in STEPS:
             kinds = {str(kind) for kind in connection.table(step.name).types}
             assert not kinds & {"DOUBLE", "FLOAT"}, step.name

@@ -82,6 +82,7 @@ EXPECTATIONS = (
     Field("account", TEXT, is_account=True),
     Field("counterparty_account", TEXT, is_account=True),
     Field("counterparty_name", TEXT),
+    Field("owner", TEXT),
     Field("opened_at", INSTANT),
     Field("closed_at", INSTANT),
     Field("status", TEXT),

@@ -35,8 +35,10 @@ from treasury.tabular import Tabular, shown_column
 
 __all__ = [
     "ADDS",
+    "END_STEPS",
     "ITEMS",
     "ROLL_FORWARD",
+    "ROLL_STEPS",
     "MonthEnd",
     "RollForward",
     "month_end",
@@ -105,9 +107,9 @@ ZERO: Final = Decimal(0)
 
 PACKAGE: Final = "treasury.reconcile.forward"
 """Steps by the two ends' tables: what they make of them, and from what a month's end is made."""
-_ENDED: Final = in_order(steps_of(PACKAGE), ("positions", "shares"))
-_ROLLED: Final = in_order(steps_of(PACKAGE), ("untied", "totals_rolled", "moved_requests"))
-_MADE: Final = needed(_ENDED, "made")
+END_STEPS: Final = in_order(steps_of(PACKAGE), ("positions", "shares"))
+ROLL_STEPS: Final = in_order(steps_of(PACKAGE), ("untied", "totals_rolled", "moved_requests"))
+_MADE: Final = needed(END_STEPS, "made")
 
 
 class MonthEnd(msgspec.Struct, frozen=True, eq=False):
@@ -233,7 +235,7 @@ def _month_end(known: Known, month: Month) -> MonthEnd:
                 "contradicting_statuses": rule_tables(known.rules)["contradicting_statuses"],
             },
         )
-        run(connection, [step for step in _ENDED if step not in _MADE])
+        run(connection, [step for step in END_STEPS if step not in _MADE])
         return MonthEnd(
             month,
             _rows(connection, "positions", POSITIONS, "expectation_id"),
@@ -281,7 +283,7 @@ def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
                 for what, table in end.tables().items()
             },
         )
-        run(connection, _ROLLED)
+        run(connection, ROLL_STEPS)
         _require_tied(connection)
         return RollForward(
             closing.month,

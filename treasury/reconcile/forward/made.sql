@@ -1,7 +1,7 @@
 -- What was expected by the month's end, each ramp request in the status that it had then. A request that is recorded
 -- with no money, or less, waits for none.
 SELECT
-    e.expectation_id, e.kind, e.code, e.account, e.counterparty_account, e.counterparty_name, e.amount, e.currency,
+    e.expectation_id, e.kind, e.code, e.account, e.counterparty_account, e.counterparty_name, e.owner, e.amount, e.currency,
     e.direction, e.opened_at, e.closed_at,
     coalesce(t.status, e.status) AS status
 FROM expectations AS e

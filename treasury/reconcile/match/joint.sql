@@ -1,9 +1,10 @@
 -- Several whole references, proved: a line that is exactly what all the expectations that it names still expect
--- together, one of the other direction counted with its sign; or, beside the only standing code of its account, the
--- one request there that expects exactly the line. Of lines that claim one expectation so, the first takes it.
+-- together, one of the other direction counted with its sign; or, beside a standing code of its own owner or the only
+-- one of its account, the one request that expects exactly the line. Of lines that claim one expectation so, the first
+-- takes it.
 WITH named_here AS (
     SELECT
-        p.entry_id, p.expectation_id, p.booking_date, p.expected, p.amount AS booked, e.account, n.named, n.viable,
+        p.entry_id, p.expectation_id, p.booking_date, p.expected, p.amount AS booked, e.account, e.owner, n.named, n.viable,
         CASE
             WHEN p.contradiction IS NULL THEN s.remaining
             WHEN e.direction <> l.direction AND e.currency = l.currency AND coalesce(e.account = l.account, TRUE)
@@ -37,11 +38,12 @@ exact AS (
         r.entry_id, r.expectation_id, r.booking_date, r.expected, r.share AS amount, 'whole' AS tier,
         row_number() OVER (PARTITION BY r.expectation_id ORDER BY r.booking_date, r.entry_id) AS turn
     FROM named_here AS r
-    JOIN named_here AS v ON v.entry_id = r.entry_id AND v.account = r.account
-    JOIN (
+    JOIN named_here AS v ON v.entry_id = r.entry_id
+    LEFT JOIN (
         SELECT account FROM expectations WHERE amount IS NULL GROUP BY account HAVING count(*) = 1
-    ) AS only_one ON only_one.account = r.account
+    ) AS only_one ON only_one.account = r.account AND v.account = r.account
     WHERE r.named = 2 AND r.viable = 2 AND v.expected IS NULL AND r.share = r.booked
+        AND coalesce(v.owner = r.owner, only_one.account IS NOT NULL)
 ),
 taken AS (
     SELECT entry_id, expectation_id, booking_date, expected, amount, tier, max(turn) OVER (PARTITION BY entry_id) AS last_turn

@@ -2,16 +2,21 @@
 -- while the named expectation is known for another payer; or whose name shares no word with the one expected.
 SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS why
 FROM inexact_pairs AS a
+JOIN expectation_owners AS w ON w.expectation_id = a.expectation_id
 JOIN (
-    SELECT x.entry_id, min(k.expectation_id) AS known_for
+    SELECT x.entry_id, min(i.owner) AS known_for
     FROM (SELECT DISTINCT entry_id, counterparty_account, booking_date FROM inexact_pairs) AS x
     JOIN known_payers AS k ON k.party = x.counterparty_account AND k.is_account AND k.since < x.booking_date
+    JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
     GROUP BY x.entry_id
-    HAVING min(k.expectation_id) = max(k.expectation_id)
-) AS o ON o.entry_id = a.entry_id AND o.known_for <> a.expectation_id
+    HAVING min(i.owner) = max(i.owner)
+) AS o ON o.entry_id = a.entry_id AND o.known_for <> w.owner
 JOIN (
-    SELECT expectation_id, min(since) AS since FROM known_payers WHERE is_account GROUP BY expectation_id
-) AS n ON n.expectation_id = a.expectation_id AND n.since < a.booking_date
+    SELECT i.owner, min(k.since) AS since
+    FROM known_payers AS k JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
+    WHERE k.is_account
+    GROUP BY i.owner
+) AS n ON n.owner = w.owner AND n.since < a.booking_date
 WHERE a.direction = 'CRDT'
 UNION ALL
 SELECT a.entry_id, a.expectation_id, 'its payer has another name' AS why

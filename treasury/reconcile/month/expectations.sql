@@ -1,10 +1,10 @@
 -- What a bank line may belong to: each virtual account's code, each further code of its deposit rails (its id, a
 -- slash and the code), and each ramp request whose amounts are known. An on-ramp expects the debit of its gross
--- amount, an off-ramp the credit of its net amount.
+-- amount, an off-ramp the credit of its net amount. The codes of one virtual account belong to its holder's account.
 SELECT
     id AS expectation_id, 'virtual_bank_account' AS kind, reference_code AS code,
     upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
-    CAST(NULL AS VARCHAR) AS counterparty_name,
+    CAST(NULL AS VARCHAR) AS counterparty_name, account_id AS owner,
     CAST(NULL AS DECIMAL(38, 18)) AS amount, currency, 'CRDT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
 FROM virtual_bank_accounts
@@ -12,15 +12,15 @@ UNION ALL
 SELECT
     concat(id, '/', code) AS expectation_id, 'virtual_bank_account' AS kind, code,
     upper(replace(iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
-    CAST(NULL AS VARCHAR) AS counterparty_name,
+    CAST(NULL AS VARCHAR) AS counterparty_name, account_id AS owner,
     CAST(NULL AS DECIMAL(38, 18)) AS amount, currency, 'CRDT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
-FROM (SELECT id, iban, currency, created_at, status, unnest(rail_references) AS code FROM virtual_bank_accounts) AS rails
+FROM (SELECT id, account_id, iban, currency, created_at, status, unnest(rail_references) AS code FROM virtual_bank_accounts) AS rails
 UNION ALL
 SELECT
     id AS expectation_id, 'on_ramp' AS kind, payment_reference AS code,
     CAST(NULL AS VARCHAR) AS account, upper(replace(deposit_iban, ' ', '')) AS counterparty_account,
-    CAST(NULL AS VARCHAR) AS counterparty_name,
+    CAST(NULL AS VARCHAR) AS counterparty_name, CAST(NULL AS VARCHAR) AS owner,
     fiat_amount AS amount, fiat_currency AS currency, 'DBIT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
 FROM ramp_requests
@@ -29,7 +29,7 @@ UNION ALL
 SELECT
     id AS expectation_id, 'off_ramp' AS kind, payment_reference AS code,
     upper(replace(company_bank_account_iban, ' ', '')) AS account, CAST(NULL AS VARCHAR) AS counterparty_account,
-    CAST(NULL AS VARCHAR) AS counterparty_name,
+    CAST(NULL AS VARCHAR) AS counterparty_name, CAST(NULL AS VARCHAR) AS owner,
     fiat_net_amount AS amount, fiat_currency AS currency, 'CRDT' AS direction,
     created_at AS opened_at, CAST(NULL AS TIMESTAMPTZ) AS closed_at, status
 FROM ramp_requests
