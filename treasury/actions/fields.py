@@ -32,6 +32,7 @@ _NORMAL: Final[dict[str, Callable[[str], str]]] = {
     "iban": plain_account,
     "bic": plain_account,
     "intermediary_bic": plain_account,
+    "intermediary_account_number": plain_account,
     "chain": str.upper,
     "ramp_type": str.upper,
     "bank_account_type": str.upper,

@@ -35,6 +35,7 @@ class Run:
         self._rows: dict[str, int] = {}
         self._read: dict[str, dict[str, int]] = {}
         """The versions of what each step read when it ran."""
+        self._taken: dict[tuple[str, str], tuple[int, pa.Table]] = {}
 
     @property
     def is_small(self) -> bool:
@@ -58,6 +59,15 @@ class Run:
             if self._read.get(step.name) != reads:
                 self._run(step)
                 self._read[step.name] = reads
+
+    def table(self, name: str, order: str) -> pa.Table:
+        """The rows of a step in an order; the same table as long as they are the same rows."""
+        version, former = self._versions[name], self._taken.get((name, order))
+        if former is not None and former[0] == version:
+            return former[1]
+        table: pa.Table = self.connection.table(name).order(order).to_arrow_table()
+        self._taken[name, order] = version, table
+        return table
 
     def _run(self, step: Step) -> None:
         rowless = {name for name, rows in self._rows.items() if not rows}

@@ -6,7 +6,7 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import duckdb
@@ -167,7 +167,9 @@ def match_references(
         # What is read through is planned wherever it is read, which for few rows takes longer.
         steps = stored(STEPS) if few else STEPS
         run(connection, steps, wanted=RESULTS, rowless=rowless)
-        return read_matches(connection, steps, rules)
+        return read_matches(
+            lambda name, order: connection.table(name).order(order).to_arrow_table(), steps, rules
+        )
 
 
 def read_decisions(decisions: TableLike | None) -> pa.Table:
@@ -204,13 +206,9 @@ def _require_said(decisions: pa.Table, column: str) -> None:
 
 
 def read_matches(
-    connection: duckdb.DuckDBPyConnection, steps: tuple[Step, ...], rules: Rules
+    rows: Callable[[str, str], pa.Table], steps: tuple[Step, ...], rules: Rules
 ) -> Matches:
-    """The result, from a connection on which `steps` have run."""
-
-    def rows(name: str, order: str) -> pa.Table:
-        return connection.table(name).order(order).to_arrow_table()
-
+    """The result of `steps` that have run; `rows` gives those of one in an order."""
     return Matches(
         lines=rows("outcomes", "entry_id"),
         expectations=rows("expectation_states", "expectation_id"),

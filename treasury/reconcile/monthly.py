@@ -335,7 +335,7 @@ def matched(basis: Basis) -> Matched:
 
     def run_matching() -> Matched:
         with _answered(basis.snapshot, basis.question, basis.decisions, MATCHING) as found:
-            return _read_matched(found.connection, basis.question.rules)
+            return _read_matched(found, basis.question.rules)
 
     return _MATCHED.of(known_key(basis), run_matching)
 
@@ -378,7 +378,7 @@ def _work_out(basis: Basis) -> WorkedOut:
         )
         view = view_of(connection, question)
         funds = funding_table(connection, question.rules, question.today, basis.marks)
-        matching = _read_matched(connection, question.rules)
+        matching = _read_matched(found, question.rules)
         answer = Reconciliation(
             month=question.month,
             company=question.company,
@@ -405,12 +405,10 @@ def _work_out(basis: Basis) -> WorkedOut:
         return WorkedOut(answer, matching)
 
 
-def _read_matched(connection: duckdb.DuckDBPyConnection, rules: Rules) -> Matched:
-    """The run of matching, from a connection on which its steps have run."""
-    tables = {
-        name: connection.table(name).order(order).to_arrow_table() for name, order in _KNEW.items()
-    }
-    return Matched(tables, read_matches(connection, MATCHING, rules))
+def _read_matched(found: Run, rules: Rules) -> Matched:
+    """What matching knew and said, of a run that its steps have run on."""
+    tables = {name: found.table(name, order) for name, order in _KNEW.items()}
+    return Matched(tables, read_matches(found.table, MATCHING, rules))
 
 
 def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:

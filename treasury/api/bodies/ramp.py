@@ -208,7 +208,9 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
     phone_number: str | None = None
     iban: str | None = None
     bic: str | None = None
+    intermediary_bank_name: str | None = None
     intermediary_bic: str | None = None
+    intermediary_account_number: str | None = None
     account_number: str | None = None
     routing_number: str | None = None
     sort_code: str | None = None

@@ -11,5 +11,5 @@ FROM (
     WHERE (is_reversal OR return_reason IS NOT NULL
         OR entry_id IN (SELECT entry_id FROM accepted WHERE brings_back))
         AND line_class IS NULL AND coalesce(entry_status, 'BOOK') = 'BOOK'
-        AND entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict = 'ignore')
+        AND entry_id NOT IN (SELECT entry_id FROM ignored)
 ) AS m

@@ -63,7 +63,7 @@ SELECT
         AND coalesce(f.tier, 'rejoined') = 'rejoined' THEN CAST(c.score - u.score AS DECIMAL(7, 4)) END AS margin,
     l.line_class
 FROM lines AS l
-LEFT JOIN (SELECT entry_id, reason FROM decisions WHERE verdict = 'ignore') AS i ON i.entry_id = l.entry_id
+LEFT JOIN ignored AS i ON i.entry_id = l.entry_id
 LEFT JOIN returned AS b ON b.entry_id = l.entry_id
 LEFT JOIN came_back AS v ON v.entry_id = l.entry_id
 LEFT JOIN received AS r ON r.entry_id = l.entry_id

@@ -31,7 +31,7 @@ FROM (
     WHERE (n.entry_id IS NOT NULL OR s.reference IS NOT NULL)
         AND o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'
         AND NOT coalesce(o.is_reversal, FALSE) AND o.return_reason IS NULL
-        AND o.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict = 'ignore')
+        AND o.entry_id NOT IN (SELECT entry_id FROM ignored)
         AND o.entry_id NOT IN (SELECT entry_id FROM marked)
         AND (coalesce(o.proof, 'none') <> 'fails' OR o.entry_id IN (SELECT entry_id FROM accepted))
 ) AS candidates

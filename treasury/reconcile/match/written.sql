@@ -11,6 +11,6 @@ FROM (
     JOIN shared_expectations AS a ON a.code = w.code AND a.amount = t.amount
     WHERE a.place_of_amount <= (SELECT max_candidates FROM rules)
 ) AS r
-LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
+LEFT JOIN rejected AS d
     ON d.entry_id = r.entry_id AND d.expectation_id = r.expectation_id
 WHERE d.entry_id IS NULL
