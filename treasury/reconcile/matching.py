@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from treasury.errors import TableError
 from treasury.lake import AMOUNT, TEXT
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.reconcile.memo import Memo, fingerprint
 from treasury.reconcile.pipeline import Step, compose, in_order, load, needed, run, steps_of, stored
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.tabular import Tabular
@@ -156,6 +157,16 @@ def match_references(
     _require_positive(tables["lines"], "entry_id", "lines", SIGN)
     _require_positive(tables["expectations"], "expectation_id", "expectations", STANDING)
     _require_addable(tables["lines"]["amount"], tables["expectations"]["amount"])
+    asked = fingerprint(*tables.values())
+    key = None if asked is None else (asked, rules.hash, STEPS)
+    return _MATCHES.of(key, lambda: _match(tables, rules))
+
+
+_MATCHES: Final[Memo[Matches]] = Memo()
+
+
+def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
+    """Match tables that were checked; they are let go as soon as the connection has them."""
     few = tables["lines"].num_rows + tables["expectations"].num_rows < FEW
     with duckdb.connect(config={"threads": 1} if few else {}) as connection:
         connection.execute("SET TimeZone = 'UTC'")

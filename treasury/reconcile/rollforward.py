@@ -27,7 +27,7 @@ from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, format_amount
 from treasury.reconcile.known import Known
 from treasury.reconcile.matching import FEW, Matches, match_references, read_decisions, rule_tables
-from treasury.reconcile.memo import Memo, fingerprint
+from treasury.reconcile.memo import Memo
 from treasury.reconcile.monthly import known_key, requests_at_cut_off, step_sql
 from treasury.reconcile.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.rules import Rules
@@ -257,14 +257,7 @@ def _rows(
 
 def _matched(booked: pa.Table, made: pa.Table, decisions: pa.Table, rules: Rules) -> Matches:
     on_them = decisions.filter(pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks()))
-    key = fingerprint(booked, made, on_them)
-    return _MATCHED.of(
-        None if key is None else (key, rules.hash),
-        lambda: match_references(booked, made, decisions=on_them, rules=rules),
-    )
-
-
-_MATCHED: Final[Memo[Matches]] = Memo()
+    return match_references(booked, made, decisions=on_them, rules=rules)
 
 
 def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
