@@ -9,7 +9,13 @@ SELECT
 FROM (
     SELECT
         entry_id, field, text, code, other_code,
-        trim(regexp_replace(regexp_replace(regexp_replace(
-            text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]+', ' ', 'g')) AS words
+        CASE
+            WHEN regexp_matches(text, '[^A-Z0-9 ./-]')
+                THEN trim(regexp_replace(regexp_replace(regexp_replace(
+                    text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]+', ' ', 'g'))
+            WHEN regexp_matches(text, '(^|[ ./-])[ ./-]|[ ./-]$')
+                THEN trim(regexp_replace(replace(replace(replace(text, '-', ''), '/', ''), '.', ''), ' +', ' ', 'g'))
+            ELSE replace(replace(replace(text, '-', ''), '/', ''), '.', '')
+        END AS words
     FROM looked_at
 ) AS divided
