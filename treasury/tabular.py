@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.money import format_amount, plain_digits
-from treasury.text import safe_html
+from treasury.text import clean, safe_html
 from treasury.wording import in_words, instant_words
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "CURRENCY_OF",
     "Tabular",
     "cell",
+    "clean_column",
     "exact_pandas",
     "html_table",
     "in_zone",
@@ -38,6 +39,8 @@ __all__ = [
 
 PREVIEW: Final = 200
 """Rows of a table that a notebook shows."""
+_PLAIN: Final = "^[!-~·]+( [!-~·]+)*$"
+"""A text that is clean: visible characters with one space between words."""
 
 
 class Tabular:
@@ -196,6 +199,14 @@ def shown_column(column: pa.ChunkedArray) -> list[str]:
         texts = [shown(value) for value in chunk.dictionary.to_pylist()]
         made += ["" if at is None else texts[at] for at in chunk.indices.to_pylist()]
     return made
+
+
+def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`text.clean` of each text of a column; most are plain already, and stay as they are."""
+    texts = column.combine_chunks()
+    is_other = pc.fill_null(pc.invert(pc.match_substring_regex(texts, _PLAIN)), False)
+    cleaned = pa.array(map(clean, texts.filter(is_other).to_pylist()), pa.string())
+    return pa.chunked_array([pc.replace_with_mask(texts, is_other, cleaned)])
 
 
 def plain_column(column: pa.ChunkedArray) -> list[str | None]:

@@ -55,6 +55,7 @@ STEPS: Final = pa.schema(
 """The rows summed by kind, currency and reason."""
 
 ZERO: Final = Decimal(0)
+_ORDER: Final = ("kind", "currency", "why", "reference", "subject_id")
 _FIGURES: Final = ("report", "journal", "roll_forward")
 _SENT: Final = "on-ramp, debited and not delivered"
 _ROLES: Final = {
@@ -114,10 +115,9 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
         key = _reported(row)
         names[key[2]] = row["reference"]
         _add(figures, key, "report", row["amount"])
-    legs = _pairs(r)
-    for row in transit_postings(r, zone).to_pylist():
-        subject = legs.get(row["subject_id"], row["subject_id"])
-        _add(figures, (_ROLES[row["role"]], row["currency"], subject), "journal", row["amount"])
+    for row in transit_postings(r, zone, _pairs(r)).to_pylist():
+        key = (_ROLES[row["role"]], row["currency"], row["subject_id"])
+        _add(figures, key, "journal", row["amount"])
     for row in rolled.to_pylist():
         key = (row["kind"], row["currency"], row["expectation_id"])
         names[key[2]] = row["code"]
@@ -136,7 +136,7 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
         }
         for (kind, currency, subject), one in counted.items()
     ]
-    rows.sort(key=lambda row: (row["kind"], row["currency"], row["why"], row["reference"]))
+    rows.sort(key=lambda row: tuple(row[name] for name in _ORDER))
     return TransitBridge(
         month=r.month, rows=pa.Table.from_pylist(rows, schema=BRIDGE), sql=r.sql("in_transit")
     )
