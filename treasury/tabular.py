@@ -31,10 +31,13 @@ __all__ = [
     "exact_pandas",
     "html_table",
     "in_zone",
+    "plain_amounts",
     "plain_column",
     "shown",
+    "shown_amounts",
     "shown_column",
     "units_of",
+    "wide",
 ]
 
 PREVIEW: Final = 200
@@ -191,14 +194,28 @@ def cell(row: Mapping[str, Any], name: str, *, as_stored: bool = False) -> str:
 
 
 def shown_column(column: pa.ChunkedArray) -> list[str]:
-    """`shown` of each value of a column; one that is there again is made once."""
-    if pa.types.is_nested(column.type):
-        return [shown(value) for value in column.to_pylist()]
-    made: list[str] = []
-    for chunk in column.dictionary_encode().chunks:
-        texts = [shown(value) for value in chunk.dictionary.to_pylist()]
-        made += ["" if at is None else texts[at] for at in chunk.indices.to_pylist()]
-    return made
+    """`shown` of each value of a column."""
+    if pa.types.is_string(column.type):
+        texts: list[str] = pc.fill_null(column, "").to_pylist()
+        return texts
+    if pa.types.is_decimal(column.type):
+        texts = pc.fill_null(shown_amounts(column), "").to_pylist()
+        return texts
+    return [shown(value) for value in column.to_pylist()]
+
+
+def shown_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`shown` of each decimal of a column, none where there is none."""
+    plain = plain_amounts(column)
+    if column.type.scale <= 0:
+        return plain
+    padded = pc.replace_substring_regex(plain, r"^(-?[0-9]+)$", r"\1.00")
+    return pc.replace_substring_regex(padded, r"^(-?[0-9]+\.[0-9])$", r"\10")
+
+
+def wide(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Amounts in a type in which no sum of them is too large."""
+    return amounts.cast(pa.decimal256(76, amounts.type.scale))
 
 
 def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -211,14 +228,23 @@ def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def plain_column(column: pa.ChunkedArray) -> list[str | None]:
     """`money.plain_digits` of each decimal of a column."""
-    texts = column.cast(pa.string())
-    is_scientific = pc.match_substring(texts, "E")  # as Arrow writes zero, and what is very small
+    plain: list[str | None] = plain_amounts(column).to_pylist()
+    return plain
+
+
+def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`money.plain_digits` of each decimal of a column, as a column of texts."""
+    texts = column.cast(pa.string()).combine_chunks()
+    # So Arrow writes zero, and what is very small.
+    is_scientific = pc.fill_null(pc.match_substring(texts, "E"), False)
     if column.type.scale > 0:
         texts = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
-    plain: list[str | None] = texts.to_pylist()
-    for at in pc.indices_nonzero(is_scientific).to_pylist():
-        plain[at] = plain_digits(column[at].as_py())
-    return plain
+    if pc.any(is_scientific).as_py():
+        values = column.filter(is_scientific).to_pylist()
+        texts = pc.replace_with_mask(
+            texts, is_scientific, pa.array(map(plain_digits, values), pa.string())
+        )
+    return pa.chunked_array([texts])
 
 
 def shown(value: object) -> str:

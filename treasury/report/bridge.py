@@ -8,7 +8,7 @@ counts has a row with the three amounts and why they differ, and each column add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -57,6 +57,7 @@ STEPS: Final = pa.schema(
 ZERO: Final = Decimal(0)
 _ORDER: Final = ("kind", "currency", "why", "reference", "subject_id")
 _FIGURES: Final = ("report", "journal", "roll_forward")
+_OPEN: Final = ["kind", "currency", "expectation_id", "closing"]
 _SENT: Final = "on-ramp, debited and not delivered"
 _ROLES: Final = {
     "on-ramp in transit": "on_ramp",
@@ -118,13 +119,14 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
     for row in transit_postings(r, zone, _pairs(r)).to_pylist():
         key = (_ROLES[row["role"]], row["currency"], row["subject_id"])
         _add(figures, key, "journal", row["amount"])
-    for row in rolled.to_pylist():
+    still_open = pc.not_equal(rolled["closing"], pa.scalar(ZERO, AMOUNT))
+    for row in rolled.filter(still_open).select(_OPEN).to_pylist():
         key = (row["kind"], row["currency"], row["expectation_id"])
-        names[key[2]] = row["code"]
         _add(figures, key, "roll_forward", row["closing"])
     counted = {key: one for key, one in figures.items() if any(one.values())}
-    status = _statuses(r, zone)
-    names = _references(r, counted) | names
+    subjects = pa.array(sorted({subject for _, _, subject in counted}), TEXT)
+    status = _statuses(r, zone, subjects)
+    names = _references(r, subjects) | names | _by_id(rolled, "expectation_id", "code", subjects)
     rows = [
         {
             "kind": kind,
@@ -160,25 +162,30 @@ def _pairs(r: Reconciliation) -> dict[str, str]:
     return {row["in_id"]: row["out_id"] for row in pairs if row["in_id"] and row["out_id"]}
 
 
-def _statuses(r: Reconciliation, zone: ZoneInfo) -> dict[str, str]:
+def _statuses(r: Reconciliation, zone: ZoneInfo, subjects: pa.Array) -> dict[str, Any]:
     if r.basis is None:
         return {}
     then = requests_at_cut_off(r.basis.snapshot, r.month, zone)
-    return dict(zip(*(then[name].to_pylist() for name in ("request_id", "status")), strict=True))
+    return _by_id(then, "request_id", "status", subjects)
 
 
-def _references(r: Reconciliation, keys: Iterable[Key]) -> dict[str, str | None]:
+def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
     """What the requests are called, and the lines that no request is behind."""
-    subjects = {subject for _, _, subject in keys}
-    lines = r.lines.filter(pc.is_in(r.lines["entry_id"], pa.array(sorted(subjects), TEXT)))
+    lines = r.lines.filter(pc.is_in(r.lines["entry_id"], subjects))
     named = {
         row["entry_id"]: row["reference"] or row["counterparty_name"]
         for row in lines.select(["entry_id", "reference", "counterparty_name"]).to_pylist()
     }
     if r.basis is None:
         return named
-    found = r.basis.snapshot.sql(_REFERENCES, {"ids": sorted(subjects)})
+    found = r.basis.snapshot.sql(_REFERENCES, {"ids": subjects.to_pylist()})
     return named | {row["id"]: row["reference"] for row in found.to_pylist()}
+
+
+def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any]:
+    """A column of the rows of these ids, by the id."""
+    rows = table.filter(pc.is_in(table[key], ids))
+    return dict(zip(rows[key].to_pylist(), rows[name].to_pylist(), strict=True))
 
 
 def _why(kind: str, one: Figures, status: str) -> str:

@@ -27,7 +27,7 @@ from treasury.report.accounting import accounting
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.checklist import checklist
 from treasury.report.closing import Closing
-from treasury.report.drawing import figure_png, figure_svg
+from treasury.report.drawing import figure_png
 from treasury.report.evidence import (
     TABLES,
     Evidence,
@@ -199,7 +199,7 @@ def _bank_files(closing: Closing) -> dict[str, str]:
 def _write_figures(drawn: Mapping[str, Drawn], folder: Path) -> None:
     folder.mkdir()
     for name, one in drawn.items():
-        (folder / f"{name}.svg").write_bytes(figure_svg(one.figure))
+        (folder / f"{name}.svg").write_bytes(one.svg)
         (folder / f"{name}.png").write_bytes(figure_png(one.figure))
     words = {name: one.words for name, one in drawn.items()}
     (folder / "words.json").write_bytes(
