@@ -25,7 +25,7 @@ FROM (
         END AS contra,
         coalesce(l.outcome IN ('matched', 'returned'), FALSE) AND l.kind IS NOT NULL AS is_known,
         nullif(l.expectation_id, '') AS expectation_id,
-        coalesce(l.outcome = 'matched', FALSE) AND l.expectation_id IS NULL AS is_for_several,
+        CASE WHEN l.outcome = 'matched' AND l.expectation_id IS NULL THEN l.entry_id END AS shared_id,
         concat_ws(
             ' · ',
             nullif(l.counterparty_name, ''),
@@ -35,4 +35,4 @@ FROM (
     LEFT JOIN contra_roles AS c ON c.what = l.line_class
     LEFT JOIN contra_roles AS k ON k.what = l.kind
 ) AS p
-LEFT JOIN (SELECT DISTINCT entry_id FROM line_shares) AS s ON s.entry_id = p.entry_id AND p.is_for_several
+LEFT JOIN (SELECT DISTINCT entry_id FROM line_shares) AS s ON s.entry_id = p.shared_id
