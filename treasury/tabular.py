@@ -236,9 +236,12 @@ def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """`money.plain_digits` of each decimal of a column, as a column of texts."""
     texts = column.cast(pa.string()).combine_chunks()
     # So Arrow writes zero, and what is very small.
+    texts = pc.if_else(pc.starts_with(texts, "0E"), "0", texts)
     is_scientific = pc.fill_null(pc.match_substring(texts, "E"), False)
     if column.type.scale > 0:
-        texts = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+        has_fraction = pc.match_substring(texts, ".")
+        trimmed = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+        texts = pc.if_else(has_fraction, trimmed, texts)
     if pc.any(is_scientific).as_py():
         values = column.filter(is_scientific).to_pylist()
         texts = pc.replace_with_mask(

@@ -23,7 +23,7 @@ from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
 from treasury.report.accounting import transit_postings
 from treasury.report.verdict import in_transit
-from treasury.tabular import Tabular
+from treasury.tabular import Tabular, wide
 
 __all__ = ["BRIDGE", "STEPS", "TransitBridge", "transit_bridge"]
 
@@ -66,7 +66,8 @@ _ROLES: Final = {
 }
 _ENDED: Final = ("CANCELLED", "REJECTED", "DENIED", "FAILED")
 _REFERENCES: Final = """
-SELECT id, payment_reference AS reference FROM ramp_requests WHERE id IN (SELECT unnest($ids))
+SELECT r.id, r.payment_reference AS reference
+FROM ramp_requests AS r JOIN subjects AS s ON s.subject_id = r.id
 """
 Key = tuple[str, str, str]
 Figures = dict[str, Decimal]
@@ -87,18 +88,14 @@ class TransitBridge(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True
     @property
     def steps(self) -> pa.Table:
         """The rows by kind, currency and reason; columns as in STEPS."""
-        groups: dict[Key, list[dict[str, Any]]] = {}
-        for row in self.rows.to_pylist():
-            groups.setdefault((row["kind"], row["currency"], row["why"]), []).append(row)
-        steps = [
-            {
-                **dict(zip(("kind", "currency", "why"), key, strict=True)),
-                "rows": len(members),
-                **{name: total(row[name] for row in members) for name in _FIGURES},
-            }
-            for key, members in sorted(groups.items())
-        ]
-        return pa.Table.from_pylist(steps, schema=STEPS)
+        keys = ["kind", "currency", "why"]
+        wanted = {name: self.rows[name] for name in keys}
+        wanted |= {name: wide(self.rows[name]) for name in _FIGURES}
+        sums = [(name, "sum") for name in _FIGURES]
+        groups = pa.table(wanted).group_by(keys).aggregate([*sums, ([], "count_all")])
+        named = {f"{name}_sum": name for name in _FIGURES} | {"count_all": "rows"}
+        steps = groups.rename_columns(named).sort_by([(name, "ascending") for name in keys])
+        return steps.select(STEPS.names).cast(STEPS)
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """The rows, and their sums by reason."""
@@ -178,8 +175,9 @@ def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
     }
     if r.basis is None:
         return named
-    found = r.basis.snapshot.sql(_REFERENCES, {"ids": subjects.to_pylist()})
-    return named | {row["id"]: row["reference"] for row in found.to_pylist()}
+    with r.basis.snapshot.connection() as connection:
+        connection.register("subjects", pa.table({"subject_id": subjects}))
+        return named | dict(connection.execute(_REFERENCES).fetchall())
 
 
 def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class Rates:
         self._days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
         for row in rows:
             if row["exchange_rate"] is not None:
-                self._days[_pair_day(row)].append(row["exchange_rate"])
+                self._days[_pair_day(row)] += [row["exchange_rate"]] * row["count_all"]
         for rates in self._days.values():
             rates.sort()
         self._found: dict[tuple[Any, ...], tuple[int, Decimal | None, Decimal | None]] = {}

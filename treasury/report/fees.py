@@ -296,7 +296,7 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
     recorded = recorded.set_column(
         recorded.schema.get_field_index("fiat_currency"), "fiat_currency", fiat
     )
-    rates = Rates(row for row in _rows(recorded, RATED) if row["exchange_rate"] is not None)
+    rates = Rates(recorded.group_by(list(RATED)).aggregate([([], "count_all")]).to_pylist())
     found = [_found(row, rates, calculated) for row in _rows(recorded, (*RATED, *COMPARED))]
     crypto = _or_unknown(recorded["crypto_currency"])
     columns = {name: recorded[name] for name in REQUESTS.names if name in recorded.column_names}

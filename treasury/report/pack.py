@@ -23,6 +23,7 @@ import pyarrow as pa
 from treasury.decoding import decode_json
 from treasury.errors import InputError
 from treasury.regular_files import open_regular
+from treasury.report import excel
 from treasury.report.accounting import accounting
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.checklist import checklist
@@ -122,7 +123,11 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "accepted_items": closing.rolled.accepted,
         "materiality": closing.rolled.limits,
     }
-    return tables if closing.ledger is None else tables | {"ledger": closing.ledger.lines}
+    if closing.ledger is not None:
+        tables["ledger"] = closing.ledger.lines
+    if closing.bridge.rows.num_rows > excel.LONGEST_SHEET:  # else the workbook alone has it
+        tables["in_transit_bridge"] = closing.bridge.rows
+    return tables
 
 
 def is_apart(name: str) -> bool:
