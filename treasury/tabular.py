@@ -32,7 +32,6 @@ __all__ = [
     "html_table",
     "in_zone",
     "plain_amounts",
-    "plain_column",
     "shown",
     "shown_amounts",
     "shown_column",
@@ -196,12 +195,13 @@ def cell(row: Mapping[str, Any], name: str, *, as_stored: bool = False) -> str:
 def shown_column(column: pa.ChunkedArray) -> list[str]:
     """`shown` of each value of a column."""
     if pa.types.is_string(column.type):
-        texts: list[str] = pc.fill_null(column, "").to_pylist()
-        return texts
-    if pa.types.is_decimal(column.type):
-        texts = pc.fill_null(shown_amounts(column), "").to_pylist()
-        return texts
-    return [shown(value) for value in column.to_pylist()]
+        texts = column
+    elif pa.types.is_decimal(column.type):
+        texts = shown_amounts(column)
+    else:
+        return [shown(value) for value in column.to_pylist()]
+    shown_texts: list[str] = pc.fill_null(texts, "").to_pylist()
+    return shown_texts
 
 
 def shown_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -224,12 +224,6 @@ def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     is_other = pc.fill_null(pc.invert(pc.match_substring_regex(texts, _PLAIN)), False)
     cleaned = pa.array(map(clean, texts.filter(is_other).to_pylist()), pa.string())
     return pa.chunked_array([pc.replace_with_mask(texts, is_other, cleaned)])
-
-
-def plain_column(column: pa.ChunkedArray) -> list[str | None]:
-    """`money.plain_digits` of each decimal of a column."""
-    plain: list[str | None] = plain_amounts(column).to_pylist()
-    return plain
 
 
 def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:

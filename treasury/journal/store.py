@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -550,7 +551,7 @@ def _entry(row: dict[str, Any]) -> Entry:
             at=datetime.fromisoformat(row["at"]),
             kind=row["kind"],
             subject=row["subject"],
-            actor=_actor(row),
+            actor=_actor(row["actor"], row["actor_source"], row["assurance"] or "unstated"),
             body=msgspec.json.decode(row["body"], type=dict[str, Any]),
             nonce=row["nonce"],
             prev_hash=row["prev_hash"],
@@ -565,10 +566,7 @@ def _entry(row: dict[str, Any]) -> Entry:
         ) from error
 
 
-def _actor(row: dict[str, Any]) -> Actor:
-    stated = {
-        "name": row["actor"],
-        "source": row["actor_source"],
-        "assurance": row["assurance"] or "unstated",
-    }
-    return convert(stated, Actor)
+@lru_cache(1_000)
+def _actor(name: str, source: str, assurance: str) -> Actor:
+    """The person of an entry; a journal has few, and names them often."""
+    return convert({"name": name, "source": source, "assurance": assurance}, Actor)

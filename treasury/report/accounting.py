@@ -93,7 +93,23 @@ _READ_OF_LINES: Final = [
     "outcome", "line_class", "kind", "reference", "expectation_id", "matched_amount",
     "counterparty_name", "remittance",
 ]  # fmt: skip
-_ENTRIES: Final = pa.schema([("entry_no", INTEGER), ("entry", TEXT), ("booked_on", DATE), ("words", TEXT)])
+_STEP: Final = 50_000
+"""Entries whose postings are put in order together."""
+_LEGS_IN_ORDER: Final = """
+    SELECT * RENAME (account AS of) FROM numbered_legs
+    WHERE turn BETWEEN ? AND ? ORDER BY turn, posting
+"""
+_SOURCES_IN_ORDER: Final = """
+    SELECT s.source_id FROM sources AS s JOIN entries AS e ON e.entry_no = s.entry_no
+    ORDER BY e.turn, s.part, s.place
+"""
+_WRONG: Final = """
+    SELECT e.entry, u.currency FROM unbalanced AS u JOIN entries AS e ON e.entry_no = u.entry_no
+    ORDER BY e.turn, u.currency LIMIT 1
+"""
+_ENTRIES: Final = pa.schema(
+    [("entry_no", INTEGER), ("entry", TEXT), ("booked_on", DATE), ("words", TEXT)]
+)
 _ENTRY_SOURCES: Final = pa.schema([("entry_no", INTEGER), ("place", INTEGER), ("source_id", TEXT)])
 _LEGS: Final = pa.schema(
     [
@@ -321,39 +337,40 @@ def _rows_as(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
 def _postings(connection: duckdb.DuckDBPyConnection) -> tuple[int, pa.Table]:
     """How many entries there are, and a row a leg; what its entry says is made once."""
     entries = connection.table("entries").order("turn").to_arrow_table()
-    legs = connection.sql(
-        "SELECT * RENAME (account AS of) FROM numbered_legs ORDER BY turn, posting"
-    ).to_arrow_table()
-    sources = connection.sql(
-        "SELECT s.source_id FROM sources AS s JOIN entries AS e ON e.entry_no = s.entry_no"
-        " ORDER BY e.turn, s.part, s.place"
-    ).to_arrow_table()
-    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
-    ends = pc.cumulative_sum(counts.cast(pa.int32())).combine_chunks()
     of_entry = {
-        "entry": entries["entry"],
-        "date": entries["booked_on"],
-        "text": clean_column(entries["words"]),
-        "source_ids": pa.ListArray.from_arrays(
-            pa.concat_arrays([pa.array([0], pa.int32()), ends]),
-            sources["source_id"].combine_chunks(),
-        ),
+        "entry": entries["entry"].combine_chunks(),
+        "date": entries["booked_on"].combine_chunks(),
+        "text": clean_column(entries["words"]).combine_chunks(),
+        "source_ids": _sources(connection),
     }
-    turns = pc.subtract(legs["turn"], 1)
-    columns = [
-        of_entry[one.name].take(turns) if one.name in of_entry else legs[one.name].cast(one.type)
-        for one in POSTINGS
-    ]
-    made = pa.table(columns, schema=POSTINGS)
-    return entries.num_rows, made.combine_chunks()
+    columns: dict[str, list[pa.ChunkedArray]] = {name: [] for name in POSTINGS.names}
+    for first in range(1, entries.num_rows + 1, _STEP):
+        legs = connection.execute(_LEGS_IN_ORDER, [first, first + _STEP - 1]).to_arrow_table()
+        turns = pc.subtract(legs["turn"], 1)
+        for field in POSTINGS:
+            own = of_entry.get(field.name)
+            made = legs[field.name].cast(field.type) if own is None else own.take(turns)
+            columns[field.name] += made.chunks
+    arrays = [_joined(columns.pop(field.name), field.type) for field in POSTINGS]
+    return entries.num_rows, pa.Table.from_arrays(arrays, schema=POSTINGS)
+
+
+def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
+    """The records that each entry is made from, in the order of the entries."""
+    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
+    found = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
+    ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())).chunks, pa.int32())
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    return pa.ListArray.from_arrays(offsets, _joined(found.chunks, TEXT))
+
+
+def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+    return pa.concat_arrays(chunks) if chunks else pa.array([], kind)
 
 
 def _require_balance(connection: duckdb.DuckDBPyConnection) -> None:
     """A month of money that does not balance must never leave here."""
-    found = connection.execute(
-        "SELECT e.entry, u.currency FROM unbalanced AS u JOIN entries AS e ON e.entry_no = u.entry_no"
-        " ORDER BY e.turn, u.currency LIMIT 1"
-    ).fetchone()
+    found = connection.execute(_WRONG).fetchone()
     if found is not None:
         entry, currency = found
         raise AssertionError(f"{entry} does not balance in {currency}")

@@ -28,7 +28,7 @@ from treasury.text import clean
 from treasury.workbook import Book, Column, Sheet, sheet_of
 from treasury.workbook_process import written_beside
 
-__all__ = ["LONGEST_SHEET", "SHEETS", "workbook_beside"]
+__all__ = ["FILES", "LONGEST_SHEET", "SHEETS", "workbook_beside"]
 
 LINES: Final = Sheet(
     "Lines",

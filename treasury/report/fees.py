@@ -341,12 +341,12 @@ def _found(
     expected = expected_fee(row, calculated)
     others, usual, deviation = rates.others(row)
     fee = row["fee"]
-    no_variance = fee is None or expected.amount is None
+    computed = expected.amount
     return (
         _rate(fee, row["fiat_gross"]),
-        expected.amount,
+        computed,
         expected.by,
-        None if no_variance else difference(fee, expected.amount),
+        None if fee is None or computed is None else difference(fee, computed),
         finding(row, expected),
         others,
         None if usual is None else usual.quantize(STORED),
@@ -358,23 +358,25 @@ STORED: Final = Decimal("1e-18")
 _SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
 
 
-def _summed(
-    requests: pa.Table, names: tuple[str, ...]
-) -> list[tuple[tuple[str, ...], FeeTotal]]:
-    """The sums of the requests by the values of `names`, the fiat currency first, in their order."""
+def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str, ...], FeeTotal]]:
+    """The sums of the requests by the values of `names`, in their order: the fiat currency first."""
     keys = {name: pc.fill_null(requests[name], "") for name in names}
     has_fee = pc.is_valid(requests["fee"])
     nothing = pa.scalar(None, AMOUNT)
     columns = keys | {name: wide(requests[name]) for name in _SUMMED}
     columns["gross_with_fee"] = wide(pc.if_else(has_fee, requests["fiat_gross"], nothing))
     columns["check"] = pc.starts_with(requests["finding"], CHECK)
-    groups = pa.table(columns).group_by(list(names)).aggregate(
-        [
-            *((name, "sum") for name in (*_SUMMED, "gross_with_fee", "check")),
-            ([], "count_all"),
-            ("fee", "count"),
-            ("expected_fee", "count"),
-        ]
+    groups = (
+        pa.table(columns)
+        .group_by(list(names))
+        .aggregate(
+            [
+                *((name, "sum") for name in (*_SUMMED, "gross_with_fee", "check")),
+                ([], "count_all"),
+                ("fee", "count"),
+                ("expected_fee", "count"),
+            ]
+        )
     )
     found = [
         (
