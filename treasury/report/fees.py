@@ -359,7 +359,7 @@ _SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
 
 
 def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str, ...], FeeTotal]]:
-    """The sums of the requests by the values of `names`, in their order: the fiat currency first."""
+    """The sums of the requests by the values of `names`, the fiat currency first, in order."""
     keys = {name: pc.fill_null(requests[name], "") for name in names}
     has_fee = pc.is_valid(requests["fee"])
     nothing = pa.scalar(None, AMOUNT)
