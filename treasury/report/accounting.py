@@ -23,9 +23,8 @@ import pyarrow.compute as pc
 
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
 from treasury.money import total
-from treasury.reconcile.matching import FEW
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
-from treasury.reconcile.pipeline import in_order, load, run, steps_of
+from treasury.reconcile.pipeline import in_order, run, steps_of
 from treasury.report.transit import begun_before, paid_for
 from treasury.report.words import count
 from treasury.tabular import Tabular, clean_column, html_table
@@ -93,11 +92,8 @@ _READ_OF_LINES: Final = [
     "outcome", "line_class", "kind", "reference", "expectation_id", "matched_amount",
     "counterparty_name", "remittance",
 ]  # fmt: skip
-_STEP: Final = 50_000
-"""Entries whose postings are put in order together."""
 _LEGS_IN_ORDER: Final = """
-    SELECT * RENAME (account AS of) FROM numbered_legs
-    WHERE turn BETWEEN ? AND ? ORDER BY turn, posting
+    SELECT turn, role, account AS of, currency, amount FROM placed_legs ORDER BY turn, part, place
 """
 _SOURCES_IN_ORDER: Final = """
     SELECT s.source_id FROM sources AS s JOIN entries AS e ON e.entry_no = s.entry_no
@@ -230,10 +226,12 @@ def accounting(
         *_transfers(r, zone, notes),
         *_corrections(r, corrections),
     ]
-    with _booked(r, others, "unbalanced", "numbered_legs", "entry_sources") as connection:
+    with _booked(r, others, "unbalanced", "placed_legs", "entry_sources") as connection:
         _require_balance(connection)
-        entries, postings = _postings(connection)
-    what = f"{count(postings.num_rows, 'posting')} of {entries:,} entries"
+        entries = _entries(connection)
+        legs = connection.sql(_LEGS_IN_ORDER).to_arrow_table()
+    postings = _postings(entries, legs)
+    what = f"{count(postings.num_rows, 'posting')} of {entries.num_rows:,} entries"
     return Accounting(
         title=f"Accounting of {r.month.title}: {what}",
         first=r.month.first,
@@ -278,17 +276,19 @@ def _booked(
         ),
         **_tables(others, lines.num_rows + requests.num_rows),
     }
-    with _stepped(given, lines.num_rows + requests.num_rows, *wanted) as connection:
+    with _stepped(given, *wanted) as connection:
         yield connection
 
 
 @contextmanager
-def _stepped(
-    given: Mapping[str, pa.Table], rows: int, *wanted: str
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which the wanted steps have run over the tables, about `rows` long."""
-    with duckdb.connect(config={"threads": 1} if rows < FEW else {}) as connection:
-        load(connection, given)
+def _stepped(given: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which the wanted steps have run over the tables, which it reads in place.
+
+    One thread makes a hundred thousand lines in two seconds; several would hold more at once.
+    """
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for name, table in given.items():
+            connection.register(name, table)
         run(connection, in_order(steps_of(PACKAGE), wanted), wanted=wanted)
         yield connection
 
@@ -334,25 +334,43 @@ def _rows_as(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _postings(connection: duckdb.DuckDBPyConnection) -> tuple[int, pa.Table]:
-    """How many entries there are, and a row a leg; what its entry says is made once."""
+def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The entries in order, with what each of their postings says."""
     entries = connection.table("entries").order("turn").to_arrow_table()
-    of_entry = {
-        "entry": entries["entry"].combine_chunks(),
-        "date": entries["booked_on"].combine_chunks(),
-        "text": clean_column(entries["words"]).combine_chunks(),
+    columns = {
+        "entry": entries["entry"],
+        "date": entries["booked_on"],
+        "text": clean_column(entries["words"]),
         "source_ids": _sources(connection),
     }
-    columns: dict[str, list[pa.ChunkedArray]] = {name: [] for name in POSTINGS.names}
-    for first in range(1, entries.num_rows + 1, _STEP):
-        legs = connection.execute(_LEGS_IN_ORDER, [first, first + _STEP - 1]).to_arrow_table()
-        turns = pc.subtract(legs["turn"], 1)
-        for field in POSTINGS:
-            own = of_entry.get(field.name)
-            made = legs[field.name].cast(field.type) if own is None else own.take(turns)
-            columns[field.name] += made.chunks
-    arrays = [_joined(columns.pop(field.name), field.type) for field in POSTINGS]
-    return entries.num_rows, pa.Table.from_arrays(arrays, schema=POSTINGS)
+    return pa.table(columns).combine_chunks()
+
+
+def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
+    """A row a leg, both in order; what its entry says is made once and repeated."""
+    turns = _joined(legs["turn"].chunks, INTEGER)
+    of_entry = pc.subtract(turns, 1)
+    columns = {
+        name: _joined(entries[name].take(of_entry).chunks, entries[name].type)
+        for name in entries.column_names
+    }
+    columns["posting"] = _places(turns)
+    columns |= {
+        name: _joined(legs[name].chunks, legs[name].type)
+        for name in ("role", "of", "currency", "amount")
+    }
+    arrays = [columns[one.name].cast(one.type) for one in POSTINGS]
+    return pa.Table.from_arrays(arrays, schema=POSTINGS)
+
+
+def _places(turns: pa.Array) -> pa.Array:
+    """The place of each row among those of its turn, from 1; the turns stand in order."""
+    places = pa.array(range(len(turns)), INTEGER)
+    others = pc.not_equal(turns.slice(1), turns.slice(0, max(len(turns) - 1, 0)))
+    is_first = pa.concat_arrays([pa.array([True] * min(len(turns), 1), pa.bool_()), others])
+    nothing = pa.scalar(None, INTEGER)
+    first = pc.fill_null_forward(pc.if_else(is_first, places, nothing))
+    return pc.add(pc.subtract(places, first), 1)
 
 
 def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
@@ -457,7 +475,7 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[_Entry]:
     rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
     nothing = r.virtual_accounts.schema.empty_table()
     given = _line_tables(rows, r.matches.allocations.slice(0, 0), nothing)
-    with _stepped(given, rows.num_rows, "line_legs") as connection:
+    with _stepped(given, "line_legs") as connection:
         legs: dict[int, list[_Leg]] = {}
         for at, *leg in connection.execute(
             "SELECT entry_no, role, currency, amount, account FROM line_legs"
