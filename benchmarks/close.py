@@ -98,7 +98,7 @@ def requests(table: Any, amounts: list[Decimal]) -> Any:
             "fiat_amount": amount + fee,
             "fiat_gross_amount": amount + fee,
             "fiat_net_amount": amount,
-            "fee_amount": fee,
+            "fiat_fee_amount": fee,
             "fee_percentage": Decimal("0.8"),
             "crypto_amount": amount,
             "exchange_rate": Decimal(1),

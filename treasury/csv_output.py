@@ -17,8 +17,10 @@ from decimal import Decimal
 from typing import Any, Final, TextIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.csv import WriteOptions, write_csv
 
-from treasury.tabular import shown
+from treasury.tabular import shown, shown_amounts
 from treasury.text import visible
 
 __all__ = ["csv_text", "rows_of", "write_csv_rows", "write_csv_table"]
@@ -29,8 +31,13 @@ _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
 """What a formula begins with: `= + - @` and every character that Unicode folds to one of them."""
 _FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
 """The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
+_PLAIN: Final = "^[ -~·]*$"
+"""A text of which every character shows, and none folds to another."""
+_MAYBE_FORMULA: Final = r"""(^|[,;|])[ "'`]*[=+\-@]"""
+"""Where a formula would begin in such a text."""
 _BATCH: Final = 10_000
 """Rows that are written together."""
+_AS_TEXT: Final = WriteOptions(include_header=False, quoting_style="all_valid")
 
 
 def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
@@ -41,26 +48,38 @@ def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[o
 
 
 def write_csv_table(file: TextIO, table: pa.Table) -> None:
-    """The same of a table, some thousands of rows at a time; what a column has again is made once.
+    """The same of a table, some thousands of rows at a time, column by column.
 
     Lists are written with a bar between their texts.
     """
-    writer = _writer(file)
-    writer.writerow(map(_cell, table.column_names))
+    _writer(file).writerow(map(_cell, table.column_names))
     for batch in table.to_batches(max_chunksize=_BATCH):
-        writer.writerows(zip(*map(_cells, batch.columns), strict=True))
+        texts = pa.table([_cells(column) for column in batch.columns], names=table.column_names)
+        written = pa.BufferOutputStream()
+        write_csv(texts, written, _AS_TEXT)
+        file.write(written.getvalue().to_pybytes().decode())
 
 
 def _writer(file: TextIO) -> Any:
     return csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
 
 
-def _cells(column: pa.Array) -> list[str]:
-    if pa.types.is_nested(column.type):
-        return [_cell(value) for value in column.to_pylist()]
-    distinct = column.dictionary_encode()
-    texts = [_cell(value) for value in distinct.dictionary.to_pylist()]
-    return ["" if at is None else texts[at] for at in distinct.indices.to_pylist()]
+def _cells(column: pa.Array) -> pa.Array:
+    """`_cell` of each value; most are plain already, and stay as they are."""
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        return pc.fill_null(shown_amounts(pa.chunked_array([column])), "")
+    if pa.types.is_date(kind) or pa.types.is_integer(kind):
+        return pc.fill_null(column.cast(pa.string()), "")
+    if not pa.types.is_string(kind):
+        return pa.array(map(_cell, column.to_pylist()), pa.string())
+    texts = pc.fill_null(column, "")
+    is_other = pc.or_(
+        pc.invert(pc.match_substring_regex(texts, _PLAIN)),
+        pc.match_substring_regex(texts, _MAYBE_FORMULA),
+    )
+    written = pa.array(map(_cell, texts.filter(is_other).to_pylist()), pa.string())
+    return pc.replace_with_mask(texts, is_other, written)
 
 
 def rows_of(table: pa.Table) -> Iterator[Iterable[object]]:

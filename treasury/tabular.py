@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.money import format_amount, plain_digits
-from treasury.text import safe_html
+from treasury.text import clean, safe_html
 from treasury.wording import in_words, instant_words
 
 if TYPE_CHECKING:
@@ -27,17 +27,22 @@ __all__ = [
     "CURRENCY_OF",
     "Tabular",
     "cell",
+    "clean_column",
     "exact_pandas",
     "html_table",
     "in_zone",
-    "plain_column",
+    "plain_amounts",
     "shown",
+    "shown_amounts",
     "shown_column",
     "units_of",
+    "wide",
 ]
 
 PREVIEW: Final = 200
 """Rows of a table that a notebook shows."""
+_PLAIN: Final = "^[!-~·]+( [!-~·]+)*$"
+"""A text that is clean: visible characters with one space between words."""
 
 
 class Tabular:
@@ -188,26 +193,55 @@ def cell(row: Mapping[str, Any], name: str, *, as_stored: bool = False) -> str:
 
 
 def shown_column(column: pa.ChunkedArray) -> list[str]:
-    """`shown` of each value of a column; one that is there again is made once."""
-    if pa.types.is_nested(column.type):
+    """`shown` of each value of a column."""
+    if pa.types.is_string(column.type):
+        texts = column
+    elif pa.types.is_decimal(column.type):
+        texts = shown_amounts(column)
+    else:
         return [shown(value) for value in column.to_pylist()]
-    made: list[str] = []
-    for chunk in column.dictionary_encode().chunks:
-        texts = [shown(value) for value in chunk.dictionary.to_pylist()]
-        made += ["" if at is None else texts[at] for at in chunk.indices.to_pylist()]
-    return made
+    shown_texts: list[str] = pc.fill_null(texts, "").to_pylist()
+    return shown_texts
 
 
-def plain_column(column: pa.ChunkedArray) -> list[str | None]:
-    """`money.plain_digits` of each decimal of a column."""
-    texts = column.cast(pa.string())
-    is_scientific = pc.match_substring(texts, "E")  # as Arrow writes zero, and what is very small
+def shown_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`shown` of each decimal of a column, none where there is none."""
+    plain = plain_amounts(column)
+    if column.type.scale <= 0:
+        return plain
+    padded = pc.replace_substring_regex(plain, r"^(-?[0-9]+)$", r"\1.00")
+    return pc.replace_substring_regex(padded, r"^(-?[0-9]+\.[0-9])$", r"\10")
+
+
+def wide(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Amounts in a type in which no sum of them is too large."""
+    return amounts.cast(pa.decimal256(76, amounts.type.scale))
+
+
+def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`text.clean` of each text of a column; most are plain already, and stay as they are."""
+    texts = column.combine_chunks()
+    is_other = pc.fill_null(pc.invert(pc.match_substring_regex(texts, _PLAIN)), False)
+    cleaned = pa.array(map(clean, texts.filter(is_other).to_pylist()), pa.string())
+    return pa.chunked_array([pc.replace_with_mask(texts, is_other, cleaned)])
+
+
+def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`money.plain_digits` of each decimal of a column, as a column of texts."""
+    texts = column.cast(pa.string()).combine_chunks()
+    # So Arrow writes zero, and what is very small.
+    texts = pc.if_else(pc.starts_with(texts, "0E"), "0", texts)
+    is_scientific = pc.fill_null(pc.match_substring(texts, "E"), False)
     if column.type.scale > 0:
-        texts = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
-    plain: list[str | None] = texts.to_pylist()
-    for at in pc.indices_nonzero(is_scientific).to_pylist():
-        plain[at] = plain_digits(column[at].as_py())
-    return plain
+        has_fraction = pc.match_substring(texts, ".")
+        trimmed = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+        texts = pc.if_else(has_fraction, trimmed, texts)
+    if pc.any(is_scientific).as_py():
+        values = column.filter(is_scientific).to_pylist()
+        texts = pc.replace_with_mask(
+            texts, is_scientific, pa.array(map(plain_digits, values), pa.string())
+        )
+    return pa.chunked_array([texts])
 
 
 def shown(value: object) -> str:

@@ -10,13 +10,14 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from csv_hostile import SEPARATORS, SIGNS, hostile_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treasury
-from treasury.csv_output import csv_text
+from treasury.csv_output import csv_text, write_csv_table
 
 STARTS = re.compile(r"""(?:^|[,;\t\r\n|])[\s"]*([=+\-@＝＋－＠])""")
 
@@ -46,6 +47,26 @@ def test_a_formula_behind_any_separator_gets_an_apostrophe_before_its_sign(text:
     assert "1+1" in cell
     if not re.search(r"[\t\r\n]", text):
         assert re.search(f"'[{re.escape(''.join(SIGNS))}]1", cell)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.none() | texts, st.none() | st.integers(-5, 5)), max_size=20))
+def test_a_table_is_written_as_its_rows(rows: list[tuple[str | None, int | None]]) -> None:
+    words, numbers = ([row[at] for row in rows] for at in (0, 1))
+    columns = {
+        "text": pa.array(words, pa.string()),
+        "number": pa.array(numbers, pa.int64()),
+        "amount": pa.array(numbers, pa.decimal128(38, 18)),
+        "day": pa.array(
+            [None if n is None else date(2026, 1, 6 + n) for n in numbers], pa.date32()
+        ),
+        "several": pa.array([[word or "", "x"] for word in words], pa.list_(pa.string())),
+        "is": pa.array([None if n is None else n > 1 for n in numbers], pa.bool_()),
+    }
+    table = pa.table(columns)
+    written = io.StringIO()
+    write_csv_table(written, table)
+    assert written.getvalue() == csv_text(columns, zip(*table.to_pydict().values(), strict=True))
 
 
 def test_amounts_counts_and_days_stay_what_they_are() -> None:

@@ -78,6 +78,13 @@ def test_a_nonce_is_good_for_one_entry(journal: Journal) -> None:
     assert len(journal.entries()) == 1
 
 
+def test_a_nonce_is_good_for_one_of_several_that_are_added_together(journal: Journal) -> None:
+    drafts = [Draft("x", "1", {}, ANNA, "n"), Draft("x", "2", {}, ANNA, "n")]
+    with pytest.raises(ActionRefused, match="already decided: x for 1 by anna"):
+        journal.extend(drafts)
+    assert journal.head().seq == 0
+
+
 def test_several_are_added_whole_or_not_at_all(journal: Journal) -> None:
     journal.append("x", "y", {}, actor=ANNA, nonce="taken")
     drafts = [Draft("x", "1", {}, ANNA), Draft("x", "2", {}, ANNA, "taken")]

@@ -19,8 +19,9 @@ from sqlglot import exp
 from treasury import Workspace, dictionary
 from treasury.reconcile import lookup, matching, monthly, rollforward, tracing
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.pipeline import Step, compose, in_order, load, run
+from treasury.reconcile.pipeline import Step, compose, in_order, load, run, steps_of
 from treasury.reconcile.rules import Rules
+from treasury.report import accounting
 
 ROOT = Path(__file__).resolve().parents[2] / "treasury"
 FILES = sorted(ROOT.glob("**/*.sql"))
@@ -152,9 +153,13 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
 
 
 MODEL = (
-    *matching.STEPS, *monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN,
-    *rollforward.END_STEPS, *rollforward.ROLL_STEPS,
-)  # fmt: skip
+    *matching.STEPS,
+    *monthly.STEPS,
+    *tracing.TRACE_STEPS,
+    lookup.CHOSEN,
+    *steps_of(rollforward.PACKAGE).values(),
+    *steps_of(accounting.PACKAGE).values(),
+)
 
 
 def test_every_file_is_a_step_of_a_model() -> None:

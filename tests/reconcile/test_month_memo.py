@@ -13,8 +13,9 @@ import pytest
 
 from treasury.errors import WorkspaceDamaged
 from treasury.journal import Actor
-from treasury.reconcile import kept, memo, monthly, pipeline
+from treasury.reconcile import kept, memo, monthly, pipeline, rollforward
 from treasury.reconcile.memo import Memo, fingerprint
+from treasury.reconcile.rollforward import MonthEnd, RollForward
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")
@@ -114,7 +115,7 @@ def test_two_connections_of_a_snapshot_do_not_see_what_the_other_makes(desk: Wor
     assert found == [0, 1]
 
 
-def test_the_last_answer_is_kept_and_those_before_it_up_to_some_bytes(
+def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_some(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memo, "MOST", 20)
@@ -122,13 +123,39 @@ def test_the_last_answer_is_kept_and_those_before_it_up_to_some_bytes(
     small, large = pa.table({"n": [1]}), pa.table({"n": list(range(100))})
     for key in "abc":
         assert answers.of(key, lambda: small) is small
+    assert answers.of("b", lambda: large) is small
     assert answers.of("a", lambda: large) is large  # the oldest had gone
-    assert answers.of("a", lambda: small) is large  # it is the last, whatever its size
-    assert answers.of("b", lambda: small) is small
+    assert answers.of("a", lambda: small) is large  # too large to be kept beside another
+    assert answers.of("d", lambda: small) is small
     assert answers.of("a", lambda: small) is small
     assert answers.of(None, lambda: large) is large
+
+
+def test_what_is_large_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memo, "MOST", 20)
+    small, large = pa.table({"n": [1]}), pa.table({"n": list(range(100))})
     assert fingerprint(large) is None
     assert fingerprint(small) == fingerprint(pa.table({"n": [1]})) != fingerprint(None)
+
+
+def test_open_items_are_rolled_forward_once_between_two_ends(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rolled: list[str] = []
+    real = rollforward._roll_forward
+
+    def roll(opening: MonthEnd, closing: MonthEnd) -> RollForward:
+        rolled.append(str(closing.month))
+        return real(opening, closing)
+
+    monkeypatch.setattr(rollforward, "_roll_forward", roll)
+    monkeypatch.setattr(rollforward, "_ROLLS", Memo())
+    first, again = (desk.periods.roll_forward(MONTH) for _ in range(2))
+    assert rolled == [MONTH]
+    assert again.items.equals(first.items)
+    desk.matches.ignore(desk.matches.open().to_pylist()[0]["entry_id"], reason="x", actor=ANNA)
+    desk.periods.roll_forward("2026-09")
+    assert rolled == [MONTH, "2026-09"]
 
 
 def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:

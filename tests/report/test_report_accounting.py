@@ -8,15 +8,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pyarrow as pa
 import pytest
 from beancount import loader
 from hypothesis import given
 from hypothesis import strategies as st
-from report_samples import HOSTILE, OWN, ZONE, account, fee, line, reconciliation
+from report_samples import HOSTILE, OWN, ZONE, account, fee, line, reconciliation, virtual
 
 from treasury.errors import InputError
 from treasury.money import total
-from treasury.report.accounting import ROLES, Accounting, accounting
+from treasury.reconcile.pipeline import Step, steps_of
+from treasury.report.accounting import PACKAGE, ROLES, Accounting, accounting
 from treasury.report.accounting_files import (
     LedgerAccounts,
     load_mapping,
@@ -183,6 +186,51 @@ def test_every_entry_balances_in_every_currency(rows: list[tuple[Any, ...]]) -> 
     for row in made.postings.to_pylist():
         legs[row["entry"], row["currency"]].append(row["amount"])
     assert not any(map(total, legs.values()))
+
+
+def test_an_entry_that_does_not_balance_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = dict(steps_of(PACKAGE))
+    wrong = steps["request_legs"].sql.replace(
+        "'ramp fees', '', fiat, fee", "'ramp fees', '', fiat, gross"
+    )
+    steps["request_legs"] = Step("request_legs", wrong, kept=False)
+    monkeypatch.setattr("treasury.report.accounting.steps_of", lambda _: steps)
+    with pytest.raises(AssertionError, match="request:r1 does not balance in EUR"):
+        books(fee_requests=[fee()])
+
+
+def test_a_line_for_several_has_a_leg_and_a_source_for_each_and_the_rest_in_suspense() -> None:
+    r = reconciliation(
+        lines=[line("e1", amount=Decimal(100)), line("e2", amount=Decimal(7), currency="USD")],
+        virtual_accounts=[virtual(virtual_bank_account_id="v1")],
+        statements=[],
+    )
+    shares = [("e1", "r9", Decimal(60)), ("e1", "v1/2026-10-14", Decimal(30))]
+    names = ("entry_id", "expectation_id", "amount")
+    rows = [dict(zip(names, share, strict=True)) for share in shares]
+    allocations = pa.Table.from_pylist(rows, schema=r.matches.allocations.schema)
+    matches = msgspec.structs.replace(r.matches, allocations=allocations)
+    made = accounting(msgspec.structs.replace(r, matches=matches), ZONE).postings.to_pylist()
+    assert [(row["entry"], row["posting"], row["role"], row["amount"]) for row in made] == [
+        ("line:e1", 1, "bank", 100),
+        ("line:e1", 2, "off-ramp in transit", -60),
+        ("line:e1", 3, "collections", -30),
+        ("line:e1", 4, "suspense", -10),
+        ("line:e2", 1, "bank", 7),
+        ("line:e2", 2, "suspense", -7),
+    ]
+    assert [row["source_ids"] for row in made[2:5]] == [["e1", "r9", "v1/2026-10-14"]] * 2 + [
+        ["e2"]
+    ]
+
+
+def test_beancount_is_the_same_however_many_postings_are_written_together(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = accounting(month_end.reconcile("2026-10"), month_end.settings.zone)
+    whole = write_beancount(made, tmp_path / "whole").read_bytes()
+    monkeypatch.setattr("treasury.report.accounting_files._BATCH", 7)
+    assert write_beancount(made, tmp_path / "parts").read_bytes() == whole
 
 
 def test_the_practice_month_is_accepted_by_beancount_with_its_balances(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from datetime import date
@@ -7,7 +8,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,11 +20,12 @@ from signed import carry_all
 
 from treasury import workbook
 from treasury.errors import InputError, StorageError
+from treasury.lake import AMOUNT
 from treasury.report import pack, write_close
 from treasury.report.checklist import checklist
 from treasury.report.closing import Closing, closing_of
 from treasury.report.evidence import table_hash
-from treasury.report.excel import SHEETS, workbook_beside
+from treasury.report.excel import FILES, SHEETS, workbook_beside
 from treasury.workbook import DIGITS
 from treasury.workspace import Workspace
 
@@ -204,10 +209,47 @@ def test_a_failure_leaves_the_former_pack(
     assert list(tmp_path.iterdir()) == [folder]
 
 
+def test_a_sheet_of_a_long_table_names_the_file_that_has_its_rows(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treasury.report.excel.LONGEST_SHEET", 5)
+    month_end.close("2026-10", tmp_path / "close")
+    closing = month_end.periods.month("2026-10")
+    tables = pack.answer_tables(closing)
+    long = [name for name, file in FILES.items() if file in tables and len(tables[file]) > 5]
+    assert {"Lines", "Fees", "Open items", "In transit bridge"} <= {*long}
+    assert "Statements" not in long
+    for name in long:
+        file = f"tables/{FILES[name]}.parquet"
+        stored = pq.read_table(tmp_path / "close" / file)
+        assert stored.equals(tables[FILES[name]])
+        where = f"{stored.num_rows:,} rows: {file}"
+        assert read(tmp_path / "close" / "close.xlsx", name) == [{"Where": where}]
+    assert len(read(tmp_path / "close" / "close.xlsx", "Statements")) == len(closing.r.statements)
+
+
 def test_a_folder_that_is_a_file_is_said_to_be_one(month_end: Workspace, tmp_path: Path) -> None:
     (tmp_path / "close").write_text("")
     with pytest.raises(StorageError, match="is a file"):
         month_end.close("2026-10", tmp_path / "close")
+
+
+def test_the_hash_of_a_table_is_that_of_its_values_as_json() -> None:
+    columns = {
+        "text": ["a", "é·\U0001d11e", "", None, "x y"],
+        "quoted": ['a"b', "\\", None, "\n", "\x7f"],
+        "number": [1, None, -5, 0, 2],
+        "day": [date(2026, 1, 2), None, date(999, 1, 1), None, None],
+        "is": [True, None, False, True, None],
+        "several": [["a", "b"], None, [], [None], ["c"]],
+    }
+    table = pa.table(columns).append_column(
+        "amount", pa.array(map(Decimal, ("0", "1E-18", "-5.50", "7", "100")), AMOUNT)
+    )
+    texts = [table.num_rows, table.column_names], *columns.values()
+    amounts = ["0", "0.000000000000000001", "-5.5", "7", "100"]
+    text = b"".join(map(msgspec.json.encode, (*texts, amounts)))
+    assert table_hash(table) == hashlib.sha256(text).hexdigest()
 
 
 def test_the_hash_of_a_table_is_that_of_its_rows() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["same_name", "same_person"]
@@ -96,6 +97,8 @@ _CAPITAL: Final = _letters(
         "l": "I\u0196\u0399\u0406\u04c0\u2c92",
     }
 )
+_NAMES: Final = 1_000
+"""Names whose looks are kept: a journal has few people, and names them often."""
 _INVISIBLE: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
     + "".join(map(chr, range(0xFE00, 0xFE10)))
@@ -121,6 +124,7 @@ def _plain(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
+@lru_cache(_NAMES)
 def _looks(name: str) -> frozenset[str]:
     """How a name looks in small letters, and as it is written."""
     shown = "".join(c for c in unicodedata.normalize("NFKC", name) if not _is_invisible(c))

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -372,11 +373,14 @@ class Journal:
         bodies: list[str],
         key: SigningKey | None,
     ) -> list[Entry]:
-        """The drafts as entries, none earlier than the one before it."""
+        """The drafts as entries, none earlier than the one before it; written together."""
         rows: list[dict[str, Any]] = []
+        unwritten: list[dict[str, Any]] = []
         head, before = _last(connection)
         for draft, body in zip(drafts, bodies, strict=True):
-            _refuse_seen(connection, draft.nonce)
+            if draft.nonce is not None:
+                _write(connection, unwritten)
+                _refuse_seen(connection, draft.nonce)
             at = self._now().astimezone(UTC)
             before = at if before is None else max(at, before)
             row: dict[str, Any] = {
@@ -396,16 +400,19 @@ class Journal:
             if key is not None:
                 row["signature"] = key.sign(signed_hash(row))
             row["hash"] = entry_hash(**row)
-            connection.execute(sa.insert(entries), row)
             rows.append(row)
+            unwritten.append(row)
             head = Head(row["seq"], row["hash"])
+        _write(connection, unwritten)
         return [_entry(row) for row in rows]
 
     def _rows(self, query: sa.Select[Any]) -> list[dict[str, Any]]:
         if not self._may_exist():
             return []
         with self._reading() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+            found = connection.execute(query)
+            names = tuple(found.keys())
+            return [dict(zip(names, row, strict=True)) for row in found]
 
     def _may_exist(self) -> bool:
         """Whether a journal may be there: asking a SQLite file that is not must not make it."""
@@ -521,9 +528,14 @@ def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
     )
 
 
-def _refuse_seen(connection: sa.Connection, nonce: str | None) -> None:
-    if nonce is None:
-        return
+def _write(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
+    """Add the rows to the table, all by one statement; the list is empty afterwards."""
+    if rows:
+        connection.execute(sa.insert(entries), rows)
+        rows.clear()
+
+
+def _refuse_seen(connection: sa.Connection, nonce: str) -> None:
     seen = connection.execute(sa.select(entries).where(entries.c.nonce == nonce)).one_or_none()
     if seen is not None:
         raise ActionRefused(
@@ -539,7 +551,7 @@ def _entry(row: dict[str, Any]) -> Entry:
             at=datetime.fromisoformat(row["at"]),
             kind=row["kind"],
             subject=row["subject"],
-            actor=_actor(row),
+            actor=_actor(row["actor"], row["actor_source"], row["assurance"] or "unstated"),
             body=msgspec.json.decode(row["body"], type=dict[str, Any]),
             nonce=row["nonce"],
             prev_hash=row["prev_hash"],
@@ -554,10 +566,7 @@ def _entry(row: dict[str, Any]) -> Entry:
         ) from error
 
 
-def _actor(row: dict[str, Any]) -> Actor:
-    stated = {
-        "name": row["actor"],
-        "source": row["actor_source"],
-        "assurance": row["assurance"] or "unstated",
-    }
-    return convert(stated, Actor)
+@lru_cache(1_000)
+def _actor(name: str, source: str, assurance: str) -> Actor:
+    """The person of an entry; a journal has few, and names them often."""
+    return convert({"name": name, "source": source, "assurance": assurance}, Actor)

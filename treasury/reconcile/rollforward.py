@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import cached_property
 from typing import Final
 
 import duckdb
@@ -169,7 +170,7 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
         return MonthEnd(self.month, pa.concat_tables([self.positions, rows]), self.shares)
 
 
-class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False):
+class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
     """The month's identity: `totals` as in ROLL_FORWARD, `items` as in ITEMS; both tie exactly."""
 
     month: Month
@@ -189,6 +190,11 @@ class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False):
         return f"<RollForward {self.month}: {self.items.num_rows} requests>"
 
     @property
+    def nbytes(self) -> int:
+        """Bytes that its tables hold."""
+        return self.totals.nbytes + self.items.nbytes
+
+    @cached_property
     def items_hash(self) -> str:
         """SHA-256 of the items' canonical text."""
         rows = zip(*map(shown_column, self.items.columns), strict=True)
@@ -267,6 +273,16 @@ def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
 
 def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
     """The movements from one month's end to another; TreasuryError names a request that fails."""
+    key = fingerprint(*opening.tables().values(), *closing.tables().values())
+    return _ROLLS.of(
+        None if key is None else (key, str(closing.month)), lambda: _roll_forward(opening, closing)
+    )
+
+
+_ROLLS: Final[Memo[RollForward]] = Memo()
+
+
+def _roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
     with _connection(closing.positions) as connection:
         load(
             connection,

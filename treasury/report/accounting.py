@@ -8,24 +8,26 @@ legs stand against `conversion`, so that no rate is invented. What nobody has ex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
-from treasury.money import difference, total
+from treasury.money import total
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import in_order, run, steps_of
 from treasury.report.transit import begun_before, paid_for
 from treasury.report.words import count
-from treasury.tabular import Tabular, html_table
+from treasury.tabular import Tabular, clean_column, html_table
 from treasury.text import clean, safe_html
 
 __all__ = ["POSTINGS", "ROLES", "Accounting", "Balance", "accounting", "transit_postings"]
@@ -78,9 +80,45 @@ TRANSIT: Final = ("on-ramp in transit", "off-ramp in transit", "own transfers")
 """The roles of money that is on its way."""
 _SOURCES: Final = {"provider_report": "provider"}
 """The role of an account by the source of its statements; any other is `bank`."""
-_EXPLAINED: Final = ("matched", "returned")
 _PROVED: Final = ("proved", "proved_as_group")
-NOTHING: Final = Decimal(0)
+
+PACKAGE: Final = "treasury.report.books"
+"""The steps that book lines and requests; what is made one by one joins them as `other_…`."""
+LINE: Final = "bank line"
+"""What a line is called that says nothing of itself."""
+_SHARES: Final = ["entry_id", "expectation_id", "amount"]
+_READ_OF_LINES: Final = [
+    "entry_id", "booking_date", "source", "statement_account", "direction", "amount", "currency",
+    "outcome", "line_class", "kind", "reference", "expectation_id", "matched_amount",
+    "counterparty_name", "remittance",
+]  # fmt: skip
+_LEGS_IN_ORDER: Final = """
+    SELECT turn, role, account AS of, currency, amount FROM placed_legs ORDER BY turn, part, place
+"""
+_SOURCES_IN_ORDER: Final = """
+    SELECT s.source_id FROM sources AS s JOIN entries AS e ON e.entry_no = s.entry_no
+    ORDER BY e.turn, s.part, s.place
+"""
+_WRONG: Final = """
+    SELECT e.entry, u.currency FROM unbalanced AS u JOIN entries AS e ON e.entry_no = u.entry_no
+    ORDER BY e.turn, u.currency LIMIT 1
+"""
+_ENTRIES: Final = pa.schema(
+    [("entry_no", INTEGER), ("entry", TEXT), ("booked_on", DATE), ("words", TEXT)]
+)
+_ENTRY_SOURCES: Final = pa.schema([("entry_no", INTEGER), ("place", INTEGER), ("source_id", TEXT)])
+_LEGS: Final = pa.schema(
+    [
+        ("entry_no", INTEGER),
+        ("part", INTEGER),
+        ("place", INTEGER),
+        ("role", TEXT),
+        ("account", TEXT),
+        ("currency", TEXT),
+        ("amount", AMOUNT),
+        ("subject_id", TEXT),
+    ]
+)
 
 
 class Balance(msgspec.Struct, frozen=True):
@@ -158,8 +196,6 @@ class _Leg(msgspec.Struct, frozen=True, gc=False):
     currency: str
     amount: Decimal
     of: str = ""
-    about: str = ""
-    """The request or virtual account that it is about, where its entry is about several."""
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False):
@@ -168,6 +204,8 @@ class _Entry(msgspec.Struct, frozen=True, gc=False):
     text: str
     legs: tuple[_Leg, ...]
     sources: tuple[str, ...]
+    subject: str | None = None
+    """The request whose money in transit it is about, where it is about one."""
 
 
 def accounting(
@@ -180,18 +218,20 @@ def accounting(
     """
     notes: list[str] = []
     opening, closing = _statement_balances(r, notes)
-    entries = [
+    notes += _not_posted(r.fee_requests)
+    others = [
         *_openings(opening),
         *_begun(r, zone),
-        *_lines(r, r.lines),
-        *_requests(r.fee_requests.to_pylist(), paid_for(r), notes),
         *_conversions(r, zone),
         *_transfers(r, zone, notes),
         *_corrections(r, corrections),
     ]
-    entries.sort(key=lambda entry: (entry.on, entry.entry))
-    postings = _postings(entries)
-    what = f"{count(postings.num_rows, 'posting')} of {len(entries):,} entries"
+    with _booked(r, others, "unbalanced", "placed_legs", "entry_sources") as connection:
+        _require_balance(connection)
+        entries = _entries(connection)
+        legs = connection.sql(_LEGS_IN_ORDER).to_arrow_table()
+    postings = _postings(entries, legs)
+    what = f"{count(postings.num_rows, 'posting')} of {entries.num_rows:,} entries"
     return Accounting(
         title=f"Accounting of {r.month.title}: {what}",
         first=r.month.first,
@@ -203,70 +243,155 @@ def accounting(
     )
 
 
-def transit_postings(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
-    """The postings to money in transit, each with the request or the line that it is about.
+def transit_postings(
+    r: Reconciliation, zone: ZoneInfo, pairs: Mapping[str, str] | None = None
+) -> pa.Table:
+    """What the postings to money in transit come to, by the request or the line that it is about.
 
-    Columns `role`, `currency`, `amount` and `subject_id`; nothing else of the month is made.
+    Columns `role`, `currency`, `amount` and `subject_id`; what comes to nothing has no row. `pairs`
+    has the leg out of each own transfer by its leg in, which count as one.
     """
-    kinds = pc.is_in(r.lines["kind"], pa.array(["on_ramp", "off_ramp"], TEXT))
-    own = pc.fill_null(pc.equal(r.lines["line_class"], "own_transfer"), fill_value=False)
-    entries = [
-        *_begun(r, zone),
-        *_lines(r, r.lines.filter(pc.or_(pc.or_(kinds, own), _is_shared(r.lines)))),
-        *_requests(r.fee_requests.to_pylist(), paid_for(r), []),
-    ]
-    rows = [
-        {
-            "role": leg.role,
-            "currency": leg.currency,
-            "amount": leg.amount,
-            "subject_id": leg.about or entry.sources[-1],
-        }
-        for entry in entries
-        for leg in entry.legs
-        if leg.amount and leg.role in TRANSIT
-    ]
-    names = ("role", "currency", "subject_id")
-    schema = pa.schema([*((name, TEXT) for name in names), ("amount", AMOUNT)])
-    return pa.Table.from_pylist(rows, schema=schema)
+    with _booked(r, tuple(_begun(r, zone)), "moved_in_transit", pairs=pairs) as connection:
+        return connection.table("moved_in_transit").to_arrow_table()
 
 
-def _postings(entries: Sequence[_Entry]) -> pa.Table:
-    """A row a leg, column by column; what its entry says is made once and repeated."""
-    legs = [tuple(leg for leg in entry.legs if leg.amount) for entry in entries]
-    for entry, own in zip(entries, legs, strict=True):
-        _require_balance(entry, own)
-    of_entry = pa.array([at for at, own in enumerate(legs) for _ in own], pa.int64())
-    told = {
-        "entry": [entry.entry for entry in entries],
-        "date": [entry.on for entry in entries],
-        "text": [entry.text for entry in entries],
-        "source_ids": [entry.sources for entry in entries],
+@contextmanager
+def _booked(
+    r: Reconciliation,
+    others: Sequence[_Entry],
+    *wanted: str,
+    pairs: Mapping[str, str] | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which the lines, the requests and these other entries are booked."""
+    lines = _numbered(r.lines.select(_READ_OF_LINES))
+    requests = _numbered(r.fee_requests, lines.num_rows)
+    pairs = pairs or {}
+    given = {
+        **_line_tables(lines, r.matches.allocations, r.virtual_accounts),
+        "completed_requests": requests,
+        "paid_by_lines": paid_for(r),
+        "transit_roles": pa.table({"role": list(TRANSIT)}),
+        "own_transfers_paired": pa.table(
+            {"in_id": pa.array(list(pairs), TEXT), "out_id": pa.array(list(pairs.values()), TEXT)}
+        ),
+        **_tables(others, lines.num_rows + requests.num_rows),
     }
-    moved = {
-        "posting": [n for own in legs for n in range(1, len(own) + 1)],
-        "role": [leg.role for own in legs for leg in own],
-        "of": [leg.of for own in legs for leg in own],
-        "currency": [leg.currency for own in legs for leg in own],
-        "amount": [leg.amount for own in legs for leg in own],
+    with _stepped(given, *wanted) as connection:
+        yield connection
+
+
+@contextmanager
+def _stepped(given: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which the wanted steps have run over the tables, which it reads in place.
+
+    One thread makes a hundred thousand lines in two seconds; several would hold more at once.
+    """
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for name, table in given.items():
+            connection.register(name, table)
+        run(connection, in_order(steps_of(PACKAGE), wanted), wanted=wanted)
+        yield connection
+
+
+def _line_tables(lines: pa.Table, shares: pa.Table, standing: pa.Table) -> dict[str, pa.Table]:
+    """What the steps read of bank lines; `shares` are what several expectations have in them."""
+    return {
+        "booked_lines": lines,
+        "line_shares": _numbered(shares.select(_SHARES), name="place"),
+        "standing_accounts": standing.select(["virtual_bank_account_id"]),
+        "contra_roles": pa.table({"what": list(_CONTRA), "role": list(_CONTRA.values())}),
     }
-    columns = [
-        pa.array(moved[field.name], field.type)
-        if field.name in moved
-        else pa.array(told[field.name], field.type).take(of_entry)
-        for field in POSTINGS
+
+
+def _numbered(table: pa.Table, first: int = 0, *, name: str = "entry_no") -> pa.Table:
+    """The table with the places of its rows."""
+    places = pa.array(range(first, first + table.num_rows), pa.int64())
+    return table.append_column(name, places)
+
+
+def _tables(entries: Sequence[_Entry], first: int) -> dict[str, pa.Table]:
+    """Entries that are made one by one, as tables."""
+    numbered = tuple(enumerate(entries, first))
+    told = [(at, one.entry, one.on, one.text) for at, one in numbered]
+    legs = [
+        (at, 1, place, leg.role, leg.of, leg.currency, leg.amount, one.subject)
+        for at, one in numbered
+        for place, leg in enumerate(one.legs)
     ]
-    return pa.Table.from_arrays(columns, schema=POSTINGS)
+    sources = [
+        (at, place, source) for at, one in numbered for place, source in enumerate(one.sources)
+    ]
+    return {
+        "other_entries": _rows_as(_ENTRIES, told),
+        "other_legs": _rows_as(_LEGS, legs),
+        "other_sources": _rows_as(_ENTRY_SOURCES, sources),
+    }
 
 
-def _require_balance(entry: _Entry, legs: Iterable[_Leg]) -> None:
+def _rows_as(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    arrays = [pa.array(column, one.type) for column, one in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The entries in order, with what each of their postings says."""
+    entries = connection.table("entries").order("turn").to_arrow_table()
+    columns = {
+        "entry": entries["entry"],
+        "date": entries["booked_on"],
+        "text": clean_column(entries["words"]),
+        "source_ids": _sources(connection),
+    }
+    return pa.table(columns).combine_chunks()
+
+
+def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
+    """A row a leg, both in order; what its entry says is made once and repeated."""
+    turns = _joined(legs["turn"].chunks, INTEGER)
+    of_entry = pc.subtract(turns, 1)
+    columns = {
+        name: _joined(entries[name].take(of_entry).chunks, entries[name].type)
+        for name in entries.column_names
+    }
+    columns["posting"] = _places(turns)
+    columns |= {
+        name: _joined(legs[name].chunks, legs[name].type)
+        for name in ("role", "of", "currency", "amount")
+    }
+    arrays = [columns[one.name].cast(one.type) for one in POSTINGS]
+    return pa.Table.from_arrays(arrays, schema=POSTINGS)
+
+
+def _places(turns: pa.Array) -> pa.Array:
+    """The place of each row among those of its turn, from 1; the turns stand in order."""
+    places = pa.array(range(len(turns)), INTEGER)
+    others = pc.not_equal(turns.slice(1), turns.slice(0, max(len(turns) - 1, 0)))
+    is_first = pa.concat_arrays([pa.array([True] * min(len(turns), 1), pa.bool_()), others])
+    nothing = pa.scalar(None, INTEGER)
+    first = pc.fill_null_forward(pc.if_else(is_first, places, nothing))
+    return pc.add(pc.subtract(places, first), 1)
+
+
+def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
+    """The records that each entry is made from, in the order of the entries."""
+    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
+    found = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
+    ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())).chunks, pa.int32())
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    return pa.ListArray.from_arrays(offsets, _joined(found.chunks, TEXT))
+
+
+def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+    return pa.concat_arrays(chunks) if chunks else pa.array([], kind)
+
+
+def _require_balance(connection: duckdb.DuckDBPyConnection) -> None:
     """A month of money that does not balance must never leave here."""
-    sums: dict[str, Decimal] = {}
-    for leg in legs:
-        sums[leg.currency] = total((sums.get(leg.currency, NOTHING), leg.amount))
-    for currency, left in sums.items():
-        if left:
-            raise AssertionError(f"{entry.entry} does not balance in {currency}")
+    found = connection.execute(_WRONG).fetchone()
+    if found is not None:
+        entry, currency = found
+        raise AssertionError(f"{entry} does not balance in {currency}")
 
 
 def _statement_balances(
@@ -311,70 +436,8 @@ def _begun(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
                 _Leg("opening", one.currency, one.amount.copy_negate()),
             ),
             (one.request_id,),
+            one.request_id,
         )
-
-
-def _lines(r: Reconciliation, lines: pa.Table) -> Iterator[_Entry]:
-    """An entry for each line; one that is for several has a leg for each."""
-    shared = set(lines.filter(_is_shared(lines))["entry_id"].to_pylist())
-    shares: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    if shared:
-        wanted = pc.is_in(r.matches.allocations["entry_id"], pa.array(sorted(shared), TEXT))
-        for share in r.matches.allocations.filter(wanted).to_pylist():
-            shares[share["entry_id"]].append(share)
-    standing = set(r.virtual_accounts["virtual_bank_account_id"].to_pylist())
-    for row in lines.to_pylist():
-        parts = shares.get(row["entry_id"])
-        yield _line(row) if not parts else _shared_line(row, parts, standing)
-
-
-def _is_shared(lines: pa.Table) -> pa.ChunkedArray:
-    """Whether a line is matched to several expectations, so that none is named beside it."""
-    return pc.and_(pc.equal(lines["outcome"], "matched"), pc.is_null(lines["expectation_id"]))
-
-
-def _shared_line(
-    row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], standing: Collection[str]
-) -> _Entry:
-    """A line that several expectations have shares in; the rest is in suspense."""
-    whole, sign = _line(row), 1 if row["direction"] == "CRDT" else -1
-    usual = "off_ramp" if sign > 0 else "on_ramp"
-    legs = []
-    for part in parts:
-        is_standing = part["expectation_id"].partition("/")[0] in standing
-        role = _CONTRA["virtual_bank_account" if is_standing else usual]
-        amount = part["amount"].copy_negate() if sign > 0 else part["amount"]
-        legs.append(_Leg(role, row["currency"], amount, about=part["expectation_id"]))
-    bank = whole.legs[0]
-    rest = total((bank.amount, *(leg.amount for leg in legs))).copy_negate()
-    return msgspec.structs.replace(
-        whole,
-        legs=(bank, *legs, _Leg("suspense", row["currency"], rest)),
-        sources=(row["entry_id"], *(part["expectation_id"] for part in parts)),
-    )
-
-
-def _line(row: Mapping[str, Any]) -> _Entry:
-    """A bank line against what it is; the part beyond what was expected is in suspense."""
-    amount = row["amount"] if row["direction"] == "CRDT" else row["amount"].copy_negate()
-    explained = _explained(row, amount)
-    parts = (row["counterparty_name"], row["reference"] or row["remittance"])
-    return _Entry(
-        f"line:{row['entry_id']}",
-        row["booking_date"],
-        clean(" · ".join(_text(part) for part in parts if part) or "bank line"),
-        (
-            _Leg(
-                _SOURCES.get(row["source"], "bank"),
-                row["currency"],
-                amount,
-                row["statement_account"],
-            ),
-            _Leg(_contra(row), row["currency"], explained.copy_negate()),
-            _Leg("suspense", row["currency"], difference(explained, amount)),
-        ),
-        tuple(filter(None, (row["entry_id"], row["expectation_id"]))),
-    )
 
 
 def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[_Entry]:
@@ -382,25 +445,57 @@ def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[_E
 
     What of it is in transit was not so in the closed month's books: the opening says it as they do.
     """
-    sides: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for row in [] if corrections is None else corrections.to_pylist():
-        sides.setdefault(row["entry_id"], {})[row["side"]] = {**row, "remittance": None}
+    if corrections is None or not corrections.num_rows:
+        return
+    posted = _lines_alone(r, corrections)
+    closed = corrections["month"].to_pylist()
+    sides: dict[str, dict[str, int]] = {}
+    for at, row in enumerate(corrections.select(["entry_id", "side"]).to_pylist()):
+        sides.setdefault(row["entry_id"], {})[row["side"]] = at
     for entry_id, own in sides.items():
-        before, after = _line(own["before"]), _line(own["after"])
+        before, after = posted[own["before"]], posted[own["after"]]
         legs = _difference(before.legs, after.legs)
-        closed = own["after"]["month"]
+        month = closed[own["after"]]
         transit = tuple(leg for leg in legs if leg.role in TRANSIT)
         if transit:
             opened = tuple(
                 _Leg(leg.role, leg.currency, leg.amount.copy_negate(), leg.of) for leg in transit
             )
             against = tuple(_Leg("opening", leg.currency, leg.amount) for leg in transit)
-            text = clean(f"{after.text}: as {closed} was closed")
+            text = clean(f"{after.text}: as {month} was closed")
             on = r.month.previous.last
             yield _Entry(f"opening:late:{entry_id}", on, text, (*opened, *against), after.sources)
         if legs:
-            text = clean(f"{after.text}: decided after {closed} was closed")
+            text = clean(f"{after.text}: decided after {month} was closed")
             yield _Entry(f"late:{entry_id}", r.month.first, text, legs, after.sources)
+
+
+def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[_Entry]:
+    """The entry of each of these lines, without the shares that several expectations have."""
+    rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
+    nothing = r.virtual_accounts.schema.empty_table()
+    given = _line_tables(rows, r.matches.allocations.slice(0, 0), nothing)
+    with _stepped(given, "line_legs") as connection:
+        legs: dict[int, list[_Leg]] = {}
+        for at, *leg in connection.execute(
+            "SELECT entry_no, role, currency, amount, account FROM line_legs"
+            " ORDER BY entry_no, part, place"
+        ).fetchall():
+            legs.setdefault(at, []).append(_Leg(*leg))
+        found = connection.execute(
+            "SELECT entry_no, entry_id, booking_date, words, expectation_id FROM line_amounts"
+            " ORDER BY entry_no"
+        ).fetchall()
+    return [
+        _Entry(
+            f"line:{entry_id}",
+            on,
+            clean(words or LINE),
+            tuple(legs[at]),
+            tuple(filter(None, (entry_id, expectation_id))),
+        )
+        for at, entry_id, on, words, expectation_id in found
+    ]
 
 
 def _difference(before: Iterable[_Leg], after: Iterable[_Leg]) -> tuple[_Leg, ...]:
@@ -417,75 +512,12 @@ def _difference(before: Iterable[_Leg], after: Iterable[_Leg]) -> tuple[_Leg, ..
     )
 
 
-def _text(part: object) -> str:
-    return " ".join(map(str, part)) if isinstance(part, list) else str(part)
-
-
-def _contra(row: Mapping[str, Any]) -> str:
-    if row["outcome"] == "ignored":
-        return _CONTRA.get(row["line_class"] or "", "other business")
-    return _CONTRA.get(row["kind"] or "", "suspense")
-
-
-def _explained(row: Mapping[str, Any], amount: Decimal) -> Decimal:
-    """How much of the signed amount is explained."""
-    if row["outcome"] == "ignored":
-        return amount
-    if row["outcome"] not in _EXPLAINED or row["kind"] is None:
-        return NOTHING
-    matched = row["matched_amount"]
-    if matched is None or matched >= row["amount"]:
-        return amount
-    return matched if amount > 0 else matched.copy_negate()
-
-
-def _requests(
-    rows: Iterable[Mapping[str, Any]], paid: Mapping[str, Decimal], notes: list[str]
-) -> Iterator[_Entry]:
-    for row in rows:
-        name = row["reference"] or row["request_id"]
-        if row["fiat_gross"] is None or row["crypto"] is None:
-            notes.append(f"{clean(name)} is not posted: its amounts are not recorded; sync it")
-            continue
-        yield _Entry(
-            f"request:{row['request_id']}",
-            row["completed_on"],
-            clean(f"{name} completed"),
-            _on_ramp(row, paid.get(row["request_id"]))
-            if row["ramp_type"] == "ON_RAMP"
-            else _off_ramp(row),
-            (row["request_id"],),
-        )
-
-
-def _on_ramp(row: Mapping[str, Any], paid: Decimal | None) -> tuple[_Leg, ...]:
-    """Once it completed nothing of it is in transit: a cent that was never paid is a difference.
-
-    Where no line is known to have paid it the whole is taken, against the line in suspense.
-    """
-    fiat, asset, gross = row["fiat_currency"], row["crypto_currency"] or "?", row["fiat_gross"]
-    fee = row["fee"] or NOTHING
-    sent = min(paid, gross) if paid else gross
-    return (
-        _Leg("on-ramp in transit", fiat, sent.copy_negate()),
-        _Leg("payment differences", fiat, difference(sent, gross)),
-        _Leg("ramp fees", fiat, fee),
-        _Leg("conversion", fiat, difference(gross, fee)),
-        _Leg("conversion", asset, row["crypto"].copy_negate()),
-        _Leg("wallet", asset, row["crypto"], asset),
-    )
-
-
-def _off_ramp(row: Mapping[str, Any]) -> tuple[_Leg, ...]:
-    fiat, asset, gross = row["fiat_currency"], row["crypto_currency"] or "?", row["fiat_gross"]
-    fee = row["fee"] or NOTHING
-    return (
-        _Leg("wallet", asset, row["crypto"].copy_negate(), asset),
-        _Leg("conversion", asset, row["crypto"]),
-        _Leg("conversion", fiat, gross.copy_negate()),
-        _Leg("ramp fees", fiat, fee),
-        _Leg("off-ramp in transit", fiat, difference(gross, fee)),
-    )
+def _not_posted(requests: pa.Table) -> Iterator[str]:
+    """The completed requests whose amounts are not recorded."""
+    lacking = pc.or_(pc.is_null(requests["fiat_gross"]), pc.is_null(requests["crypto"]))
+    for row in requests.filter(lacking).to_pylist():
+        name = clean(row["reference"] or row["request_id"])
+        yield f"{name} is not posted: its amounts are not recorded; sync it"
 
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:

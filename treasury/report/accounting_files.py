@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from decimal import Decimal
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -21,8 +20,8 @@ import pyarrow.compute as pc
 
 from treasury.csv_output import write_csv_table
 from treasury.errors import InputError
-from treasury.reconcile.rows import shown
 from treasury.report.accounting import ROLES, Accounting
+from treasury.tabular import clean_column, shown_amounts
 from treasury.text import clean
 
 __all__ = [
@@ -54,10 +53,8 @@ _BEANCOUNT: Final = {
     "opening": "Equity:Opening",
     "suspense": "Equity:Suspense",
 }
-_NAMES: Final = 1_000
-"""Accounts and currencies whose written form is kept: a month has few and names them often."""
 _BATCH: Final = 20_000
-"""Postings that are held as Python's own values together."""
+"""Postings that are written together."""
 _NOT_A_COMMODITY: Final = re.compile(r"[^A-Z0-9'._-]", re.ASCII)
 
 
@@ -132,9 +129,8 @@ def _journal(postings: pa.Table, accounts: LedgerAccounts) -> pa.Table:
     """The postings as a journal has them: the ledger account of each, debit and credit apart."""
     amounts, nothing = postings["amount"], pa.scalar(None, postings["amount"].type)
     is_credit = pc.less(amounts, pa.scalar(Decimal(0), amounts.type))
-    named = map(accounts.of, *(postings[name].to_pylist() for name in ("role", "of")))
     columns = {name: postings[name] for name in ("entry", "date")}
-    columns["account"] = pa.chunked_array([pa.array(named, pa.string())])
+    columns["account"] = _named(postings, accounts.of)
     columns |= {name: postings[name] for name in ("role", "of", "currency")}
     columns["debit"] = pc.if_else(is_credit, nothing, amounts)
     columns["credit"] = pc.if_else(is_credit, pc.negate(amounts), nothing)
@@ -143,14 +139,12 @@ def _journal(postings: pa.Table, accounts: LedgerAccounts) -> pa.Table:
     return pa.table(columns)
 
 
-def _rows(books: Accounting, *names: str) -> Iterator[tuple[Any, ...]]:
-    """These columns of the postings, row by row; the ids of sources with a space between them."""
-    for batch in books.postings.select(names).to_batches(max_chunksize=_BATCH):
-        columns = (
-            pc.binary_join(column, " ") if pa.types.is_list(column.type) else column
-            for column in batch.columns
-        )
-        yield from zip(*(column.to_pylist() for column in columns), strict=True)
+def _named(postings: pa.Table, name: Callable[[str, str], str]) -> pa.ChunkedArray:
+    """What the role and the account of each posting are called, worked out once for each pair."""
+    pairs = pc.binary_join_element_wise(postings["role"], postings["of"], "\0")
+    distinct = pc.unique(pairs)
+    names = [name(*pair.split("\0", 1)) for pair in distinct.to_pylist()]
+    return pa.array(names, pa.string()).take(pc.index_in(pairs, distinct))
 
 
 def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
@@ -173,14 +167,8 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         yield f"{before} open {_account(role, of)}"
         if (ledger := accounts.of(role, of)) != f"{role} {of}".strip():
             yield f'  ledger: "{_quoted(ledger)}"'
-    former = None
-    for entry, day, text, role, of, amount, currency in _rows(
-        books, "entry", "date", "text", "role", "of", "amount", "currency"
-    ):
-        if entry != former:
-            yield f'\n{day} * "{_quoted(text)}"\n  entry: "{_quoted(entry)}"'
-            former = entry
-        yield f"  {_account(role, of)}  {shown(amount)} {_commodity(currency)}"
+    for start in range(0, books.postings.num_rows, _BATCH):
+        yield from _booked(books.postings, start)
     yield ""
     for known in (*books.opening, *books.closing):
         # Every decimal is written: Beancount lets a cent pass where it sees two.
@@ -188,18 +176,47 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         yield f"{known.on + _DAY} balance {_account(known.role, known.of)} {amount}"
 
 
+def _booked(postings: pa.Table, start: int) -> list[str]:
+    """Some postings, each a line; before the first of an entry what the entry says."""
+    rows = postings.slice(start, _BATCH)
+    before = postings["entry"].slice(start - 1, 1) if start else pa.chunked_array([[""]])
+    former = pa.chunked_array([*before.chunks, *rows["entry"].slice(0, rows.num_rows - 1).chunks])
+    join = pc.binary_join_element_wise
+    head = join(
+        "\n", rows["date"].cast(pa.string()), ' * "', _as_quoted(rows["text"]), '"\n  entry: "',
+        _as_quoted(rows["entry"]), '"\n', "",
+    )  # fmt: skip
+    is_first = pc.not_equal(rows["entry"].combine_chunks(), former.combine_chunks())
+    moved = join(
+        pc.if_else(is_first, head, ""), "  ", _named(rows, _account), "  ",
+        shown_amounts(rows["amount"]), " ", _in_commodities(rows["currency"]), "",
+    )  # fmt: skip
+    lines: list[str] = moved.to_pylist()
+    return lines
+
+
+def _as_quoted(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`_quoted` of each text of a column."""
+    slashed = pc.replace_substring(clean_column(texts), "\\", "\\\\")
+    return pc.replace_substring(slashed, '"', '\\"')
+
+
+def _in_commodities(currencies: pa.ChunkedArray) -> pa.ChunkedArray:
+    distinct = pc.unique(currencies)
+    names = pa.array(map(_commodity, distinct.to_pylist()), pa.string())
+    return names.take(pc.index_in(currencies, distinct))
+
+
 def _used(books: Accounting) -> Iterator[tuple[str, str]]:
     table = books.postings.select(["role", "of"]).group_by(["role", "of"]).aggregate([])
     yield from ((row["role"], row["of"]) for row in table.to_pylist())
 
 
-@lru_cache(_NAMES)
 def _account(role: str, of: str) -> str:
     part = re.sub(r"[^A-Z0-9]", "-", of.upper(), flags=re.ASCII).strip("-")
     return f"{_BEANCOUNT[role]}:{part}" if part else _BEANCOUNT[role]
 
 
-@lru_cache(_NAMES)
 def _commodity(currency: str) -> str:
     """A currency as Beancount writes commodities: capital letters first, 24 characters at most."""
     plain = _NOT_A_COMMODITY.sub("-", currency.upper())

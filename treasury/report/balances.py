@@ -26,6 +26,7 @@ from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import in_order, run, steps_of
 from treasury.report.company_wallets import company_rows
 from treasury.report.words import moment
+from treasury.tabular import wide
 
 __all__ = ["BALANCES", "month_balances"]
 
@@ -117,15 +118,12 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:
     """What moved on each account in each currency, by direction, bank charges apart."""
     found: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
-    columns = ["statement_account", "currency", "direction", "line_class", "amount"]
-    amounts: dict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
-    for account, currency, direction, kind, amount in zip(
-        *(lines[name].to_pylist() for name in columns), strict=True
-    ):
-        amounts[account, currency, direction, kind == _CHARGE].append(amount)
-    for (account, currency, direction, charge), members in amounts.items():
-        sums = found[plain_account(account), currency]
-        sums[direction, charge] = total((sums.get((direction, charge), ZERO), *members))
+    keys = ["statement_account", "currency", "direction", "line_class"]
+    table = lines.select(keys).append_column("amount", wide(lines["amount"]))
+    for row in table.group_by(keys).aggregate([("amount", "sum")]).to_pylist():
+        sums = found[plain_account(row["statement_account"]), row["currency"]]
+        way = (row["direction"], row["line_class"] == _CHARGE)
+        sums[way] = total((sums.get(way, ZERO), row["amount_sum"]))
     return found
 
 

@@ -8,7 +8,7 @@ counts has a row with the three amounts and why they differ, and each column add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -23,7 +23,7 @@ from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
 from treasury.report.accounting import transit_postings
 from treasury.report.verdict import in_transit
-from treasury.tabular import Tabular
+from treasury.tabular import Tabular, wide
 
 __all__ = ["BRIDGE", "STEPS", "TransitBridge", "transit_bridge"]
 
@@ -55,7 +55,9 @@ STEPS: Final = pa.schema(
 """The rows summed by kind, currency and reason."""
 
 ZERO: Final = Decimal(0)
+_ORDER: Final = ("kind", "currency", "why", "reference", "subject_id")
 _FIGURES: Final = ("report", "journal", "roll_forward")
+_OPEN: Final = ["kind", "currency", "expectation_id", "closing"]
 _SENT: Final = "on-ramp, debited and not delivered"
 _ROLES: Final = {
     "on-ramp in transit": "on_ramp",
@@ -64,7 +66,8 @@ _ROLES: Final = {
 }
 _ENDED: Final = ("CANCELLED", "REJECTED", "DENIED", "FAILED")
 _REFERENCES: Final = """
-SELECT id, payment_reference AS reference FROM ramp_requests WHERE id IN (SELECT unnest($ids))
+SELECT r.id, r.payment_reference AS reference
+FROM ramp_requests AS r JOIN subjects AS s ON s.subject_id = r.id
 """
 Key = tuple[str, str, str]
 Figures = dict[str, Decimal]
@@ -85,18 +88,14 @@ class TransitBridge(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True
     @property
     def steps(self) -> pa.Table:
         """The rows by kind, currency and reason; columns as in STEPS."""
-        groups: dict[Key, list[dict[str, Any]]] = {}
-        for row in self.rows.to_pylist():
-            groups.setdefault((row["kind"], row["currency"], row["why"]), []).append(row)
-        steps = [
-            {
-                **dict(zip(("kind", "currency", "why"), key, strict=True)),
-                "rows": len(members),
-                **{name: total(row[name] for row in members) for name in _FIGURES},
-            }
-            for key, members in sorted(groups.items())
-        ]
-        return pa.Table.from_pylist(steps, schema=STEPS)
+        keys = ["kind", "currency", "why"]
+        wanted = {name: self.rows[name] for name in keys}
+        wanted |= {name: wide(self.rows[name]) for name in _FIGURES}
+        sums = [(name, "sum") for name in _FIGURES]
+        groups = pa.table(wanted).group_by(keys).aggregate([*sums, ([], "count_all")])
+        named = {f"{name}_sum": name for name in _FIGURES} | {"count_all": "rows"}
+        steps = groups.rename_columns(named).sort_by([(name, "ascending") for name in keys])
+        return steps.select(STEPS.names).cast(STEPS)
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """The rows, and their sums by reason."""
@@ -114,17 +113,17 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
         key = _reported(row)
         names[key[2]] = row["reference"]
         _add(figures, key, "report", row["amount"])
-    legs = _pairs(r)
-    for row in transit_postings(r, zone).to_pylist():
-        subject = legs.get(row["subject_id"], row["subject_id"])
-        _add(figures, (_ROLES[row["role"]], row["currency"], subject), "journal", row["amount"])
-    for row in rolled.to_pylist():
+    for row in transit_postings(r, zone, _pairs(r)).to_pylist():
+        key = (_ROLES[row["role"]], row["currency"], row["subject_id"])
+        _add(figures, key, "journal", row["amount"])
+    still_open = pc.not_equal(rolled["closing"], pa.scalar(ZERO, AMOUNT))
+    for row in rolled.filter(still_open).select(_OPEN).to_pylist():
         key = (row["kind"], row["currency"], row["expectation_id"])
-        names[key[2]] = row["code"]
         _add(figures, key, "roll_forward", row["closing"])
     counted = {key: one for key, one in figures.items() if any(one.values())}
-    status = _statuses(r, zone)
-    names = _references(r, counted) | names
+    subjects = pa.array(sorted({subject for _, _, subject in counted}), TEXT)
+    status = _statuses(r, zone, subjects)
+    names = _references(r, subjects) | names | _by_id(rolled, "expectation_id", "code", subjects)
     rows = [
         {
             "kind": kind,
@@ -136,7 +135,7 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
         }
         for (kind, currency, subject), one in counted.items()
     ]
-    rows.sort(key=lambda row: (row["kind"], row["currency"], row["why"], row["reference"]))
+    rows.sort(key=lambda row: tuple(row[name] for name in _ORDER))
     return TransitBridge(
         month=r.month, rows=pa.Table.from_pylist(rows, schema=BRIDGE), sql=r.sql("in_transit")
     )
@@ -160,25 +159,31 @@ def _pairs(r: Reconciliation) -> dict[str, str]:
     return {row["in_id"]: row["out_id"] for row in pairs if row["in_id"] and row["out_id"]}
 
 
-def _statuses(r: Reconciliation, zone: ZoneInfo) -> dict[str, str]:
+def _statuses(r: Reconciliation, zone: ZoneInfo, subjects: pa.Array) -> dict[str, Any]:
     if r.basis is None:
         return {}
     then = requests_at_cut_off(r.basis.snapshot, r.month, zone)
-    return dict(zip(*(then[name].to_pylist() for name in ("request_id", "status")), strict=True))
+    return _by_id(then, "request_id", "status", subjects)
 
 
-def _references(r: Reconciliation, keys: Iterable[Key]) -> dict[str, str | None]:
+def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
     """What the requests are called, and the lines that no request is behind."""
-    subjects = {subject for _, _, subject in keys}
-    lines = r.lines.filter(pc.is_in(r.lines["entry_id"], pa.array(sorted(subjects), TEXT)))
+    lines = r.lines.filter(pc.is_in(r.lines["entry_id"], subjects))
     named = {
         row["entry_id"]: row["reference"] or row["counterparty_name"]
         for row in lines.select(["entry_id", "reference", "counterparty_name"]).to_pylist()
     }
     if r.basis is None:
         return named
-    found = r.basis.snapshot.sql(_REFERENCES, {"ids": sorted(subjects)})
-    return named | {row["id"]: row["reference"] for row in found.to_pylist()}
+    with r.basis.snapshot.connection() as connection:
+        connection.register("subjects", pa.table({"subject_id": subjects}))
+        return named | dict(connection.execute(_REFERENCES).fetchall())
+
+
+def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any]:
+    """A column of the rows of these ids, by the id."""
+    rows = table.filter(pc.is_in(table[key], ids))
+    return dict(zip(rows[key].to_pylist(), rows[name].to_pylist(), strict=True))
 
 
 def _why(kind: str, one: Figures, status: str) -> str:

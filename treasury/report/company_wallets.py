@@ -15,6 +15,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+import pyarrow.compute as pc
 
 from treasury.lake import Snapshot
 from treasury.money import difference, total
@@ -126,11 +127,8 @@ def _concerns(wallet: _Wallet, start: datetime, end: datetime) -> bool:
 
 
 def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
-    ids = [
-        row["request_id"]
-        for row in r.fee_requests.select(["request_id", "ramp_type"]).to_pylist()
-        if row["ramp_type"] == "ON_RAMP"
-    ]
+    on_ramps = r.fee_requests.filter(pc.equal(r.fee_requests["ramp_type"], "ON_RAMP"))
+    ids = on_ramps["request_id"].to_pylist()
     with snapshot.connection() as connection:
         deliveries = connection.execute(_DELIVERED, {"ids": ids}).to_arrow_table().to_pylist()
         evidence = connection.execute(_EVIDENCE).to_arrow_table().to_pylist()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import matplotlib as mpl
 import pyarrow as pa
+import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -23,6 +24,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from treasury.calendar import Month, is_target_day
 from treasury.errors import InputError
 from treasury.report.words import amount_words, day
+from treasury.tabular import wide
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +46,7 @@ __all__ = [
     "scale",
     "settled",
     "style",
+    "together",
 ]
 
 INK: Final = {
@@ -108,6 +111,21 @@ def records(frame: Frame, columns: Sequence[str]) -> list[dict[str, Any]]:
             f"the figure needs a column {missing[0]!r}", do=f"give it {', '.join(columns)}"
         )
     return rows
+
+
+def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """`records`, of a table those that differ in nothing but their amount as one, with its sum.
+
+    `rows` is how many a row stands for; those without the amount are apart from the others.
+    """
+    if not isinstance(frame, pa.Table) or set(columns) - set(frame.column_names):
+        return [{**row, "rows": 1} for row in records(frame, columns)]
+    keys = [name for name in columns if name != amount]
+    table = frame.select(keys).append_column(amount, wide(frame[amount]))
+    table = table.append_column("is_recorded", pc.is_valid(frame[amount]))
+    groups = table.group_by([*keys, "is_recorded"], use_threads=False)
+    summed = groups.aggregate([(amount, "sum"), ([], "count_all")])
+    return summed.rename_columns({f"{amount}_sum": amount, "count_all": "rows"}).to_pylist()
 
 
 def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:

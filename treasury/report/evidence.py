@@ -23,7 +23,7 @@ from treasury.journal.chain import Head
 from treasury.journal.periods import Period, Preparation
 from treasury.reconcile.monthly import Reconciliation
 from treasury.settings import BankAccount
-from treasury.tabular import plain_column
+from treasury.tabular import plain_amounts
 
 __all__ = [
     "FORMAT",
@@ -55,6 +55,7 @@ TABLES: Final = (
 )
 PACKAGE: Final = "treasury"
 _STEP: Final = 50_000
+_ESCAPED: Final = r'["\\\x00-\x1f]'
 _LIBRARIES: Final = ("duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter")
 """Those whose version shows in the bytes of a file."""
 _SOURCES: Final = (".py", ".sql", ".html", ".css")
@@ -210,14 +211,30 @@ def bank_files(r: Reconciliation) -> list[str]:
 def table_hash(table: pa.Table) -> str:
     """SHA-256 of the values in their order; a decimal counts without its idle zeros."""
     digest = hashlib.sha256(msgspec.json.encode([table.num_rows, table.column_names]))
-    encoder = msgspec.json.Encoder()
     for column in table.columns:
         for start in range(0, len(column), _STEP):
-            digest.update(encoder.encode(_plain(column.slice(start, _STEP))))
+            digest.update(_as_json(column.slice(start, _STEP)))
     return digest.hexdigest()
 
 
-def _plain(column: pa.ChunkedArray) -> list[Any]:
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    return plain_column(column) if pa.types.is_decimal(column.type) else column.to_pylist()
+def _as_json(column: pa.ChunkedArray) -> bytes:
+    """The values of a column as one JSON list, made without a Python object for each."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return _as_json(column.cast(pa.int64()))
+    if pa.types.is_decimal(kind):
+        texts = pc.binary_join_element_wise('"', plain_amounts(column), '"', "")
+    elif pa.types.is_integer(kind):
+        texts = column.cast(pa.string())
+    elif pa.types.is_date32(kind) or (pa.types.is_string(kind) and not _needs_escape(column)):
+        texts = pc.binary_join_element_wise('"', column.cast(pa.string()), '"', "")
+    else:
+        return msgspec.json.encode(column.to_pylist())
+    texts = pc.fill_null(texts, "null").combine_chunks()
+    whole = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
+    return f"[{pc.binary_join(whole, ',')[0].as_py()}]".encode()
+
+
+def _needs_escape(texts: pa.ChunkedArray) -> bool:
+    """Whether a text has a character that JSON writes in another way."""
+    return bool(pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py())

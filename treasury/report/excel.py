@@ -28,7 +28,7 @@ from treasury.text import clean
 from treasury.workbook import Book, Column, Sheet, sheet_of
 from treasury.workbook_process import written_beside
 
-__all__ = ["SHEETS", "workbook_beside"]
+__all__ = ["FILES", "LONGEST_SHEET", "SHEETS", "workbook_beside"]
 
 LINES: Final = Sheet(
     "Lines",
@@ -244,6 +244,7 @@ FILES: Final = {
     "Balances": "balances",
     "Awaiting funds": "awaiting_funds",
     "In transit": "in_transit",
+    "In transit bridge": "in_transit_bridge",
     "Virtual accounts": "virtual_accounts",
     "Conversions": "conversions",
     "Fees": "fees",

@@ -25,7 +25,12 @@ from treasury.money import (
     quantize,
 )
 
-__all__ = ["Expected", "Rates", "expected_fee", "finding"]
+__all__ = ["COMPARED", "RATED", "Expected", "Rates", "expected_fee", "finding"]
+
+RATED: Final = ("ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate")
+"""What the rate of a request is held against the others' by."""
+COMPARED: Final = ("request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier")
+"""What the fee of a request is computed from, besides."""
 
 _ROUNDINGS: Final = ((ROUND_UP, "up"), (ROUND_DOWN, "down"), (ROUND_HALF_EVEN, "half to even"))
 
@@ -101,16 +106,25 @@ class Rates:
         self._days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
         for row in rows:
             if row["exchange_rate"] is not None:
-                self._days[_pair_day(row)].append(row["exchange_rate"])
+                self._days[_pair_day(row)] += [row["exchange_rate"]] * row["count_all"]
         for rates in self._days.values():
             rates.sort()
+        self._found: dict[tuple[Any, ...], tuple[int, Decimal | None, Decimal | None]] = {}
 
     def others(self, row: Mapping[str, Any]) -> tuple[int, Decimal | None, Decimal | None]:
         """How many others there are, the middle of their rates, and the distance to it in bp."""
         rate = row["exchange_rate"]
         if rate is None:
             return 0, None, None
-        rates = self._days[_pair_day(row)]
+        key = (*_pair_day(row), rate)
+        if key not in self._found:
+            self._found[key] = self._others(key[:-1], rate)
+        return self._found[key]
+
+    def _others(
+        self, day: tuple[Any, ...], rate: Decimal
+    ) -> tuple[int, Decimal | None, Decimal | None]:
+        rates = self._days[day]
         if len(rates) < 2:
             return 0, None, None
         usual = _middle_of_others(rates, bisect_left(rates, rate))

@@ -33,7 +33,7 @@ def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> S
     requests = make_grid(
         "Requests completed in the month",
         "Reference | Completed | Pair | >Gross | >Fee | >Net | >Rate, bp | >Crypto | Finding",
-        fees.rows,
+        fees.requests,
         _fee_row,
         sheet="Fees",
     )

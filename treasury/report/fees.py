@@ -7,7 +7,7 @@ whatever else they are by: no currency is ever added to another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
@@ -15,16 +15,17 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.calendar import Month, Months
 from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
-from treasury.money import basis_points, difference, total
+from treasury.money import basis_points, difference
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.pipeline import load, run, steps_of
-from treasury.report.fee_checks import Rates, expected_fee, finding
+from treasury.report.fee_checks import COMPARED, RATED, Rates, expected_fee, finding
 from treasury.report.words import DIRECTIONS, amount_words, count
-from treasury.tabular import Tabular
+from treasury.tabular import Tabular, wide
 from treasury.text import safe_html
 
 __all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_between", "fees_of"]
@@ -32,6 +33,7 @@ __all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_betwe
 RATE: Final = pa.decimal128(38, 2)
 """Basis points, two decimals."""
 BEYOND: Final = Decimal(10) ** 36
+ZERO: Final = Decimal(0)
 
 REQUESTS: Final = pa.schema(
     [
@@ -135,10 +137,11 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         ]
         return f"Fees of {self.months.title}: {' · '.join(parts) or 'no request completed'}"
 
-    @cached_property
+    @property
     def rows(self) -> list[dict[str, Any]]:
         """The requests as dictionaries."""
-        return self.requests.to_pylist()
+        rows: list[dict[str, Any]] = self.requests.to_pylist()
+        return rows
 
     @cached_property
     def totals(self) -> pa.Table:
@@ -156,14 +159,19 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
         keys = ("fiat_currency", *names)
         rows = [
-            {**dict(zip(keys, key, strict=True)), **_sums_row(_total(key[0], group))}
-            for key, group in _grouped(self.rows, keys)
+            {**dict(zip(keys, key, strict=True)), **_sums_row(sums)}
+            for key, sums in _summed(self.requests, keys)
         ]
         return pa.Table.from_pylist(rows, schema=schema)
 
+    @cached_property
+    def sums(self) -> tuple[FeeTotal, ...]:
+        """The sums of all months, one for each fiat currency."""
+        return tuple(sums for _, sums in _summed(self.requests, ("fiat_currency",)))
+
     def by_currency(self) -> list[FeeTotal]:
         """The sums of all months, a row for each fiat currency."""
-        return [_total(key[0], group) for key, group in _grouped(self.rows, ("fiat_currency",))]
+        return list(self.sums)
 
     @cached_property
     def trend(self) -> pa.Table:
@@ -171,12 +179,12 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
         `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
         """
-        groups = dict(_grouped(self.rows, ("fiat_currency", "month")))
+        groups = dict(_summed(self.requests, ("fiat_currency", "month")))
         rows: list[dict[str, Any]] = []
         for currency in sorted({key[0] for key in groups}):
             before: FeeTotal | None = None
             for month in self.months:
-                sums = _total(currency, groups.get((currency, str(month)), ()))
+                sums = groups.get((currency, str(month)), _no_request(currency))
                 rows.append({"month": str(month), **_sums_row(sums), **_change(sums, before)})
                 before = sums
         return pa.Table.from_pylist(rows, schema=TREND)
@@ -184,8 +192,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     @property
     def to_check(self) -> pa.Table:
         """The requests whose recorded fee no rounding explains."""
-        marks = [text.startswith(CHECK) for text in self.requests["finding"].to_pylist()]
-        return self.requests.filter(pa.array(marks, pa.bool_()))
+        return self.requests.filter(pc.starts_with(self.requests["finding"], CHECK))
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """The requests, sums, trend and accruals."""
@@ -211,10 +218,9 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
 def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = None) -> Fees:
     """The fees of a reconciled month; `calculated` has the calculator's fees by request id."""
-    rows = _requests(r.fee_requests.to_pylist(), calculated or {})
     return Fees(
         months=Months(r.month, r.month),
-        requests=pa.Table.from_pylist(rows, schema=REQUESTS),
+        requests=_requests(r.fee_requests, calculated or {}),
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
     )
@@ -240,10 +246,10 @@ def fees_between(
     with snapshot.connection() as connection:
         load(connection, {"asked": asked})
         run(connection, steps)
-        found = connection.table(STEP).to_arrow_table().to_pylist()
+        found = connection.table(STEP).to_arrow_table()
     return Fees(
         months=Months(first, r.month),
-        requests=pa.Table.from_pylist(_requests(found, calculated or {}), schema=REQUESTS),
+        requests=_requests(found, calculated or {}),
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
     )
@@ -259,7 +265,7 @@ def calculated_fees(
     """
     said: dict[tuple[Decimal, str], Decimal | None] = {}
     answers = {}
-    for row in fees.rows:
+    for row in fees.requests.select(_ASKED).to_pylist():
         on_ramp = row["direction"] == DIRECTIONS["ON_RAMP"]
         gross = row["fiat_gross"] if on_ramp else row["crypto"]
         if gross is None:
@@ -274,70 +280,136 @@ def calculated_fees(
 STEP: Final = "fee_requests"
 
 
-def _requests(
-    rows: list[dict[str, Any]], calculated: Mapping[str, Decimal]
-) -> list[dict[str, Any]]:
-    for row in rows:
-        row["fiat_currency"] = row["fiat_currency"] or "?"
-    rates = Rates(rows)
-    return [_request(row, rates, calculated) for row in rows]
+_ASKED: Final = ["request_id", "direction", "fiat_gross", "crypto"]
+_BATCH: Final = 20_000
+"""Requests that are held as Python's own values together."""
+_FOUND: Final = (
+    "rate_bp", "expected_fee", "expected_by", "variance", "finding", "others_that_day",
+    "rate_of_others", "rate_deviation_bp",
+)  # fmt: skip
+"""What is computed of one request after another."""
 
 
-def _request(
+def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table:
+    """The requests with what is computed of each, columns as in REQUESTS."""
+    fiat = _or_unknown(recorded["fiat_currency"])
+    recorded = recorded.set_column(
+        recorded.schema.get_field_index("fiat_currency"), "fiat_currency", fiat
+    )
+    rates = Rates(recorded.group_by(list(RATED)).aggregate([([], "count_all")]).to_pylist())
+    found = [_found(row, rates, calculated) for row in _rows(recorded, (*RATED, *COMPARED))]
+    crypto = _or_unknown(recorded["crypto_currency"])
+    columns = {name: recorded[name] for name in REQUESTS.names if name in recorded.column_names}
+    columns |= {
+        "month": pc.strftime(recorded["completed_on"], "%Y-%m"),
+        "direction": _worded(recorded["ramp_type"], DIRECTIONS),
+        "pair": pc.if_else(
+            pc.fill_null(pc.equal(recorded["ramp_type"], "ON_RAMP"), False),
+            pc.binary_join_element_wise(fiat, crypto, " → "),
+            pc.binary_join_element_wise(crypto, fiat, " → "),
+        ),
+        "chain": recorded["crypto_chain"],
+    }
+    for name, values in zip(_FOUND, zip(*found, strict=True) if found else ((),) * 8, strict=True):
+        columns[name] = pa.array(values, REQUESTS.field(name).type)
+    return pa.table([columns[name] for name in REQUESTS.names], schema=REQUESTS).combine_chunks()
+
+
+def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """These columns row by row, some thousands at a time."""
+    for batch in table.select(list(names)).to_batches(max_chunksize=_BATCH):
+        yield from batch.to_pylist()
+
+
+def _or_unknown(currency: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A currency, or a question mark where none is recorded."""
+    named = pc.fill_null(currency, "")
+    return pc.if_else(pc.equal(named, ""), "?", named)
+
+
+def _worded(column: pa.ChunkedArray, words: Mapping[str, str]) -> pa.ChunkedArray:
+    """The column with the words that stand for what it holds."""
+    for name, word in words.items():
+        column = pc.if_else(pc.fill_null(pc.equal(column, name), False), word, column)
+    return column
+
+
+def _found(
     row: Mapping[str, Any], rates: Rates, calculated: Mapping[str, Decimal]
-) -> dict[str, Any]:
-    fiat, crypto = row["fiat_currency"], row["crypto_currency"] or "?"
+) -> tuple[Any, ...]:
+    """What is computed of a request, in the order of `_FOUND`."""
     expected = expected_fee(row, calculated)
     others, usual, deviation = rates.others(row)
-    return {
-        **{name: row[name] for name in REQUESTS.names if name in row},
-        "month": str(Month.of(row["completed_on"])),
-        "direction": DIRECTIONS.get(row["ramp_type"], row["ramp_type"]),
-        "pair": f"{fiat} → {crypto}" if row["ramp_type"] == "ON_RAMP" else f"{crypto} → {fiat}",
-        "chain": row["crypto_chain"],
-        "rate_bp": _rate(row["fee"], row["fiat_gross"]),
-        "expected_fee": expected.amount,
-        "expected_by": expected.by,
-        "variance": None
-        if row["fee"] is None or expected.amount is None
-        else difference(row["fee"], expected.amount),
-        "finding": finding(row, expected),
-        "others_that_day": others,
-        "rate_of_others": None if usual is None else usual.quantize(STORED),
-        "rate_deviation_bp": _bounded(deviation),
-    }
+    fee = row["fee"]
+    computed = expected.amount
+    return (
+        _rate(fee, row["fiat_gross"]),
+        computed,
+        expected.by,
+        None if fee is None or computed is None else difference(fee, computed),
+        finding(row, expected),
+        others,
+        None if usual is None else usual.quantize(STORED),
+        _bounded(deviation),
+    )
 
 
 STORED: Final = Decimal("1e-18")
+_SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
 
 
-def _grouped(
-    rows: Iterable[Mapping[str, Any]], names: tuple[str, ...]
-) -> list[tuple[tuple[str, ...], list[Mapping[str, Any]]]]:
-    """The rows by the values of `names`, in the order of those values."""
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] or "" for name in names), []).append(row)
-    return sorted(groups.items())
-
-
-def _total(currency: str, rows: Iterable[Mapping[str, Any]]) -> FeeTotal:
-    rows = list(rows)
-    with_fee = [row for row in rows if row["fee"] is not None]
-    fee = _sum(with_fee, "fee")
-    return FeeTotal(
-        currency=currency,
-        requests=len(rows),
-        without_fee=len(rows) - len(with_fee),
-        gross=_sum(rows, "fiat_gross"),
-        fee=fee,
-        net=_sum(rows, "fiat_net"),
-        rate_bp=_rate(fee, _sum(with_fee, "fiat_gross")),
-        expected=_sum(rows, "expected_fee"),
-        variance=_sum(rows, "variance"),
-        without_expected=sum(row["expected_fee"] is None for row in rows),
-        to_check=sum(row["finding"].startswith(CHECK) for row in rows),
+def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str, ...], FeeTotal]]:
+    """The sums of the requests by the values of `names`, the fiat currency first, in order."""
+    keys = {name: pc.fill_null(requests[name], "") for name in names}
+    has_fee = pc.is_valid(requests["fee"])
+    nothing = pa.scalar(None, AMOUNT)
+    columns = keys | {name: wide(requests[name]) for name in _SUMMED}
+    columns["gross_with_fee"] = wide(pc.if_else(has_fee, requests["fiat_gross"], nothing))
+    columns["check"] = pc.starts_with(requests["finding"], CHECK)
+    groups = (
+        pa.table(columns)
+        .group_by(list(names))
+        .aggregate(
+            [
+                *((name, "sum") for name in (*_SUMMED, "gross_with_fee", "check")),
+                ([], "count_all"),
+                ("fee", "count"),
+                ("expected_fee", "count"),
+            ]
+        )
     )
+    found = [
+        (
+            tuple(row[name] for name in names),
+            FeeTotal(
+                currency=row[names[0]],
+                requests=row["count_all"],
+                without_fee=row["count_all"] - row["fee_count"],
+                gross=row["fiat_gross_sum"],
+                fee=row["fee_sum"],
+                net=row["fiat_net_sum"],
+                rate_bp=_rate(row["fee_sum"], row["gross_with_fee_sum"]),
+                expected=row["expected_fee_sum"],
+                variance=row["variance_sum"],
+                without_expected=row["count_all"] - row["expected_fee_count"],
+                to_check=row["check_sum"],
+            ),
+        )
+        for row in map(_with_zeros, groups.to_pylist())
+    ]
+    return sorted(found, key=lambda one: one[0])
+
+
+def _with_zeros(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The sums of a group: nothing where no row of it has the amount."""
+    return {name: ZERO if value is None else value for name, value in row.items()}
+
+
+def _no_request(currency: str) -> FeeTotal:
+    return FeeTotal(
+        currency=currency, requests=0, without_fee=0, gross=ZERO, fee=ZERO, net=ZERO,
+        rate_bp=_rate(ZERO, ZERO), expected=ZERO, variance=ZERO, without_expected=0, to_check=0,
+    )  # fmt: skip
 
 
 def _sums_row(sums: FeeTotal) -> dict[str, Any]:
@@ -376,10 +448,6 @@ def _rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
 
 def _bounded(rate: Decimal | None) -> Decimal | None:
     return rate if rate is not None and rate.copy_abs() < BEYOND else None
-
-
-def _sum(rows: Iterable[Mapping[str, Any]], name: str) -> Decimal:
-    return total(row[name] for row in rows if row[name] is not None)
 
 
 def _html_row(row: Mapping[str, Any]) -> str:

@@ -30,6 +30,7 @@ from treasury.report.drawing import (
     scale,
     settled,
     style,
+    together,
 )
 from treasury.report.words import amount_words, amounts_words, count
 
@@ -113,7 +114,7 @@ def fees_and_rate(requests: Frame, month: Month) -> Figure:
 
     `requests` as in `Fees.requests`.
     """
-    rows = records(requests, _REQUESTS)
+    rows = together(requests, "fee", _REQUESTS)
     currencies = sorted({row["fiat_currency"] for row in rows})
     with style():
         figure, axes = panels(2 * len(currencies), height=2.2)
@@ -128,13 +129,18 @@ def fees_and_rate(requests: Frame, month: Month) -> Figure:
 
 def fees_and_rate_words(requests: Frame, month: Month) -> str:
     """What `fees_and_rate` shows."""
-    rows = records(requests, _REQUESTS)
+    rows = together(requests, "fee", _REQUESTS)
     rates = [row["rate_bp"] for row in rows if row["rate_bp"] is not None]
     spread = (
         f"; single rates lie between {min(rates)} and {max(rates)} basis points" if rates else ""
     )
-    fees = amounts_words((row["fee"], row["fiat_currency"]) for row in rows)
-    told = f"{fees} on {count(len(rows), 'request')}" if rows else "no request completed"
+    fees = amounts_words(
+        (row["fee"], row["fiat_currency"])
+        for row in rows
+        for _ in range(row["rows"] if row["fee"] is None else 1)
+    )
+    requested = count(sum(row["rows"] for row in rows), "request")
+    told = f"{fees} on {requested}" if rows else "no request completed"
     return f"Fees by day of completion in {month.title}: {told}{spread}."
 
 
@@ -227,7 +233,7 @@ def funding_times_words(times: Frame) -> str:
 def _own_lines(lines: Frame) -> list[dict[str, Any]]:
     return [
         row
-        for row in records(lines, _LINES)
+        for row in together(lines, "amount", _LINES)
         if row["source"] == "own_bank" and row["line_class"] != "own_transfer"
     ]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+import pyarrow as pa
 
 from treasury.report.words import amount_words
 from treasury.text import clean
@@ -82,7 +83,7 @@ def amount_cell(row: Mapping[str, Any], name: str = "amount", currency: str = "c
 def make_grid(
     caption: str,
     heads: str,
-    rows: Sequence[Any],
+    rows: Sequence[Any] | pa.Table,
     cells: Callable[[Any], tuple[Cell, ...]],
     *,
     foot: tuple[tuple[Cell, ...], ...] = (),
@@ -90,10 +91,11 @@ def make_grid(
     widths: tuple[int, ...] = (),
 ) -> Grid:
     """A table whose `heads` are written `One | Two | >Number`; rows not shown are counted."""
+    first = rows.slice(0, SHOWN).to_pylist() if isinstance(rows, pa.Table) else rows[:SHOWN]
     return Grid(
         caption=caption,
         heads=tuple(Head(h.lstrip(">"), h.startswith(">")) for h in heads.split(" | ")),
-        rows=tuple(cells(row) for row in rows[:SHOWN]),
+        rows=tuple(map(cells, first)),
         foot=foot,
         more=max(len(rows) - SHOWN, 0),
         sheet=sheet,

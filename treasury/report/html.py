@@ -14,12 +14,11 @@ from typing import Final
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from treasury.items import OpenItems
 from treasury.report.checklist import checklist
 from treasury.report.closing import Closing
-from treasury.report.drawing import INK, figure_svg
+from treasury.report.drawing import INK
 from treasury.report.grids import SHOWN
 from treasury.report.pictures import Drawn, month_figures
 from treasury.report.screen import ALONE, exception_words, open_words
@@ -75,9 +74,9 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
     )
 
 
-def inline_svg(figure: Figure, name: str) -> Markup:
+def inline_svg(svg: bytes, name: str) -> Markup:
     """A figure as an element of the page: colours by name, ids that no other figure has."""
-    text = figure_svg(figure).decode()
+    text = svg.decode()
     text = _STYLE.sub("", text[text.index("<svg") :])
     text = _SIZE.sub("", text, count=1)
     text = _ID.sub(rf"\g<1>{name}-", text)
@@ -123,7 +122,7 @@ def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
 
 
 def _pictures(drawn: Mapping[str, Drawn]) -> dict[str, Picture]:
-    return {name: Picture(inline_svg(one.figure, name), one.words) for name, one in drawn.items()}
+    return {name: Picture(inline_svg(one.svg, name), one.words) for name, one in drawn.items()}
 
 
 def _environment() -> Environment:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -22,15 +23,18 @@ import pyarrow as pa
 
 from treasury.decoding import decode_json
 from treasury.errors import InputError
+from treasury.lake.commits import Commit
 from treasury.regular_files import open_regular
+from treasury.report import excel
 from treasury.report.accounting import accounting
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.checklist import checklist
 from treasury.report.closing import Closing
-from treasury.report.drawing import figure_png, figure_svg
+from treasury.report.drawing import figure_png
 from treasury.report.evidence import (
     TABLES,
     Evidence,
+    Fingerprint,
     LakeState,
     code_of,
     encode,
@@ -68,18 +72,33 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
 
 
 def _write_others(closing: Closing, folder: Path) -> Evidence:
-    """Write all but the workbook."""
-    drawn = month_figures(closing)
-    (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
+    """Write all but the workbook: what DuckDB and Arrow make beside what is drawn."""
+    basis = closing.r.basis
+    if basis is None or basis.snapshot.commit is None:
+        raise InputError(
+            "this answer does not say what it was made from", do="close a month of a workspace"
+        )
+    with ThreadPoolExecutor(1) as beside:
+        booked = beside.submit(_write_books, closing, folder)
+        inputs = beside.submit(write_inputs, basis, folder / "inputs")
+        drawn = month_figures(closing)
+        (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
+        _write_figures(drawn, folder / "figures")
+        tables = answer_tables(closing) | {"postings": booked.result()}
+        (folder / "tables").mkdir()
+        for name, table in tables.items():
+            write_table(table, folder / "tables" / f"{name}.parquet")
+        further = {name: table for name, table in tables.items() if name not in TABLES}
+        marks = (*closing.marks, *table_marks(further))
+        return _evidence(closing, folder, basis.snapshot.commit, marks, inputs.result())
+
+
+def _write_books(closing: Closing, folder: Path) -> pa.Table:
+    """Write the journals; returns the postings."""
     books = accounting(closing.r, closing.zone, closing.rolled.corrections)
     write_csv(books, folder / "journal.csv")
     write_beancount(books, folder / "month.beancount")
-    _write_figures(drawn, folder / "figures")
-    tables = answer_tables(closing) | {"postings": books.postings}
-    (folder / "tables").mkdir()
-    for name, table in tables.items():
-        write_table(table, folder / "tables" / f"{name}.parquet")
-    return _evidence(closing, folder, tables)
+    return books.postings
 
 
 def write_evidence(evidence: Evidence, folder: Path) -> str:
@@ -122,7 +141,11 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "accepted_items": closing.rolled.accepted,
         "materiality": closing.rolled.limits,
     }
-    return tables if closing.ledger is None else tables | {"ledger": closing.ledger.lines}
+    if closing.ledger is not None:
+        tables["ledger"] = closing.ledger.lines
+    if closing.bridge.rows.num_rows > excel.LONGEST_SHEET:  # else the workbook alone has it
+        tables["in_transit_bridge"] = closing.bridge.rows
+    return tables
 
 
 def is_apart(name: str) -> bool:
@@ -142,20 +165,22 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _evidence(closing: Closing, folder: Path, tables: Mapping[str, pa.Table]) -> Evidence:
-    r, basis = closing.r, closing.r.basis
-    if basis is None or basis.snapshot.commit is None:
-        raise InputError(
-            "this answer does not say what it was made from", do="close a month of a workspace"
-        )
-    commit, question = basis.snapshot.commit, basis.question
-    rows = write_inputs(basis, folder / "inputs")
+def _evidence(
+    closing: Closing,
+    folder: Path,
+    commit: Commit,
+    marks: tuple[Fingerprint, ...],
+    inputs: dict[str, int],
+) -> Evidence:
+    """The evidence, but for the hashes of files; a ledger that was given is left in `folder`."""
+    r = closing.r
+    assert r.basis is not None  # it has the commit
+    question = r.basis.question
     ledger = closing.ledger_file
     if ledger is not None:
         (folder / LEDGER).write_text(ledger.content, "utf-8", newline="")
         if ledger.mapping:
             (folder / LEDGER_ACCOUNTS).write_text(ledger.mapping, "utf-8", newline="")
-    further = {name: table for name, table in tables.items() if name not in TABLES}
     return Evidence(
         month=str(r.month),
         company=r.company,
@@ -175,8 +200,8 @@ def _evidence(closing: Closing, folder: Path, tables: Mapping[str, pa.Table]) ->
         agreed_to=closing.rolled.agreed_to,
         bank_files=_bank_files(closing),
         ledger=None if ledger is None else {"file_name": ledger.file_name, "sha256": ledger.sha256},
-        answer=(*closing.marks, *table_marks(further)),
-        inputs=rows,
+        answer=marks,
+        inputs=inputs,
         code=code_of(),
         files={},
     )
@@ -199,7 +224,7 @@ def _bank_files(closing: Closing) -> dict[str, str]:
 def _write_figures(drawn: Mapping[str, Drawn], folder: Path) -> None:
     folder.mkdir()
     for name, one in drawn.items():
-        (folder / f"{name}.svg").write_bytes(figure_svg(one.figure))
+        (folder / f"{name}.svg").write_bytes(one.svg)
         (folder / f"{name}.png").write_bytes(figure_png(one.figure))
     words = {name: one.words for name, one in drawn.items()}
     (folder / "words.json").write_bytes(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import msgspec
 from matplotlib.figure import Figure
 
 from treasury.report.closing import Closing
+from treasury.report.drawing import figure_svg
 from treasury.report.figures import (
     cash_by_day,
     cash_words,
@@ -22,11 +24,16 @@ from treasury.report.figures import (
 __all__ = ["Drawn", "month_figures"]
 
 
-class Drawn(msgspec.Struct, frozen=True, eq=False):
+class Drawn(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A figure, and what it shows in words for who cannot see it."""
 
     figure: Figure
     words: str
+
+    @cached_property
+    def svg(self) -> bytes:
+        """The figure as SVG."""
+        return figure_svg(self.figure)
 
 
 def month_figures(closing: Closing) -> dict[str, Drawn]:

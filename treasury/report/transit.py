@@ -14,7 +14,9 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+import pyarrow as pa
 
+from treasury.lake import AMOUNT, TEXT
 from treasury.money import difference
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.verdict import in_transit
@@ -51,6 +53,8 @@ _BEGUN: Final = """
         ELSE r.status = 'SUCCEEDED' AND r.completed_at < $start END
     ORDER BY r.payment_reference, r.id
 """
+
+PAID: Final = pa.schema([("expectation_id", TEXT), ("amount", AMOUNT)])
 
 
 class Owed(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,14 +106,13 @@ def owed_payouts(r: Reconciliation) -> list[Owed]:
     ]
 
 
-def paid_for(r: Reconciliation) -> dict[str, Decimal]:
+def paid_for(r: Reconciliation) -> pa.Table:
     """What the lines up to the month's end brought for each expectation they are matched to."""
     if r.basis is None:
-        return {}
+        return PAID.empty_table()
     with r.basis.snapshot.connection() as connection:
         connection.register("allocations", r.matches.allocations)
-        rows = connection.execute(_PAID, {"last": r.month.last}).fetchall()
-    return dict(rows)
+        return connection.execute(_PAID, {"last": r.month.last}).to_arrow_table().cast(PAID)
 
 
 def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[Begun]:

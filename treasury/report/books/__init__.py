@@ -1,0 +1,1 @@
+"""The SQL steps by which a month's bank lines and completed requests become double entry."""

@@ -1,0 +1,17 @@
+-- One row an entry, with its turn by date and name, and its words as they come from outside.
+SELECT
+    entry_no, entry, booked_on, words,
+    row_number() OVER (ORDER BY booked_on, entry, entry_no) AS turn
+FROM (
+    SELECT
+        entry_no, 'line:' || entry_id AS entry, booking_date AS booked_on,
+        coalesce(nullif(words, ''), 'bank line') AS words
+    FROM line_amounts
+    UNION ALL
+    SELECT
+        entry_no, 'request:' || request_id, completed_on,
+        coalesce(nullif(reference, ''), request_id) || ' completed'
+    FROM request_amounts
+    UNION ALL
+    SELECT entry_no, entry, booked_on, words FROM other_entries
+) AS e

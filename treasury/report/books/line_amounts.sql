@@ -1,0 +1,38 @@
+-- One row a bank line: its amount signed as its account has it, how much of that is explained, and the role that the
+-- explained part stands against. A line of several expectations has none of its own: its shares say it.
+SELECT
+    p.entry_no, p.entry_id, p.booking_date, p.role, p.account, p.currency, p.direction, p.amount, p.contra,
+    CASE
+        WHEN p.outcome = 'ignored' THEN p.amount
+        WHEN NOT p.is_known THEN CAST(0 AS DECIMAL(38, 18))
+        WHEN p.matched IS NULL OR p.matched >= p.size THEN p.amount
+        WHEN p.amount > 0 THEN p.matched
+        ELSE -p.matched
+    END AS explained,
+    p.expectation_id, p.words,
+    s.entry_id IS NOT NULL AS is_shared
+FROM (
+    SELECT
+        l.entry_no, l.entry_id, l.booking_date, l.currency, l.direction, l.outcome,
+        l.amount AS size,
+        l.matched_amount AS matched,
+        CASE WHEN l.source = 'provider_report' THEN 'provider' ELSE 'bank' END AS role,
+        l.statement_account AS account,
+        CASE WHEN l.direction = 'CRDT' THEN l.amount ELSE -l.amount END AS amount,
+        CASE
+            WHEN l.outcome = 'ignored' THEN coalesce(c.role, 'other business')
+            ELSE coalesce(k.role, 'suspense')
+        END AS contra,
+        coalesce(l.outcome IN ('matched', 'returned'), FALSE) AND l.kind IS NOT NULL AS is_known,
+        nullif(l.expectation_id, '') AS expectation_id,
+        CASE WHEN l.outcome = 'matched' AND l.expectation_id IS NULL THEN l.entry_id END AS shared_id,
+        concat_ws(
+            ' · ',
+            nullif(l.counterparty_name, ''),
+            coalesce(nullif(l.reference, ''), nullif(l.remittance, ''))
+        ) AS words
+    FROM booked_lines AS l
+    LEFT JOIN contra_roles AS c ON c.what = l.line_class
+    LEFT JOIN contra_roles AS k ON k.what = l.kind
+) AS p
+LEFT JOIN (SELECT DISTINCT entry_id FROM line_shares) AS s ON s.entry_id = p.shared_id

@@ -1,0 +1,13 @@
+-- read through: what each expectation has in a line that is for several, in the order of its shares.
+SELECT
+    l.entry_no, s.place, l.currency, s.expectation_id,
+    CASE
+        WHEN v.virtual_bank_account_id IS NOT NULL THEN 'collections'
+        WHEN l.direction = 'CRDT' THEN 'off-ramp in transit'
+        ELSE 'on-ramp in transit'
+    END AS role,
+    CASE WHEN l.direction = 'CRDT' THEN -s.amount ELSE s.amount END AS amount
+FROM line_amounts AS l
+JOIN line_shares AS s ON s.entry_id = l.entry_id
+LEFT JOIN standing_accounts AS v ON v.virtual_bank_account_id = split_part(s.expectation_id, '/', 1)
+WHERE l.is_shared
