@@ -1,0 +1,14 @@
+-- The lessons of each payer of an unplaced payment, the latest first: of all amounts, and of one.
+SELECT
+    payer, is_account, entry_id, subject, booking_date, amount, currency, direction,
+    row_number() OVER (PARTITION BY payer, currency, direction ORDER BY booking_date DESC, entry_id) AS turn,
+    row_number() OVER (PARTITION BY payer, currency, direction, amount ORDER BY booking_date DESC, entry_id) AS amount_turn
+FROM (
+    SELECT k.payer, k.is_account, s.entry_id, s.subject, s.booking_date, s.amount, s.currency, s.direction
+    FROM subjects AS s
+    JOIN (SELECT DISTINCT payer, is_account FROM payer_keys) AS k ON k.payer = 'A:' || s.counterparty_account
+    UNION ALL
+    SELECT k.payer, k.is_account, s.entry_id, s.subject, s.booking_date, s.amount, s.currency, s.direction
+    FROM subjects AS s
+    JOIN (SELECT DISTINCT payer, is_account FROM payer_keys) AS k ON k.payer = 'N:' || s.payer_name
+) AS every_lesson
