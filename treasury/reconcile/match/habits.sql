@@ -1,36 +1,27 @@
--- What a payer's earlier payments tell about an unplaced one: how many there were, for each subject and in all, how
--- many were of this amount and around this day of the month, and between which amounts they lay. Of very many the
--- latest are asked, and beyond them those of this amount.
+-- What earlier payments tell about an unplaced one, by what they share with it (the payer's account, the name, or
+-- only the subject): how many there were, for each subject and in all, and how many of them were of this amount or
+-- nearly, on this day of the month or around it.
 SELECT
-    entry_id, is_account, subject, amount, payments, of_amount, around_day, usual_day, lowest, highest,
-    CAST(sum(payments) OVER (PARTITION BY entry_id, is_account) AS BIGINT) AS of_all
+    entry_id, shown, subject,
+    count(*) AS payments,
+    CAST(sum(count(*)) OVER (PARTITION BY entry_id, shown) AS BIGINT) AS of_all,
+    count(*) FILTER (WHERE lesson_amount = amount) AS of_amount,
+    count(*) FILTER (WHERE 10 * CAST(abs(lesson_amount - amount) AS DECIMAL(28, 8)) <= CAST(lesson_amount AS DECIMAL(28, 8))) AS near_amount,
+    count(*) FILTER (WHERE apart <= 1 OR apart >= 30) AS on_day,
+    count(*) FILTER (WHERE apart <= u.usual_days OR apart >= 31 - u.usual_days) AS around_day,
+    day(max(lesson_date)) AS last_day
 FROM (
-    SELECT
-        k.entry_id, k.is_account, t.subject, k.amount,
-        count(*) AS payments,
-        count(*) FILTER (WHERE t.amount = k.amount) AS of_amount,
-        count(*) FILTER (
-            WHERE abs(day(t.booking_date) - day(k.booking_date)) <= u.usual_days
-                OR abs(day(t.booking_date) - day(k.booking_date)) >= 31 - u.usual_days
-        ) AS around_day,
-        day(max(t.booking_date)) AS usual_day,
-        min(t.amount) AS lowest,
-        max(t.amount) AS highest
-    FROM payer_keys AS k
-    JOIN taught AS t
-        ON t.payer = k.payer AND t.currency = k.currency AND t.direction = k.direction AND t.booking_date < k.booking_date
-    CROSS JOIN rules AS u
-    WHERE t.turn <= u.max_lessons
-    GROUP BY k.entry_id, k.is_account, t.subject, k.amount
-) AS latest
-UNION ALL
-SELECT DISTINCT
-    k.entry_id, k.is_account, t.subject, k.amount, CAST(1 AS BIGINT) AS payments, CAST(1 AS BIGINT) AS of_amount,
-    CAST(0 AS BIGINT) AS around_day, CAST(NULL AS BIGINT) AS usual_day, k.amount AS lowest, k.amount AS highest,
-    CAST(NULL AS BIGINT) AS of_all
-FROM payer_keys AS k
-JOIN taught AS t
-    ON t.payer = k.payer AND t.currency = k.currency AND t.direction = k.direction AND t.amount = k.amount
-    AND t.booking_date < k.booking_date
+    SELECT entry_id, shown, subject, amount, lesson_amount, lesson_date, abs(day(lesson_date) - day(booking_date)) AS apart
+    FROM recalled
+    WHERE shown <> 'amount'
+    UNION ALL
+    SELECT c.entry_id, 'subject' AS shown, c.subject, p.amount, s.amount AS lesson_amount, s.booking_date AS lesson_date,
+        abs(day(s.booking_date) - day(p.booking_date)) AS apart
+    FROM considered AS c
+    JOIN unplaced_payments AS p ON p.entry_id = c.entry_id
+    JOIN subjects AS s
+        ON s.subject = c.subject AND s.currency = p.currency AND s.direction = p.direction AND s.booking_date < p.booking_date
+    WHERE s.turn <= 12
+) AS earlier
 CROSS JOIN rules AS u
-WHERE t.turn > u.max_lessons AND t.amount_turn <= u.max_candidates
+GROUP BY entry_id, shown, subject

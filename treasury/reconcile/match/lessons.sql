@@ -1,7 +1,7 @@
 -- Matched payments that teach who pays what, and how: those of an expectation that is still open, and of one whose
 -- counterparty is given, which teach about its other requests.
 SELECT
-    r.entry_id, r.expectation_id, r.booking_date, r.amount, l.currency, l.direction, l.counterparty_account,
+    r.entry_id, r.expectation_id, r.booking_date, r.amount, l.account, l.currency, l.direction, l.counterparty_account,
     l.counterparty_name, l.remittance, e.owner_account, e.owner_name
 FROM received AS r
 JOIN (

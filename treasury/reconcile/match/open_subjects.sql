@@ -1,12 +1,14 @@
--- The open expectations of each subject that a fact leads to: how many there are, and of those of one amount the
--- latest first.
+-- The open expectations of each subject that a fact leads to, the latest first: of one amount, and of all.
 SELECT
-    subject, expectation_id, currency, direction, remaining,
-    count(*) OVER (PARTITION BY subject, currency, direction) AS open,
+    subject, expectation_id, currency, direction, remaining, opened_on,
     row_number() OVER (
         PARTITION BY subject, currency, direction, remaining
         ORDER BY coalesce(opened_on, CAST('0001-01-01' AS DATE)) DESC, expectation_id
-    ) AS turn
+    ) AS turn,
+    row_number() OVER (
+        PARTITION BY subject, currency, direction
+        ORDER BY coalesce(opened_on, CAST('0001-01-01' AS DATE)) DESC, expectation_id
+    ) AS place
 FROM (
     SELECT s.subject, o.expectation_id, o.currency, o.direction, o.remaining, o.opened_on
     FROM open_expectations AS o

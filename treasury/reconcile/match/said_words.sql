@@ -1,4 +1,5 @@
--- The words that lessons and unplaced payments say in their text or give as their name, legal forms left out.
+-- The words that lessons say in their text or give as their name, and unplaced payments in their text; legal forms
+-- left out.
 SELECT DISTINCT is_lesson, is_name, entry_id, word
 FROM (
     SELECT is_lesson, is_name, entry_id, unnest(string_split(regexp_replace(
@@ -9,10 +10,6 @@ FROM (
         SELECT TRUE AS is_lesson, TRUE AS is_name, entry_id, counterparty_name AS said FROM lessons
         UNION ALL
         SELECT FALSE AS is_lesson, FALSE AS is_name, p.entry_id, p.remittance AS said
-        FROM unplaced_payments AS p
-        JOIN (SELECT DISTINCT currency, direction FROM lessons) AS s ON s.currency = p.currency AND s.direction = p.direction
-        UNION ALL
-        SELECT FALSE AS is_lesson, TRUE AS is_name, p.entry_id, p.counterparty_name AS said
         FROM unplaced_payments AS p
         JOIN (SELECT DISTINCT currency, direction FROM lessons) AS s ON s.currency = p.currency AND s.direction = p.direction
     ) AS texts
