@@ -12,23 +12,28 @@ UNION ALL
 SELECT entry_id, subject, CASE WHEN of_amount > 0 THEN 'amount_before' ELSE 'amount_usual' END AS fact,
     CAST(NULL AS VARCHAR) AS detail
 FROM habits
-WHERE of_amount > 0 OR 2 * near_amount > payments
+WHERE substr(subject, 1, 2) = 'E:' AND (of_amount > 0 OR 2 * near_amount > payments)
 UNION ALL
 SELECT entry_id, subject,
-    CASE WHEN 2 * on_day > payments THEN 'day' ELSE 'about_day' END || CASE payments WHEN 1 THEN '_once' ELSE '' END AS fact,
+    CASE WHEN on_day = payments THEN 'day' WHEN 2 * on_day > payments THEN 'near_day' ELSE 'about_day' END
+        || CASE payments WHEN 1 THEN '_once' ELSE '' END AS fact,
     CAST(last_day AS VARCHAR) || CASE WHEN last_day IN (1, 21, 31) THEN 'st' WHEN last_day IN (2, 22) THEN 'nd'
         WHEN last_day IN (3, 23) THEN 'rd' ELSE 'th' END AS detail
 FROM habits
-WHERE 2 * around_day > payments
+WHERE substr(subject, 1, 2) = 'E:' AND 2 * around_day > payments
 UNION ALL
-SELECT k.entry_id, u.subject, 'text' AS fact, min(u.word) AS detail
-FROM payer_keys AS k
-JOIN said_words AS w ON w.entry_id = k.entry_id
-JOIN usual_words AS u
-    ON u.payer = k.payer AND u.word = w.word AND u.currency = k.currency AND u.direction = k.direction
-    AND u.since < k.booking_date
-WHERE NOT w.is_lesson
-GROUP BY k.entry_id, u.subject
+SELECT entry_id, subject, CASE subjects WHEN 1 THEN 'text' ELSE 'text_some' END AS fact, min(word) AS detail
+FROM (
+    SELECT c.entry_id, c.subject, w.word, count(*) OVER (PARTITION BY c.entry_id, w.word) AS subjects
+    FROM considered AS c
+    JOIN unplaced_payments AS p ON p.entry_id = c.entry_id
+    JOIN said_words AS w ON w.entry_id = c.entry_id
+    JOIN subject_words AS s
+        ON s.subject = c.subject AND s.word = w.word AND s.currency = p.currency AND s.direction = p.direction
+        AND s.since < p.booking_date
+    WHERE NOT w.is_lesson
+) AS heard
+GROUP BY entry_id, subject, subjects
 UNION ALL
 SELECT s.entry_id, s.subject, CASE WHEN s.sole_word IS NOT NULL THEN 'text_alone' ELSE 'text_shared' END AS fact,
     coalesce(s.sole_word, s.first_word || ' ' || s.last_word) AS detail
