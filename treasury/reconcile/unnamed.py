@@ -38,18 +38,18 @@ def _fact(name: str, part: str, weight: str, received: str, sent: str = "") -> F
 
 FACTS: Final = (
     _fact(
-        "account_only", "account", "0.16", "the payer's account paid this, and only this, before",
+        "account_only", "account", "0.13", "the payer's account paid this, and only this, before",
         "this account was paid for this, and only this, before",
     ),
     _fact(
-        "account", "account", "0.14", "the payer's account paid this before",
+        "account", "account", "0.11", "the payer's account paid this before",
         "this account was paid for this before",
     ),
     _fact(
-        "account_for", "account", "0.13", "the payer's account paid for its counterparty before",
+        "account_for", "account", "0.12", "the payer's account paid for its counterparty before",
         "this account was paid for its counterparty before",
     ),
-    _fact("account_given", "account", "0.15", "the account that it names"),
+    _fact("account_given", "account", "0.14", "the account that it names"),
     _fact(
         "name_only", "name", "0.10", "the payer's name paid this, and only this, before",
         "this name was paid for this, and only this, before",
@@ -66,17 +66,17 @@ FACTS: Final = (
     _fact("rest", "amount", "0.20", "the amount is what remains"),
     _fact("amount_before", "amount", "0.12", "as much as before"),
     _fact("amount_alone", "amount", "0.06", "no other request expects this amount"),
-    _fact("amount_usual", "amount", "0.07", "about as much as before"),
+    _fact("amount_usual", "amount", "0.08", "about as much as before"),
     _fact("day", "day", "0.08", "always around the"),
     _fact("near_day", "day", "0.07", "usually around the"),
     _fact("about_day", "day", "0.05", "often around the"),
     _fact("day_once", "day", "0.05", "before around the"),
     _fact("about_day_once", "day", "0.03", "before near the"),
-    _fact("text_alone", "text", "0.08", "only payments for this said"),
-    _fact("text_shared", "text", "0.07", "payments for this said"),
-    _fact("text", "text", "0.06", "payments for this said"),
-    _fact("text_some", "text", "0.04", "payments for this said too"),
-    _fact("mostly", "share", "0.03", "mostly for this"),
+    _fact("text_alone", "text", "0.09", "only payments for this said"),
+    _fact("text_shared", "text", "0.08", "payments for this said"),
+    _fact("text", "text", "0.07", "payments for this said"),
+    _fact("text_some", "text", "0.05", "payments for this said too"),
+    _fact("mostly", "share", "0.02", "mostly for this"),
     _fact("requested", "request", "0.12", "requested"),
     _fact("reached", "request", "0.08", "reached its account"),
 )  # fmt: skip

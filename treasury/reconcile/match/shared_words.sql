@@ -14,7 +14,7 @@ FROM (
     JOIN subject_words AS s
         ON s.word = w.word AND s.currency = p.currency AND s.direction = p.direction AND s.since < p.booking_date
     CROSS JOIN rules AS u
-    WHERE s.subjects <= u.max_same_code
+    WHERE s.subjects <= u.max_pool
     GROUP BY p.entry_id, s.subject
 ) AS shared
 WHERE words > 1 OR sole_word IS NOT NULL
