@@ -27,4 +27,4 @@ FROM (
         GROUP BY r.entry_id, r.subject
     ) AS of_amount
 ) AS counted
-WHERE payments > 1 AND 2 * around_day > payments AND subjects <= (SELECT max_candidates FROM rules)
+WHERE payments > 1 AND around_day > payments - around_day AND subjects <= (SELECT max_candidates FROM rules)

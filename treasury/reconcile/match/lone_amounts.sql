@@ -1,8 +1,10 @@
--- Unplaced payments whose amount just one open request still expects, and few other unplaced payments have.
+-- Unplaced payments whose amount just one open request still expects, and few other unplaced payments have; an amount
+-- of fewer than four digits that count is nobody's own.
 SELECT p.entry_id, o.expectation_id
 FROM (
     SELECT entry_id, amount, currency, direction, count(*) OVER (PARTITION BY amount, currency, direction) AS alike
     FROM unplaced_payments
+    WHERE length(regexp_replace(regexp_replace(CAST(amount AS VARCHAR), '[^0-9]', '', 'g'), '^0+|0+$', '', 'g')) > 3
 ) AS p
 JOIN (
     SELECT currency, direction, remaining, min(expectation_id) AS expectation_id

@@ -7,20 +7,20 @@ WHERE shown <> 'subject'
 UNION ALL
 SELECT entry_id, subject, 'mostly' AS fact, CAST(NULL AS VARCHAR) AS detail
 FROM habits
-WHERE shown <> 'subject' AND payments < of_all AND 2 * payments > of_all
+WHERE shown <> 'subject' AND payments < of_all AND payments > of_all - payments
 UNION ALL
 SELECT entry_id, subject, CASE WHEN of_amount > 0 THEN 'amount_before' ELSE 'amount_usual' END AS fact,
     CAST(NULL AS VARCHAR) AS detail
 FROM habits
-WHERE substr(subject, 1, 2) = 'E:' AND (of_amount > 0 OR 2 * near_amount > payments)
+WHERE substr(subject, 1, 2) = 'E:' AND (of_amount > 0 OR near_amount > payments - near_amount)
 UNION ALL
 SELECT entry_id, subject,
-    CASE WHEN on_day = payments THEN 'day' WHEN 2 * on_day > payments THEN 'near_day' ELSE 'about_day' END
+    CASE WHEN on_day = payments THEN 'day' WHEN on_day > payments - on_day THEN 'near_day' ELSE 'about_day' END
         || CASE payments WHEN 1 THEN '_once' ELSE '' END AS fact,
     CAST(last_day AS VARCHAR) || CASE WHEN last_day IN (1, 21, 31) THEN 'st' WHEN last_day IN (2, 22) THEN 'nd'
         WHEN last_day IN (3, 23) THEN 'rd' ELSE 'th' END AS detail
 FROM habits
-WHERE substr(subject, 1, 2) = 'E:' AND 2 * around_day > payments
+WHERE substr(subject, 1, 2) = 'E:' AND around_day > payments - around_day
 UNION ALL
 SELECT entry_id, subject, CASE subjects WHEN 1 THEN 'text' ELSE 'text_some' END AS fact, min(word) AS detail
 FROM (

@@ -15,4 +15,4 @@ JOIN (
     GROUP BY s.currency, s.direction, w.word
 ) AS c ON c.currency = w.currency AND c.direction = w.direction AND c.word = w.word
 CROSS JOIN rules AS u
-WHERE c.subjects <= u.max_candidates OR 5 * c.subjects <= (SELECT count(DISTINCT subject) FROM subjects)
+WHERE c.subjects <= u.max_candidates OR 5 * CAST(c.subjects AS BIGINT) <= (SELECT count(DISTINCT subject) FROM subjects)
