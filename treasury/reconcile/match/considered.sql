@@ -1,8 +1,25 @@
--- The subjects that each unplaced payment may be about: its payer's, the party that it names, those whose rare words
--- it says, and codes that few others share its amount with, at least two payments of it around this day.
-SELECT DISTINCT entry_id, subject
-FROM recalled
-WHERE shown <> 'amount'
+-- The subjects that each unplaced payment may be about: those of its payer whose lessons are most like it, the party
+-- that it names, those whose rare words it says, and codes that few others share its amount with, at least two
+-- payments of it around this day.
+SELECT entry_id, subject
+FROM (
+    SELECT entry_id, subject,
+        row_number() OVER (
+            PARTITION BY entry_id ORDER BY of_amount DESC, near_amount DESC, around_day DESC, payments DESC, subject
+        ) AS place
+    FROM (
+        SELECT r.entry_id, r.subject,
+            count(*) AS payments,
+            max(CASE WHEN r.is_amount THEN 1 ELSE 0 END) AS of_amount,
+            max(CASE WHEN r.is_near THEN 1 ELSE 0 END) AS near_amount,
+            count(*) FILTER (WHERE r.apart <= u.usual_days OR r.apart >= 31 - u.usual_days) AS around_day
+        FROM recalled AS r
+        CROSS JOIN rules AS u
+        WHERE r.shown <> 'amount'
+        GROUP BY r.entry_id, r.subject
+    ) AS alike
+) AS likeliest
+WHERE place <= 2 * (SELECT max_candidates FROM rules)
 UNION
 SELECT entry_id, subject
 FROM shared_words
@@ -17,10 +34,7 @@ FROM (
     SELECT entry_id, subject, payments, around_day, count(*) OVER (PARTITION BY entry_id) AS subjects
     FROM (
         SELECT r.entry_id, r.subject, count(*) AS payments,
-            count(*) FILTER (
-                WHERE abs(day(r.lesson_date) - day(r.booking_date)) <= u.usual_days
-                    OR abs(day(r.lesson_date) - day(r.booking_date)) >= 31 - u.usual_days
-            ) AS around_day
+            count(*) FILTER (WHERE r.apart <= u.usual_days OR r.apart >= 31 - u.usual_days) AS around_day
         FROM recalled AS r
         CROSS JOIN rules AS u
         WHERE r.shown = 'amount' AND substr(r.subject, 1, 2) = 'E:'

@@ -1,12 +1,15 @@
 -- What the lessons for each unplaced payment are found by: its payer's account, the folded name, and the amount that
 -- reached the account.
-SELECT entry_id, amount, currency, direction, booking_date, 'account' AS shown, 'A:' || counterparty_account AS payer
+SELECT entry_id, amount, currency, direction, booking_date, month_day, nearly_least, nearly_most, 'account' AS shown,
+    'A:' || counterparty_account AS payer
 FROM unplaced_payments
 WHERE counterparty_account IS NOT NULL
 UNION ALL
-SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, 'name' AS shown, 'N:' || n.folded AS payer
+SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, u.nearly_least, u.nearly_most,
+    'name' AS shown, 'N:' || n.folded AS payer
 FROM unplaced_payments AS u
 JOIN folded_names AS n ON n.name = u.counterparty_name
 UNION ALL
-SELECT entry_id, amount, currency, direction, booking_date, 'amount' AS shown, CAST(amount AS VARCHAR) || ' ' || account AS payer
+SELECT entry_id, amount, currency, direction, booking_date, month_day, nearly_least, nearly_most, 'amount' AS shown,
+    CAST(amount AS VARCHAR) || ' ' || account AS payer
 FROM unplaced_payments

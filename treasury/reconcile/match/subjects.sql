@@ -1,7 +1,7 @@
 -- What each lesson is about: its expectation, or of a request the counterparty it was expected from or for; of each
 -- subject the latest first.
 SELECT
-    entry_id, booking_date, amount, account, currency, direction, counterparty_account, payer_name, subject,
+    entry_id, booking_date, day(booking_date) AS month_day, amount, account, currency, direction, counterparty_account, payer_name, subject,
     row_number() OVER (PARTITION BY subject, currency, direction ORDER BY booking_date DESC, entry_id) AS turn
 FROM (
     SELECT s.entry_id, s.booking_date, s.amount, s.account, s.currency, s.direction, s.counterparty_account,
