@@ -19,7 +19,7 @@ FROM (
         GROUP BY r.entry_id, r.subject
     ) AS alike
 ) AS likeliest
-WHERE place <= 2 * (SELECT max_candidates FROM rules)
+WHERE place <= (SELECT max_candidates FROM rules)
 UNION
 SELECT entry_id, subject
 FROM shared_words

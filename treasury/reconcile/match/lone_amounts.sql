@@ -4,7 +4,6 @@ SELECT p.entry_id, o.expectation_id
 FROM (
     SELECT entry_id, amount, currency, direction, count(*) OVER (PARTITION BY amount, currency, direction) AS alike
     FROM unplaced_payments
-    WHERE length(regexp_replace(regexp_replace(CAST(amount AS VARCHAR), '[^0-9]', '', 'g'), '^0+|0+$', '', 'g')) > 3
 ) AS p
 JOIN (
     SELECT currency, direction, remaining, min(expectation_id) AS expectation_id
@@ -15,3 +14,4 @@ JOIN (
 ) AS o ON o.remaining = p.amount AND o.currency = p.currency AND o.direction = p.direction
 CROSS JOIN rules AS u
 WHERE p.alike <= u.max_candidates
+    AND length(regexp_replace(regexp_replace(CAST(p.amount AS VARCHAR), '[^0-9]', '', 'g'), '^0+|0+$', '', 'g')) > 3

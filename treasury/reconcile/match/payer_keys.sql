@@ -10,6 +10,7 @@ SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_da
 FROM unplaced_payments AS u
 JOIN folded_names AS n ON n.name = u.counterparty_name
 UNION ALL
-SELECT entry_id, amount, currency, direction, booking_date, month_day, nearly_least, nearly_most, 'amount' AS shown,
-    CAST(amount AS VARCHAR) || ' ' || account AS payer
-FROM unplaced_payments
+SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, u.nearly_least, u.nearly_most,
+    'amount' AS shown, CAST(u.amount AS VARCHAR) || ' ' || u.account AS payer
+FROM unplaced_payments AS u
+JOIN (SELECT DISTINCT amount, account FROM lessons) AS s ON s.amount = u.amount AND s.account = u.account
