@@ -2,11 +2,11 @@
 
     python peers_habits_splink.py FOLDER
 
-FOLDER has `trained_` and `asked_`, each with `lines.parquet` and `references.parquet`; the label of a
-line is its `expectation`. Two models are trained on the first pair, one by expectation maximisation,
-one by the labels, and asked about the second. FOLDER/splink.json then has of each model and line the
-expectation with the highest probability, the probability, and whether another has as much; and the
-seconds that each model took.
+FOLDER has `trained_` and `asked_`, each with `lines.parquet` and `references.parquet`; the label of
+a line is its `expectation`. Two models are trained on the first pair, one by expectation
+maximisation, one by the labels, and asked about the second. FOLDER/splink.json then has of each
+model and line the expectation with the highest weight, its probability, and whether another has as
+much; and the seconds that each model took.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def linker_of(folder: Path, which: str, given: Any) -> Linker:
         path = str(folder / f"{which}_{name}.parquet")
         unknown = which == "asked" and name == "lines"
         label = "CAST(NULL AS VARCHAR)" if unknown else "expectation"
-        rows = connection.read_parquet(path).select(f"* EXCLUDE (expectation), {label} AS expectation")
+        rows = connection.read_parquet(path).select(
+            f"* EXCLUDE (expectation), {label} AS expectation"
+        )
         tables.append(api.register(rows.to_arrow_table(), dataset_display_name=f"{side}_{name}"))
     return Linker(tables, given, log_level=None)
 
@@ -117,7 +119,9 @@ def best(folder: Path, given: dict[str, Any]) -> dict[str, list[object]]:
     by_line: dict[str, dict[str, tuple[float, float]]] = {}
     for line, expectation, weight, probability in rows:
         known = by_line.setdefault(line, {})
-        known[expectation] = max(known.get(expectation, (weight, probability)), (weight, probability))
+        known[expectation] = max(
+            known.get(expectation, (weight, probability)), (weight, probability)
+        )
     chosen = {}
     for line, several in by_line.items():
         order = sorted(several.items(), key=lambda one: (-one[1][0], one[0]))

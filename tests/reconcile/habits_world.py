@@ -26,18 +26,27 @@ POOL: Final = "LT663510000098765432"
 CLEARING: Final = "NL44CLRG0000000001"
 """A payment institution's account, through which several payers pay."""
 FIRST = (
-    "Jansen Müller Peeters Nordström García Kowalski Dubois Rossi Novák Virtanen de Vries Łukasz"
-    " Søndergaard Bauer Moreau Conti"
-).split()
-TRADES = "Bouw Transport Trading Foods Logistics Energie Textil Metall Garden Marine".split()
+    "Jansen", "Müller", "Peeters", "Nordström", "García", "Kowalski", "Dubois", "Rossi", "Novák",
+    "Virtanen", "Maes", "Vries", "Łukasz", "Søndergaard", "Bauer", "Moreau", "Conti",
+)  # fmt: skip
+TRADES = (
+    "Bouw", "Transport", "Trading", "Foods", "Logistics", "Energie", "Textil", "Metall", "Garden",
+    "Marine",
+)  # fmt: skip
 FORMS = (
     ("BV", "B.V.", ""), ("GmbH", "GMBH", "G.m.b.H."), ("AG", ""), ("Ltd", "Limited", "LTD."),
     ("SA", "S.A.", ""), ("SARL", "S.à r.l."), ("Oy", "OY", ""), ("AB", ""),
     ("s.r.o.", "SRO"), ("Sp. z o.o.", "SP Z OO"), ("NV", "N.V."), ("SL", "S.L."),
 )  # fmt: skip
-SUBJECTS = "huur service licence storage garage premium lease deposit support levy".split()
+SUBJECTS = (
+    "huur", "service", "licence", "storage", "garage", "premium", "lease", "deposit", "support",
+    "levy",
+)  # fmt: skip
 PLAIN = ("thanks", "payment", "", "as agreed", "transfer", "monthly payment")
-MONTHS = "January February March April May June July August September October".split()
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October",
+)  # fmt: skip
 SHARED = tuple(map(Decimal, ("50", "100", "250", "500", "750", "1000")))
 """Amounts that many payers pay."""
 
@@ -178,7 +187,8 @@ class _Drawing:
             amount = (amount * self.random.randrange(930, 1071) / 1000).quantize(Decimal("0.01"))
         turn = self.random.random()
         text = f"{habit.subject} {MONTHS[month - 1]}" if turn < 0.5 else self.random.choice(PLAIN)
-        self.line(habit.payer, habit.code, amount, self.near(habit.day), month, text, POOL)
+        on = date(2026, month, self.near(habit.day))
+        self.line(habit.payer, habit.code, amount, on, text=text, to=POOL)
 
     def invoice(self, customer: Payer, month: int) -> None:
         """An invoice in the customer's name, paid some days later, at times short by a charge."""
@@ -193,22 +203,23 @@ class _Drawing:
         if turn < 0.1:
             return  # never paid
         paid = amount - 5 if turn > 0.95 else amount
-        day = opened + self.random.randrange(1, 19)
-        self.line(customer, request, paid, day, month, self.random.choice(PLAIN), OWN)
+        on = date(2026, month, opened + self.random.randrange(1, 19))
+        self.line(customer, request, paid, on, text=self.random.choice(PLAIN), to=OWN)
 
     def stranger(self, month: int) -> None:
         """A payment that belongs to nothing."""
-        payer, day = self.payer(), self.random.randrange(1, 29)
+        payer, on = self.payer(), date(2026, month, self.random.randrange(1, 29))
         to = self.random.choice((OWN, POOL))
-        self.line(payer, None, self.amount(), day, month, self.random.choice(PLAIN), to)
+        self.line(payer, None, self.amount(), on, text=self.random.choice(PLAIN), to=to)
 
     def near(self, day: int) -> int:
         return min(28, max(1, day + self.random.choice((-1, 0, 0, 0, 1, 2))))
 
     def line(
-        self, payer: Payer, wanted: dict[str, Any] | None, amount: Decimal, day: int, month: int,
+        self, payer: Payer, wanted: dict[str, Any] | None, amount: Decimal, on: date, *,
         text: str, to: str,
     ) -> None:  # fmt: skip
+        month = on.month
         entry_id = f"e{len(self.world.lines):05}"
         own = wanted["expectation_id"] if wanted else None
         is_last = month == self.months
@@ -227,7 +238,7 @@ class _Drawing:
         self.world.lines.append(
             {
                 "entry_id": entry_id, "account": to, "amount": amount, "currency": "EUR",
-                "direction": "CRDT", "booking_date": date(2026, month, day),
+                "direction": "CRDT", "booking_date": on,
                 "remittance": text or None, "counterparty_name": name,
                 "counterparty_account": account, "is_reversal": False, "is_twin": False,
             }

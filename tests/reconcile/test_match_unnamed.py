@@ -1,4 +1,4 @@
-"""Lines without a reference: ranked by what matched payments teach, said in words, never matched."""
+"""Lines without a reference: ranked by what matched payments teach, in words, never matched."""
 
 from __future__ import annotations
 
@@ -116,9 +116,13 @@ def test_what_was_booked_later_teaches_nothing_yet() -> None:
 def test_a_request_names_its_payer_by_account_or_by_name() -> None:
     more = {"counterparty_account": None, "counterparty_name": "Müller & Söhne GmbH"}
     by_name = expectation("n", "PAY-2026-000001", "77", **more)
-    paid = line("a", "77", "thanks", 9, counterparty_account="LT2", counterparty_name="MULLER SOHNE")
+    paid = line(
+        "a", "77", "thanks", 9, counterparty_account="LT2", counterparty_name="MULLER SOHNE"
+    )
     found = candidates(match([paid], [by_name]))
-    assert found == [("n", "no reference; the name that it gives; requested 14 days before; amount agrees")]
+    assert found == [
+        ("n", "no reference; the name that it gives; requested 14 days before; amount agrees")
+    ]
     by_account = by_name | {"counterparty_account": "LT2", "counterparty_name": None}
     assert "the account that it names" in candidates(match([paid], [by_account]))[0][1]
     other = by_name | {"counterparty_account": "LT3"}
@@ -195,7 +199,9 @@ def test_a_rejected_candidate_is_none_and_a_damaged_reference_stands_above() -> 
     assert [name for name, _ in candidates(match([*BEFORE, paid], CODES, no))] == ["garage"]
     torn = line("a", "500", "huur VFY-8M3T-40", 5, **PAYER)
     rows = [
-        row for row in match([*BEFORE, torn], CODES).candidates.to_pylist() if row["entry_id"] == "a"
+        row
+        for row in match([*BEFORE, torn], CODES).candidates.to_pylist()
+        if row["entry_id"] == "a"
     ]
     assert [(row["expectation_id"], row["tier"]) for row in rows] == [("garage", 4), ("rent", 5)]
 

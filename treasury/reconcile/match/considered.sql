@@ -1,6 +1,6 @@
 -- The subjects that each unplaced payment may be about: those of its payer whose lessons are most like it, the party
--- that it names, those whose rare words it says, and codes that few others share its amount with, at least two
--- payments of it around this day.
+-- that it names, those whose rare words it says, and codes that at least two payments of its amount were for, mostly
+-- around this day, where they are few.
 SELECT entry_id, subject
 FROM (
     SELECT entry_id, subject,
@@ -31,7 +31,7 @@ JOIN open_parties AS o ON o.subject = k.payer
 UNION
 SELECT entry_id, subject
 FROM (
-    SELECT entry_id, subject, payments, around_day, count(*) OVER (PARTITION BY entry_id) AS subjects
+    SELECT entry_id, subject, count(*) OVER (PARTITION BY entry_id) AS subjects
     FROM (
         SELECT r.entry_id, r.subject, count(*) AS payments,
             count(*) FILTER (WHERE r.apart <= u.usual_days OR r.apart >= 31 - u.usual_days) AS around_day
@@ -40,5 +40,6 @@ FROM (
         WHERE r.shown = 'amount' AND substr(r.subject, 1, 2) = 'E:'
         GROUP BY r.entry_id, r.subject
     ) AS of_amount
+    WHERE payments > 1 AND around_day > payments - around_day
 ) AS counted
-WHERE payments > 1 AND around_day > payments - around_day AND subjects <= (SELECT max_candidates FROM rules)
+WHERE subjects <= (SELECT max_candidates FROM rules)
