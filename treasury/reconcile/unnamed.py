@@ -93,7 +93,7 @@ def fact_tables(rules: Rules) -> dict[str, pa.Table]:
     rows = [msgspec.structs.asdict(fact) for fact in FACTS]
     accented, plain = _letters()
     return {
-        "facts": pa.Table.from_pylist(rows, _FACT),
+        "fact_weights": pa.Table.from_pylist(rows, _FACT),
         "name_folding": pa.table(
             {
                 "forms": pa.array([list(rules.legal_forms)], pa.list_(TEXT)),

@@ -3,7 +3,7 @@
 SELECT
     entry_id,
     expectation_id,
-    CAST(sum(weight) AS DECIMAL(6, 4)) AS score,
+    CAST(sum(worth) AS DECIMAL(6, 4)) AS score,
     'no reference'
         || coalesce('; ' || max(words) FILTER (WHERE part = 'account'), '')
         || coalesce('; ' || max(words) FILTER (WHERE part = 'name'), '')
@@ -13,12 +13,12 @@ SELECT
         || coalesce('; ' || max(words) FILTER (WHERE part = 'share'), '')
         || coalesce('; ' || max(words) FILTER (WHERE part = 'request'), '') AS reason
 FROM (
-    SELECT v.entry_id, v.expectation_id, f.part, f.weight - v.less AS weight,
+    SELECT v.entry_id, v.expectation_id, f.part, f.weight - v.less AS worth,
         CASE o.direction WHEN 'CRDT' THEN f.received ELSE f.sent END || coalesce(' ' || v.detail, '') AS words
     FROM unnamed_facts AS v
     JOIN unreferenced AS n ON n.entry_id = v.entry_id AND n.expectation_id = v.expectation_id
     JOIN open_expectations AS o ON o.expectation_id = v.expectation_id
-    JOIN facts AS f ON f.name = v.fact
+    JOIN fact_weights AS f ON f.name = v.fact
     QUALIFY row_number() OVER (
         PARTITION BY v.entry_id, v.expectation_id, f.part ORDER BY f.weight - v.less DESC, f.name, v.detail
     ) = 1
