@@ -5,7 +5,12 @@ FROM inexact_pairs AS a
 JOIN (
     SELECT x.entry_id, min(k.expectation_id) AS known_for
     FROM (SELECT DISTINCT entry_id, counterparty_account, booking_date FROM inexact_pairs) AS x
-    JOIN known_payers AS k ON k.party = x.counterparty_account AND k.is_account AND k.since < x.booking_date
+    JOIN (
+        SELECT party, expectation_id, since
+        FROM known_payers
+        WHERE is_account
+        QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, expectation_id) <= 2
+    ) AS k ON k.party = x.counterparty_account AND k.since < x.booking_date
     GROUP BY x.entry_id
     HAVING min(k.expectation_id) = max(k.expectation_id)
 ) AS o ON o.entry_id = a.entry_id AND o.known_for <> a.expectation_id

@@ -9,18 +9,26 @@ SELECT entry_id, subject, 'mostly' AS fact, CAST(NULL AS VARCHAR) AS detail
 FROM habits
 WHERE shown <> 'subject' AND payments < of_all AND payments > of_all - payments
 UNION ALL
-SELECT entry_id, subject, CASE WHEN of_amount > 0 THEN 'amount_before' ELSE 'amount_usual' END AS fact,
+SELECT h.entry_id, h.subject,
+    CASE WHEN h.of_amount > 0 THEN 'amount_before'
+        WHEN h.near_amount <= h.payments - h.near_amount THEN 'amount_some'
+        WHEN h.payments > 2 AND h.least = h.most THEN 'amount_off'
+        WHEN p.amount BETWEEN h.least AND h.most THEN 'amount_within'
+        ELSE 'amount_usual' END AS fact,
     CAST(NULL AS VARCHAR) AS detail
-FROM habits
-WHERE substr(subject, 1, 2) = 'E:' AND (of_amount > 0 OR near_amount > payments - near_amount)
+FROM habits AS h
+JOIN unplaced_payments AS p ON p.entry_id = h.entry_id
+WHERE substr(h.subject, 1, 2) = 'E:'
+    AND (h.of_amount > 0 OR h.near_amount > h.payments - h.near_amount OR h.near_amount > 1)
 UNION ALL
 SELECT entry_id, subject,
-    CASE WHEN on_day = payments THEN 'day' WHEN on_day > payments - on_day THEN 'near_day' ELSE 'about_day' END
-        || CASE payments WHEN 1 THEN '_once' ELSE '' END AS fact,
+    CASE WHEN on_day = alike THEN 'day' WHEN on_day > alike - on_day THEN 'near_day' ELSE 'about_day' END
+        || CASE alike WHEN 1 THEN '_once' ELSE '' END AS fact,
     CAST(last_day AS VARCHAR) || CASE WHEN last_day IN (1, 21, 31) THEN 'st' WHEN last_day IN (2, 22) THEN 'nd'
-        WHEN last_day IN (3, 23) THEN 'rd' ELSE 'th' END AS detail
+        WHEN last_day IN (3, 23) THEN 'rd' ELSE 'th' END
+        || CASE WHEN alike < payments THEN ' at about this amount' ELSE '' END AS detail
 FROM habits
-WHERE substr(subject, 1, 2) = 'E:' AND around_day > payments - around_day
+WHERE substr(subject, 1, 2) = 'E:' AND around_day > alike - around_day
 UNION ALL
 SELECT entry_id, subject, CASE subjects WHEN 1 THEN 'text' ELSE 'text_some' END AS fact, min(word) AS detail
 FROM (

@@ -11,7 +11,11 @@ FROM (
         UNION ALL
         SELECT FALSE AS is_lesson, FALSE AS is_name, p.entry_id, p.remittance AS said
         FROM unplaced_payments AS p
-        JOIN (SELECT DISTINCT currency, direction FROM lessons) AS s ON s.currency = p.currency AND s.direction = p.direction
+        JOIN (
+            SELECT currency, direction FROM lessons
+            UNION
+            SELECT currency, direction FROM open_expectations WHERE counterparty_name IS NOT NULL
+        ) AS s ON s.currency = p.currency AND s.direction = p.direction
     ) AS texts
     CROSS JOIN rules AS u
     CROSS JOIN name_folding AS f

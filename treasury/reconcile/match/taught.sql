@@ -1,8 +1,8 @@
--- The lessons that each unplaced payment's payer or amount leads to: the latest first, of all amounts and of one; and
--- the subjects of each payer, `place`, the latest paid first.
+-- The lessons that each unplaced payment's payer or amount leads to: the latest first, of each subject and of one
+-- amount; and the subjects of each payer, `place`, the latest paid first.
 SELECT
     payer, shown, entry_id, subject, booking_date, month_day, amount, currency, direction,
-    row_number() OVER (PARTITION BY payer, currency, direction ORDER BY booking_date DESC, entry_id) AS turn,
+    row_number() OVER (PARTITION BY payer, currency, direction, subject ORDER BY booking_date DESC, entry_id) AS turn,
     row_number() OVER (PARTITION BY payer, currency, direction, amount ORDER BY booking_date DESC, entry_id) AS amount_turn,
     dense_rank() OVER (PARTITION BY payer, currency, direction ORDER BY last_date DESC, subject) AS place
 FROM (
