@@ -56,7 +56,7 @@ def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]
     ("amount", "text", "day", "first", "said"),
     [
         ("500", "thanks", 12, "rent", "as much as before"),
-        ("520", "thanks", 12, "rent", "about as much as before"),
+        ("520", "thanks", 12, "rent", "near what it always was"),
         ("300", "thanks", 6, "rent", "always around the 5th"),
         ("300", "thanks", 21, "garage", "always around the 20th"),
         ("300", "Huur oktober", 12, "rent", "payments for this said HUUR"),
@@ -180,6 +180,67 @@ def test_an_amount_that_many_lines_have_connects_none_of_them() -> None:
     lines = [line(f"a{n}", "123.45", "thanks", 9, **STRANGER) for n in range(6)]
     matches = match(lines, [expectation("r", "PAY-2026-000001", "123.45")])
     assert set(matches.lines["outcome"].to_pylist()) == {"unreferenced"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_said"),
+    [
+        ("rent Jansen, Bouw", True), ("BOUW JANSEN B.V.", True), ("rent Jansen", False),
+        ("Jansen Transport, Peeters Bouw", True), ("Janssen Bouw", False),
+    ],
+)  # fmt: skip
+def test_a_text_that_gives_a_counterpartys_whole_name_leads_to_its_request(
+    text: str, is_said: bool
+) -> None:
+    names = ("Jansen Bouw BV", "Peeters NV")
+    wanted = [
+        expectation(f"r{n}", f"PAY-2026-00000{n}", "100", counterparty_name=name)
+        for n, name in enumerate(names)
+    ]
+    found = candidates(match([line("a", "100", text, 9, **STRANGER)], wanted))
+    assert [name for name, _ in found] == (["r0"] if is_said else [])
+    assert all("its text names the counterparty" in reason for _, reason in found)
+
+
+def test_a_text_names_who_paid_this_before() -> None:
+    jansen = {"counterparty_account": "DE2", "counterparty_name": "Jansen Bouw BV"}
+    before = [
+        line(f"b{month}", "70", f"{GARAGE} x", booking_date=date(2026, month, 5), **jansen)
+        for month in (8, 9)
+    ]
+    paid = line("a", "33", "for Jansen Bouw", 19, **STRANGER)
+    ((name, reason),) = candidates(match([*before, paid], CODES))
+    assert name == "garage"
+    assert "its text names one who paid this, and only this, before" in reason
+
+
+@pytest.mark.parametrize(
+    ("amounts", "said"),
+    [
+        (("100", "100", "100"), "near what it always was"),
+        (("98", "100", "106"), "between the amounts before"),
+        (("106", "107", "108"), "about as much as before"),
+        (("98", "107", "20", "21", "900"), "about as much as some before"),
+        (("98", "105", "7"), "as much as before"),
+    ],
+)
+def test_an_amount_is_said_by_how_earlier_ones_vary(amounts: tuple[str, ...], said: str) -> None:
+    before = [
+        line(f"b{n}", amount, f"{GARAGE} x", booking_date=date(2026, 9 - n, 5), **PAYER)
+        for n, amount in enumerate(amounts)
+    ]
+    found = candidates(match([*before, line("a", "105", "thanks", 19, **PAYER)], CODES))
+    assert said in found[0][1].split("; ")
+
+
+def test_of_two_amounts_for_one_code_each_has_its_day() -> None:
+    before = [
+        line(f"{day}{month}", amount, f"{GARAGE} x", booking_date=date(2026, month, day), **PAYER)
+        for month in (7, 8, 9)
+        for day, amount in ((5, "100"), (20, "900"))
+    ]
+    found = candidates(match([*before, line("a", "900", "thanks", 19, **PAYER)], CODES))
+    assert "always around the 20th at about this amount" in found[0][1].split("; ")
 
 
 def test_equal_facts_are_a_tie() -> None:
