@@ -182,6 +182,29 @@ def slips_of_one_amount(rows: int) -> Tables:
     return lines, requests_table(codes, [Decimal("99.99") + n % 2 for n in range(rows)])
 
 
+def _of_one_payer(rows: int, codes: int) -> Tables:
+    """Of one payer, half the lines name one of the codes, the later half nothing."""
+    half, first = rows // 2, date(2026, 10, 1)
+    texts = [f"huur {ordinary_code(n % codes)}" for n in range(half)] + ["huur"] * (rows - half)
+    lines = lines_table(
+        texts, _amounts(Random(rows), rows),
+        counterparty_account=["LT000000000000000001"] * rows,
+        counterparty_name=["Jansen Bouw BV"] * rows,
+        booking_date=[first + timedelta(days=n * 31 // rows) for n in range(rows)],
+    )  # fmt: skip
+    return lines, requests_table([ordinary_code(n) for n in range(codes)], [None] * codes)
+
+
+def one_payer(rows: int) -> Tables:
+    """One payer of as many codes as lines that name nothing."""
+    return _of_one_payer(rows, rows // 2)
+
+
+def one_payer_of_few_codes(rows: int) -> Tables:
+    """One payer of twenty codes, each paid again and again."""
+    return _of_one_payer(rows, 20)
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -194,4 +217,6 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "a code that all begin with": a_code_that_all_begin_with,
     "a pooled account": a_pooled_account,
     "slips of one amount": slips_of_one_amount,
+    "one payer": one_payer,
+    "one payer of few codes": one_payer_of_few_codes,
 }

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from match_tables import expectation, line, match, outcome
+import duckdb
+from match_tables import arrow, expectation, line, match, outcome
+
+from treasury.reconcile.inputs import EXPECTATIONS, LINES, read_table
+from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
+from treasury.reconcile.pipeline import load, run
+from treasury.reconcile.rules import Rules
 
 
 def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
@@ -35,3 +41,28 @@ def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
     assert outcome(inside)["expectation_id"] == "r"
     assert outcome(across)["expectation_id"] == "s"
     assert outcome(across, "b")["outcome"] == "matched"
+
+
+def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> None:
+    codes = 300
+    wanted = [
+        expectation(f"r{n:03}", f"PAY-2026-{n:06}", None)
+        for n in range(codes)
+    ]
+    payer = {"counterparty_account": "DE1"}
+    lines = [line(f"b{n:03}", "5", f"PAY-2026-{n:06}", 2, **payer) for n in range(codes)]
+    lines += [line(f"a{n:03}", "5", "thanks", 9, **payer) for n in range(codes)]
+    connection = duckdb.connect()
+    load(
+        connection,
+        {
+            "lines": read_table(arrow(lines), LINES, what="lines"),
+            "expectations": read_table(arrow(wanted), EXPECTATIONS, what="expectations"),
+            "decisions": read_decisions(None),
+            **rule_tables(Rules()),
+        },
+    )
+    run(connection, STEPS)
+    for step in ("payers", "recalled", "unnamed"):
+        (rows,) = connection.table(step).aggregate("count(*)").fetchall()[0]
+        assert 0 < rows <= 3 * codes * Rules().max_same_code, step

@@ -267,8 +267,8 @@ def test_an_expectation_that_cannot_be_is_refused_by_name(
 
 def test_an_expectation_without_a_code_is_not_matched_by_an_empty_text() -> None:
     for code in (None, "", "--", "NOT-PROVIDED"):
-        lines = [line("a", "100.10", code or "", end_to_end_id="NOTPROVIDED")]
-        wanted = [expectation("r", "x", "100.10") | {"code": code}, expectation("s", "PAY-1", "1")]
+        lines = [line("a", "100", code or "", end_to_end_id="NOTPROVIDED")]
+        wanted = [expectation("r", "x", "100") | {"code": code}, expectation("s", "PAY-1", "1")]
         found = match_references(arrow(lines), arrow(wanted)).lines["outcome"].to_pylist()
         assert found == ["unreferenced"]
 

@@ -10,10 +10,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from habits_world import draw_habits
 from mangled import draw
 from mangled_world import Truth
 
-from benchmarks import peers
+from benchmarks import peers, peers_habits
 
 BELONGS = Truth("whole", "auto", "r1")
 
@@ -55,3 +56,30 @@ def test_splink_gets_every_line_and_expectation_in_whole_cents() -> None:
     first = world.expectations[0]["opened_at"]
     assert isinstance(first, datetime)
     assert date.fromordinal(expectations["day"].to_pylist()[0]) == first.date()
+
+
+def test_splink_gets_what_was_settled_and_no_label_of_the_last_month() -> None:
+    habits = draw_habits(1, payers=12, months=4)
+    asked = peers_habits.settled_lines(habits, 4)
+    assert set(asked["unique_id"].to_pylist()) == habits.last_month
+    known = peers_habits.references(habits, 4)
+    ids = {row["expectation_id"]: row for row in habits.world.expectations}
+    assert set(known["expectation"].to_pylist()) <= set(ids)
+    paid = {
+        row["expectation_id"]
+        for row in habits.decisions.to_pylist()
+        if ids[row["expectation_id"]]["amount"] is not None
+    }
+    assert paid.isdisjoint(known["expectation"].to_pylist())
+    truths = {habits.world.truths[line].expectation_id for line in habits.last_month} - {None}
+    assert len(truths - set(known["expectation"].to_pylist())) <= len(truths) // 20
+
+
+def test_without_splink_the_payments_without_a_reference_are_still_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(peers_habits, "SPLINK", Path("nowhere"))
+    peers_habits.main(1, 1)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[2].split()[:3] == [peers_habits.OURS, "0", "0"]
+    assert sum("not installed: run tools/peers" in row for row in printed) == 2

@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import sqlglot
+from habits_world import draw_habits
 from mangled import draw
 from sqlglot import exp
 
@@ -101,15 +102,25 @@ def trace_all(month: Run) -> None:
 
 
 def matched() -> duckdb.DuckDBPyConnection:
-    """A connection on which a world has been matched, with a decision of each verdict."""
-    world = draw(11, each=3)
-    lines, expectations = world.tables()
+    """A connection on which a world has been matched, with a decision of each verdict, and payers
+    who give no reference in the last month."""
+    world, habits = draw(11, each=3), draw_habits(1, payers=8, months=3)
+    for row in habits.world.lines:
+        row["entry_id"] = f"habit-{row['entry_id']}"
+    lines, expectations = (
+        pa.concat_tables(both, promote_options="permissive")
+        for both in zip(world.tables(), habits.world.tables(), strict=True)
+    )
     told = [
         {"entry_id": row["entry_id"], "expectation_id": wanted["expectation_id"]}
         | {"verdict": verdict, "reason": "by telephone"}
         for row, wanted, verdict in zip(
             world.lines[:30:10], world.expectations, ("accept", "reject", "ignore"), strict=False
         )
+    ]
+    told += [
+        row | {"entry_id": f"habit-{row['entry_id']}", "reason": "by telephone"}
+        for row in habits.decisions.select(["entry_id", "expectation_id", "verdict"]).to_pylist()
     ]
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")

@@ -20,6 +20,7 @@ from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.memo import Memo, fingerprint
 from treasury.reconcile.pipeline import Step, compose, in_order, load, needed, run, steps_of, stored
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
+from treasury.reconcile.unnamed import fact_tables
 from treasury.tabular import Tabular
 from treasury.text import safe_html
 
@@ -254,6 +255,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         "legal_forms": _texts(form=rules.legal_forms),
         "usual_charges": pa.table({"charge": pa.array(rules.usual_charges, AMOUNT)}),
         "cut_lengths": _cut_lengths(rules),
+        **fact_tables(rules),
     }
 
 

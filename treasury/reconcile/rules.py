@@ -114,6 +114,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
         "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",
         "N", "S", "A", "R", "L", "MR", "MRS", "MS", "AND", "THE", "DE", "VAN", "DER", "DEN", "LA",
+        "SL", "SLU", "RL", "SRO", "OO", "DOO", "OYJ", "ASA", "UG", "MBH", "OHG", "KGAA", "EK", "EV",
+        "CV", "VOF", "BVBA", "SPRL", "SNC", "SASU", "EURL", "LDA", "LLP", "LP", "PTY", "CORP",
+        "COMPANY", "KFT", "ZRT", "SIA", "OOD", "EOOD", "UND", "ET",
     )  # fmt: skip
     """Words that do not tell two names apart."""
     over_tolerance: Decimal = Decimal("1.00")
@@ -154,6 +157,11 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     amount; of more that are one slip away from it, the first. A person decides."""
     max_candidates: Size = 5
     """Candidates kept for each line."""
+    max_lessons: Size = 4
+    """So many of a payer's latest payments for each expectation or counterparty teach what one without
+    a reference is for."""
+    usual_days: Count = 3
+    """A payment this many days of the month from the others is around their usual day."""
     max_pool: Count = 40
     """Sums are looked for among at most this many open requests, or lines, of one counterparty."""
     max_sum_steps: Count = 200_000

@@ -20,14 +20,8 @@ FROM (
         'damaged reference: one slip away' AS reason
     FROM slips
     UNION ALL
-    SELECT entry_id, expectation_id, 'unnamed' AS tier,
-        CAST(coalesce(0.5 - CAST(least(days, 40) AS DECIMAL(6, 4)) * CAST(0.01 AS DECIMAL(6, 4)), 0.3) AS DECIMAL(6, 4)) AS score,
-        CAST(NULL AS VARCHAR) AS contradiction,
-        CASE WHEN days IS NULL THEN 'no reference; reached its account'
-            WHEN days = 0 THEN 'no reference; requested the same day'
-            WHEN days = 1 THEN 'no reference; requested the day before'
-            ELSE 'no reference; requested ' || CAST(days AS VARCHAR) || ' days before' END AS reason
-    FROM unreferenced
+    SELECT entry_id, expectation_id, 'unnamed' AS tier, score, CAST(NULL AS VARCHAR) AS contradiction, reason
+    FROM unnamed
     UNION ALL
     SELECT entry_id, expectation_id, 'unnamed' AS tier, CAST(0.05 AS DECIMAL(6, 4)) AS score,
         CAST(NULL AS VARCHAR) AS contradiction,

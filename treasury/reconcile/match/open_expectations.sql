@@ -3,7 +3,7 @@
 SELECT
     e.expectation_id, e.kind, e.account, e.currency, e.direction, e.amount AS expected,
     coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, '') AS tie,
-    e.counterparty_account,
+    e.counterparty_account, e.counterparty_name,
     CAST(e.opened_at AS DATE) AS opened_on,
     CAST(e.closed_at AS DATE) AS closed_on,
     CAST(e.amount - coalesce(t.received, 0) AS DECIMAL(38, 18)) AS remaining,

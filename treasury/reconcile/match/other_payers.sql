@@ -4,12 +4,20 @@ SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS wh
 FROM inexact_pairs AS a
 JOIN expectation_owners AS w ON w.expectation_id = a.expectation_id
 JOIN (
-    SELECT x.entry_id, min(i.owner) AS known_for
+    SELECT x.entry_id, min(k.owner) AS known_for
     FROM (SELECT DISTINCT entry_id, counterparty_account, booking_date FROM inexact_pairs) AS x
-    JOIN known_payers AS k ON k.party = x.counterparty_account AND k.is_account AND k.since < x.booking_date
-    JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
+    JOIN (
+        SELECT party, owner, since
+        FROM (
+            SELECT k.party, i.owner, min(k.since) AS since
+            FROM known_payers AS k JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
+            WHERE k.is_account
+            GROUP BY k.party, i.owner
+        ) AS owners_of_party
+        QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, owner) <= 2
+    ) AS k ON k.party = x.counterparty_account AND k.since < x.booking_date
     GROUP BY x.entry_id
-    HAVING min(i.owner) = max(i.owner)
+    HAVING min(k.owner) = max(k.owner)
 ) AS o ON o.entry_id = a.entry_id AND o.known_for <> w.owner
 JOIN (
     SELECT i.owner, min(k.since) AS since

@@ -28,7 +28,7 @@ FROM (
                 + CASE WHEN k.since < l.booking_date THEN 0.1 ELSE 0 END
             END AS DECIMAL(6, 4)) AS score,
             c.reason
-                || CASE WHEN e.amount = l.amount THEN '; amount agrees' WHEN e.amount IS NOT NULL THEN '; amount differs' ELSE '' END
+                || CASE WHEN e.amount = l.amount THEN '; amount agrees' WHEN e.amount IS NOT NULL AND NOT contains(c.reason, 'what remains') THEN '; amount differs' ELSE '' END
                 || CASE WHEN k.since < l.booking_date THEN '; known counterparty' ELSE '' END AS reason
         FROM clues AS c
         JOIN lines AS l ON l.entry_id = c.entry_id

@@ -1,0 +1,194 @@
+"""Payments without any reference: what earlier decisions teach our function, and Splink.
+
+    python -m benchmarks.peers_habits [FIRST_SEED] [SEEDS]
+
+The worlds are those of `tests/reconcile/habits_world.py`: payers over months, the last one without
+references. Both sides get what was decided before. The function gets the lines and the decisions.
+Splink compares each line of the last month with every settled payment of an expectation that may
+still be paid, and with what each open request says of itself and its customer's payments; one of
+its models is trained on the tables, the other by the labels of the month before. Its best
+expectation counts as matched from a probability of 0.95 on.
+
+The weights of our facts were set on the worlds of the seeds 1 to 30; the seeds from 101 on are kept
+for the comparison.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unicodedata
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.peers import CERTAIN, ROOT, SPLINK, Answer, Score
+
+sys.path.insert(0, str(ROOT / "tests" / "reconcile"))
+
+from habits_world import Habits, draw_habits
+
+from treasury import match_references
+from treasury.reconcile.rules import Rules
+
+__all__ = ["OURS", "answered", "compare", "main", "references", "settled_lines"]
+
+FIRST_SEED, SEEDS = 101, 8
+OURS: Final = "treasury"
+MODELS: Final = {"em": "Splink 5, trained on the tables", "labels": "Splink 5, trained by labels"}
+_FORMS: Final = frozenset(Rules().legal_forms)
+_RECORD: Final = pa.schema(
+    [
+        ("unique_id", pa.string()), ("expectation", pa.string()), ("reached", pa.string()),
+        ("payer", pa.string()), ("name", pa.string()), ("words", pa.list_(pa.string())),
+        ("cents", pa.int64()), ("day", pa.int32()), ("on", pa.int32()), ("opened", pa.int32()),
+    ]
+)  # fmt: skip
+
+
+def answered(habits: Habits) -> dict[str, Answer]:
+    """What the function says of each line, knowing what was decided before."""
+    lines, expectations = habits.world.tables()
+    matches = match_references(lines, expectations, decisions=habits.decisions)
+    return {
+        row["entry_id"]: Answer(
+            row["expectation_id"] if row["outcome"] == "matched" else None, row["expectation_id"]
+        )
+        for row in matches.lines.to_pylist()
+    }
+
+
+def splink(habits: Habits) -> tuple[dict[str, dict[str, Answer]], dict[str, float]]:
+    """What each of Splink's models says of each line of the last month, and its seconds."""
+    last = max(row["booking_date"].month for row in habits.world.lines)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        for name, month in (("trained", last - 1), ("asked", last)):
+            pq.write_table(settled_lines(habits, month), place / f"{name}_lines.parquet")
+            pq.write_table(references(habits, month), place / f"{name}_references.parquet")
+        script = Path(__file__).with_name("peers_habits_splink.py")
+        subprocess.run([SPLINK, script, place], check=True, stdout=subprocess.DEVNULL)
+        told = json.loads((place / "splink.json").read_text("utf-8"))
+    answers = {
+        model: {
+            line: Answer(name if probability >= CERTAIN and not is_tied else None, name)
+            for line, (name, probability, is_tied) in best.items()
+        }
+        for model, best in told["best"].items()
+    }
+    return answers, told["seconds"]
+
+
+def settled_lines(habits: Habits, month: int) -> pa.Table:
+    """The lines of a month; those that belong nowhere have no label."""
+    return pa.Table.from_pylist(
+        [
+            _record(line, line["entry_id"], habits.world.truths[line["entry_id"]].expectation_id)
+            for line in habits.world.lines
+            if line["booking_date"].month == month
+        ],
+        _RECORD,
+    )
+
+
+def references(habits: Habits, month: int) -> pa.Table:
+    """What is known before a month of each expectation that may be paid in it.
+
+    Of a code every settled payment; of an open request its own name and amount, and the account,
+    name and words of each settled payment of that customer.
+    """
+    by_id = {row["expectation_id"]: row for row in habits.world.expectations}
+    paid: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_customer: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in habits.world.lines:
+        own = habits.world.truths[line["entry_id"]].expectation_id
+        if own is not None and line["booking_date"].month < month:
+            paid[own].append(line)
+            by_customer[by_id[own]["counterparty_name"] or ""].append(line)
+    rows = []
+    for name, wanted in by_id.items():
+        if wanted["amount"] is None:
+            known = [_record(line, f"{name}|{n}", name) for n, line in enumerate(paid[name])]
+        elif paid[name] or wanted["opened_at"].month > month:
+            continue
+        else:
+            own = {
+                "remittance": None, "counterparty_account": None, "booking_date": None,
+                "counterparty_name": wanted["counterparty_name"],
+            }  # fmt: skip
+            told = [own, *by_customer[wanted["counterparty_name"]]]
+            asked = {"account": wanted["account"], "amount": wanted["amount"]}
+            opened = wanted["opened_at"].toordinal()
+            known = [
+                _record(line | asked, f"{name}|{n}", name) | {"opened": opened, "day": None}
+                for n, line in enumerate(told)
+            ]
+        rows += known
+    return pa.Table.from_pylist(rows, _RECORD)
+
+
+def _record(line: dict[str, Any], unique_id: str, label: str | None) -> dict[str, Any]:
+    day = line["booking_date"]
+    return {
+        "unique_id": unique_id, "expectation": label, "reached": line["account"],
+        "payer": line["counterparty_account"],
+        "name": " ".join(_words(line["counterparty_name"])) or None,
+        "words": _words(line["remittance"]) or None,
+        "cents": int(line["amount"] * 100),
+        "day": day and day.day, "on": day and day.toordinal(), "opened": None,
+    }  # fmt: skip
+
+
+def _words(text: str | None) -> list[str]:
+    """The words of a name or text as ours are compared, in their order: for Splink to be liked."""
+    bare = unicodedata.normalize("NFD", (text or "").replace(".", "").replace("Ł", "L").upper())
+    letters = "".join(letter for letter in bare if not unicodedata.combining(letter))
+    return [word for word in re.findall(r"[A-Z0-9Ø]+", letters) if word not in _FORMS]
+
+
+def compare(first: int = FIRST_SEED, seeds: int = SEEDS) -> dict[str, Score]:
+    """Every side's score over the lines of the last months."""
+    scores = {OURS: Score()}
+    if SPLINK.exists():
+        scores |= {name: Score() for name in MODELS.values()}
+    for seed in range(first, first + seeds):
+        habits = draw_habits(seed)
+        start = time.monotonic()
+        answers = {OURS: answered(habits)}
+        scores[OURS].seconds += time.monotonic() - start
+        if SPLINK.exists():
+            told, seconds = splink(habits)
+            for model, name in MODELS.items():
+                answers[name] = told[model]
+                scores[name].seconds += seconds[model]
+        for line in sorted(habits.last_month):
+            for name, score in scores.items():
+                score.add(habits.world.truths[line], answers[name].get(line, Answer(None, None)))
+    return scores
+
+
+def main(first: int = FIRST_SEED, seeds: int = SEEDS) -> None:
+    """Print the table."""
+    scores = compare(first, seeds)
+    print(f"{scores[OURS].belonging:,} payments without a reference that belong to something")
+    print(f"{'':32} {'matched':>8} {'wrong':>6} {'right first':>12} {'seconds':>8}")
+    for name in (OURS, *MODELS.values()):
+        if name not in scores:
+            print(f"{name:32}   not installed: run tools/peers")
+            continue
+        score = scores[name]
+        print(
+            f"{name:32} {score.automatic:>8,} {score.wrong:>6,}"
+            f" {score.right_first / score.belonging:>12.1%} {score.seconds:>8.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

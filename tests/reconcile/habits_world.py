@@ -1,0 +1,246 @@
+"""A company whose payers give no reference in the last month: what is left is what they did before.
+
+Payers pay every month, to codes of one pooled account or for invoices in their name. They share
+amounts, days and words of their names, some pay through an account that others use too, some move
+to another bank or are written in another legal form. The months before were settled: most lines by
+a person, the rest by the code in their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from random import Random
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+from mangled_world import OWN, Truth, World
+
+from treasury.reconcile.inputs import DECISIONS
+
+__all__ = ["Habits", "draw_habits"]
+
+POOL: Final = "LT663510000098765432"
+CLEARING: Final = "NL44CLRG0000000001"
+"""A payment institution's account, through which several payers pay."""
+FIRST = (
+    "Jansen", "Müller", "Peeters", "Nordström", "García", "Kowalski", "Dubois", "Rossi", "Novák",
+    "Virtanen", "Maes", "Vries", "Łukasz", "Søndergaard", "Bauer", "Moreau", "Conti",
+)  # fmt: skip
+TRADES = (
+    "Bouw", "Transport", "Trading", "Foods", "Logistics", "Energie", "Textil", "Metall", "Garden",
+    "Marine",
+)  # fmt: skip
+FORMS = (
+    ("BV", "B.V.", ""), ("GmbH", "GMBH", "G.m.b.H."), ("AG", ""), ("Ltd", "Limited", "LTD."),
+    ("SA", "S.A.", ""), ("SARL", "S.à r.l."), ("Oy", "OY", ""), ("AB", ""),
+    ("s.r.o.", "SRO"), ("Sp. z o.o.", "SP Z OO"), ("NV", "N.V."), ("SL", "S.L."),
+)  # fmt: skip
+SUBJECTS = (
+    "huur", "service", "licence", "storage", "garage", "premium", "lease", "deposit", "support",
+    "levy",
+)  # fmt: skip
+PLAIN = ("thanks", "payment", "", "as agreed", "transfer", "monthly payment")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October",
+)  # fmt: skip
+SHARED = tuple(map(Decimal, ("50", "100", "250", "500", "750", "1000")))
+"""Amounts that many payers pay."""
+
+
+class Habits(msgspec.Struct, frozen=True):
+    """A world with what people decided about its months before the last."""
+
+    world: World
+    decisions: pa.Table
+    last_month: frozenset[str]
+    """The lines of the last month, which name nothing."""
+
+
+class Payer(msgspec.Struct):
+    """Who pays: the name as two words and a legal form, and the account of the day."""
+
+    words: tuple[str, str]
+    forms: tuple[str, ...]
+    account: str
+    moves_in: int
+    new_account: str
+
+    def name(self, random: Random) -> str:
+        """The name as a bank writes it this time."""
+        words = list(self.words)
+        if random.random() < 0.15:
+            words.reverse()
+        text = " ".join([*words, random.choice(self.forms)]).strip()
+        turn = random.random()
+        if turn < 0.03:
+            return text[:-5]  # cut off
+        if turn < 0.06:
+            return text[:2] + text[3:]  # mistyped
+        if turn < 0.25:
+            return text.upper()
+        return text.translate(_BARE) if turn < 0.4 else text
+
+    def account_in(self, month: int) -> str:
+        """The account it pays from in a month."""
+        return self.new_account if month >= self.moves_in else self.account
+
+
+_BARE = str.maketrans("üöäéíáøóńŁ", "uoaeiaoonL")
+
+
+class Standing(msgspec.Struct):
+    """What a payer does every month for one code: how much, around which day, in which words."""
+
+    payer: Payer
+    code: dict[str, Any]
+    amount: Decimal
+    varies: bool
+    day: int
+    subject: str
+
+
+def draw_habits(seed: int, payers: int = 60, months: int = 7) -> Habits:
+    """A world of payers over months; the last month's lines are to be placed."""
+    return _Drawing(seed, payers, months).draw()
+
+
+class _Drawing:
+    def __init__(self, seed: int, payers: int, months: int) -> None:
+        self.random = Random(seed)
+        self.months = months
+        self.world = World([], [], {})
+        self.decisions: list[dict[str, Any]] = []
+        self.payers = [self.payer() for _ in range(payers)]
+
+    def draw(self) -> Habits:
+        habits = [habit for payer in self.payers for habit in self.standing(payer)]
+        customers = self.random.sample(self.payers, len(self.payers) // 2)
+        last: set[str] = set()
+        for month in range(1, self.months + 1):
+            before = len(self.world.lines)
+            for habit in habits:
+                if self.random.random() < 0.93:
+                    self.pay(habit, month)
+            for customer in customers:
+                self.invoice(customer, month)
+            for _ in range(len(self.payers) // 6):
+                self.stranger(month)
+            if month == self.months:
+                last = {row["entry_id"] for row in self.world.lines[before:]}
+        fields = pa.schema([(field.name, field.type) for field in DECISIONS])
+        decided = pa.Table.from_pylist(self.decisions, fields)
+        return Habits(self.world, decided, frozenset(last))
+
+    def payer(self) -> Payer:
+        random = self.random
+        account = CLEARING if random.random() < 0.12 else self.account()
+        return Payer(
+            words=(random.choice(FIRST), random.choice(TRADES)),
+            forms=random.choice(FORMS),
+            account=account,
+            moves_in=random.randrange(2, self.months + 1) if random.random() < 0.2 else 99,
+            new_account=self.account(),
+        )
+
+    def account(self) -> str:
+        return f"DE{self.random.randrange(10**19, 10**20)}"
+
+    def amount(self) -> Decimal:
+        if self.random.random() < 0.5:
+            return self.random.choice(SHARED)
+        return Decimal(self.random.randrange(2_000, 200_000)).scaleb(-2)
+
+    def standing(self, payer: Payer) -> Iterator[Standing]:
+        """One to three codes that the payer pays for; one in eight is another payer's too."""
+        for _ in range(self.random.choice((1, 1, 2, 3))):
+            taken = [row for row in self.world.expectations if row["amount"] is None]
+            is_shared = taken and self.random.random() < 0.12
+            code = self.random.choice(taken) if is_shared else self.code()
+            yield Standing(
+                payer, code, self.amount(), self.random.random() < 0.3,
+                self.random.randrange(1, 29), self.random.choice(SUBJECTS),
+            )  # fmt: skip
+
+    def code(self) -> dict[str, Any]:
+        number = len(self.world.expectations)
+        return self.expect(
+            "virtual_bank_account", f"VFY-{number:04}-{self.random.randrange(1000):03}",
+            account=POOL, opened_at=datetime(2026, 1, 1, tzinfo=UTC), status="ACTIVE",
+        )  # fmt: skip
+
+    def expect(self, kind: str, code: str, **more: Any) -> dict[str, Any]:
+        row = {
+            "expectation_id": f"r{self.random.randrange(10**6):06}-{len(self.world.expectations)}",
+            "kind": kind, "code": code, "amount": None, "currency": "EUR", "direction": "CRDT",
+            "closed_at": None, "counterparty_account": None, "counterparty_name": None,
+        } | more  # fmt: skip
+        self.world.expectations.append(row)
+        return row
+
+    def pay(self, habit: Standing, month: int) -> None:
+        amount = habit.amount
+        if habit.varies:
+            amount = (amount * self.random.randrange(930, 1071) / 1000).quantize(Decimal("0.01"))
+        turn = self.random.random()
+        text = f"{habit.subject} {MONTHS[month - 1]}" if turn < 0.5 else self.random.choice(PLAIN)
+        on = date(2026, month, self.near(habit.day))
+        self.line(habit.payer, habit.code, amount, on, text=text, to=POOL)
+
+    def invoice(self, customer: Payer, month: int) -> None:
+        """An invoice in the customer's name, paid some days later, at times short by a charge."""
+        amount = self.amount()
+        opened = self.random.randrange(1, 10)
+        request = self.expect(
+            "off_ramp", f"PAY-2026-{len(self.world.expectations):06}", account=OWN, amount=amount,
+            opened_at=datetime(2026, month, opened, 9, tzinfo=UTC), status="PROCESSING",
+            counterparty_name=" ".join([*customer.words, customer.forms[0]]),
+        )  # fmt: skip
+        turn = self.random.random()
+        if turn < 0.1:
+            return  # never paid
+        paid = amount - 5 if turn > 0.95 else amount
+        on = date(2026, month, opened + self.random.randrange(1, 19))
+        self.line(customer, request, paid, on, text=self.random.choice(PLAIN), to=OWN)
+
+    def stranger(self, month: int) -> None:
+        """A payment that belongs to nothing."""
+        payer, on = self.payer(), date(2026, month, self.random.randrange(1, 29))
+        to = self.random.choice((OWN, POOL))
+        self.line(payer, None, self.amount(), on, text=self.random.choice(PLAIN), to=to)
+
+    def near(self, day: int) -> int:
+        return min(28, max(1, day + self.random.choice((-1, 0, 0, 0, 1, 2))))
+
+    def line(
+        self, payer: Payer, wanted: dict[str, Any] | None, amount: Decimal, on: date, *,
+        text: str, to: str,
+    ) -> None:  # fmt: skip
+        month = on.month
+        entry_id = f"e{len(self.world.lines):05}"
+        own = wanted["expectation_id"] if wanted else None
+        is_last = month == self.months
+        if wanted and not is_last:
+            if self.random.random() < 0.2:
+                text = f"{wanted['code']} {text}"
+            else:
+                self.decisions.append(
+                    {"entry_id": entry_id, "expectation_id": own, "verdict": "accept"}
+                )
+        account, name = payer.account_in(month), payer.name(self.random)
+        if account == CLEARING and self.random.random() < 0.5:
+            name = "Clearing Services NV"
+        if wanted and month > 2 and self.random.random() < 0.03:  # somebody else pays for it
+            text, name, account = f"{text} {name}", self.payer().name(self.random), self.account()
+        self.world.lines.append(
+            {
+                "entry_id": entry_id, "account": to, "amount": amount, "currency": "EUR",
+                "direction": "CRDT", "booking_date": on,
+                "remittance": text or None, "counterparty_name": name,
+                "counterparty_account": account, "is_reversal": False, "is_twin": False,
+            }
+        )  # fmt: skip
+        self.world.truths[entry_id] = Truth("habit", "suggest" if wanted else "never", own)

@@ -1,0 +1,326 @@
+"""Lines without a reference: ranked by what matched payments teach, in words, never matched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from habits_world import draw_habits
+from match_tables import OWN, arrow, expectation, line, match, outcome
+
+from treasury import match_references
+from treasury.reconcile.matching import Matches, rule_tables
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.unnamed import FACTS
+
+GARAGE, RENT = "VFY-8M3T-407", "VFY-9K2P-118"
+JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
+PAYER = {"counterparty_account": "DE1", "counterparty_name": "Müller & Söhne GmbH"}
+STRANGER = {"counterparty_account": "DE9", "counterparty_name": "Nobody"}
+
+
+def code(name: str, text: str) -> dict[str, Any]:
+    return expectation(name, text, account=OWN, opened_at=JANUARY, counterparty_name=None)
+
+
+CODES = [code("garage", GARAGE), code("rent", RENT)]
+BEFORE = [
+    line(f"{name}{month}", amount, f"{text} {word}", booking_date=date(2026, month, day), **PAYER)
+    for month in (7, 8, 9)
+    for name, text, word, amount, day in (
+        ("g", GARAGE, "storage", "85", 20), ("r", RENT, "huur", "500", 5),
+    )
+]  # fmt: skip
+
+
+def candidates(matches: Matches, entry_id: str = "a") -> list[tuple[str, str]]:
+    """The candidates of a line, best first, with their reasons."""
+    return [
+        (row["expectation_id"], row["reason"])
+        for row in matches.candidates.to_pylist()
+        if row["entry_id"] == entry_id
+    ]
+
+
+def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]:
+    matches = match([*BEFORE, paid], [*CODES, *more])
+    assert outcome(matches)["outcome"] == "suggested"
+    assert "a" not in matches.allocations["entry_id"].to_pylist()
+    return candidates(matches)
+
+
+@pytest.mark.parametrize(
+    ("amount", "text", "day", "first", "said"),
+    [
+        ("500", "thanks", 12, "rent", "as much as before"),
+        ("520", "thanks", 12, "rent", "near what it always was"),
+        ("300", "thanks", 6, "rent", "always around the 5th"),
+        ("300", "thanks", 21, "garage", "always around the 20th"),
+        ("300", "Huur oktober", 12, "rent", "payments for this said HUUR"),
+        ("300", "STORAGE", 12, "garage", "only payments for this said STORAGE"),
+    ],
+)
+def test_of_a_payers_codes_the_one_that_agrees_comes_first_and_says_why(
+    amount: str, text: str, day: int, first: str, said: str
+) -> None:
+    found = ranked(line("a", amount, text, day, **PAYER))
+    assert [name for name, _ in found] == [first, {"rent": "garage", "garage": "rent"}[first]]
+    parts = found[0][1].split("; ")
+    assert parts[:2] == ["no reference", "the payer's account paid this before"]
+    assert said in parts
+    assert said not in found[1][1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["MÜLLER & SÖHNE", "Söhne Müller G.m.b.H.", "Mueller und Soehne AG", "Muller, Sohne Ltd.",
+     "mu\u0308ller so\u0308hne s.r.o."],
+)  # fmt: skip
+def test_a_name_is_one_without_case_accents_legal_form_and_order(name: str) -> None:
+    moved = {"counterparty_account": "LT2", "counterparty_name": name}
+    found = ranked(line("a", "500", "thanks", 12, **moved))
+    assert found[0][0] == "rent"
+    assert "the payer's name paid this before" in found[0][1]
+
+
+@pytest.mark.parametrize("name", ["Müller GmbH", "Müller & Töchter GmbH", "GmbH & Co. KG", None])
+def test_another_name_is_another(name: str | None) -> None:
+    moved = {"counterparty_account": "LT2", "counterparty_name": name}
+    matches = match([*BEFORE, line("a", "501", "thanks", 12, **moved)], CODES)
+    assert outcome(matches)["outcome"] == "unreferenced"
+
+
+def test_an_accepted_decision_teaches_as_a_reference_does() -> None:
+    silent = [row | {"remittance": "thanks"} for row in BEFORE]
+    wanted = {"g": "garage", "r": "rent"}
+    accepted = [
+        {"entry_id": row["entry_id"], "expectation_id": wanted[row["entry_id"][0]],
+         "verdict": "accept", "reason": "by telephone"}
+        for row in silent
+    ]  # fmt: skip
+    paid = line("a", "500", "thanks", 6, **PAYER)
+    assert candidates(match([*silent, paid], CODES)) == []
+    found = candidates(match([*silent, paid], CODES, accepted))
+    assert found[0][0] == "rent"
+    assert "the payer's account paid this before" in found[0][1]
+
+
+def test_what_was_booked_later_teaches_nothing_yet() -> None:
+    early = line("a", "500", "huur", booking_date=date(2026, 6, 5), **PAYER)
+    assert outcome(match([*BEFORE, early], CODES))["outcome"] == "unreferenced"
+
+
+def test_a_request_names_its_payer_by_account_or_by_name() -> None:
+    more = {"counterparty_account": None, "counterparty_name": "Müller & Söhne GmbH"}
+    by_name = expectation("n", "PAY-2026-000001", "77", **more)
+    paid = line(
+        "a", "77", "thanks", 9, counterparty_account="LT2", counterparty_name="MULLER SOHNE"
+    )
+    found = candidates(match([paid], [by_name]))
+    assert found == [
+        ("n", "no reference; the name that it gives; requested 14 days before; amount agrees")
+    ]
+    by_account = by_name | {"counterparty_account": "LT2", "counterparty_name": None}
+    assert "the account that it names" in candidates(match([paid], [by_account]))[0][1]
+    other = by_name | {"counterparty_account": "LT3"}
+    assert candidates(match([paid], [other])) == []
+
+
+def test_a_payer_who_paid_for_a_customer_is_asked_about_that_customers_next_request() -> None:
+    customer = {"counterparty_name": "Jansen Bouw BV"}
+    wanted = [
+        expectation("old", "PAY-2026-000001", "77", **customer),
+        expectation("new", "PAY-2026-000002", "91", **customer),
+        expectation("other", "PAY-2026-000003", "91", counterparty_name="Peeters NV"),
+    ]
+    lines = [line("b", "77", "PAY-2026-000001", 2, **PAYER), line("a", "91", "thanks", 9, **PAYER)]
+    found = candidates(match(lines, wanted))
+    assert found[0][0] == "new"
+    assert "the payer's account paid for its counterparty before" in found[0][1]
+
+
+def test_a_customer_who_pays_short_is_asked_about_the_request_that_is_nearly_so_much() -> None:
+    customer = {"counterparty_name": "Jansen Bouw BV"}
+    wanted = [
+        expectation(f"r{amount}", f"PAY-2026-{amount:06}", str(amount), **customer)
+        for amount in (250, 900)
+    ]
+    paid = line("a", "245", "thanks", 9, counterparty_name="JANSEN BOUW B.V.")
+    assert [name for name, _ in candidates(match([paid], wanted))] == ["r250"]
+
+
+def test_the_rest_of_a_request_is_what_remains() -> None:
+    wanted = [expectation("r", "PAY-2026-000001", "100")]
+    lines = [line("b", "60", "PAY-2026-000001", 2, **PAYER), line("a", "40", "thanks", 9, **PAYER)]
+    ((name, reason),) = candidates(match(lines, wanted))
+    assert name == "r"
+    assert "the amount is what remains" in reason
+    assert "amount differs" not in reason
+
+
+@pytest.mark.parametrize(
+    ("amount", "others", "becomes"),
+    [
+        ("123.45", 0, "suggested"),  # of one request alone
+        ("123.45", 1, "unreferenced"),  # of two
+        ("100", 0, "unreferenced"),  # round
+        ("2050.00", 0, "unreferenced"),
+    ],
+)
+def test_an_amount_alone_is_a_fact_where_it_is_rare(amount: str, others: int, becomes: str) -> None:
+    wanted = [expectation(f"r{n}", f"PAY-2026-00000{n}", amount) for n in range(1 + others)]
+    matches = match([line("a", amount, "thanks", 9, **STRANGER)], wanted)
+    assert outcome(matches)["outcome"] == becomes
+
+
+def test_an_amount_that_many_lines_have_connects_none_of_them() -> None:
+    lines = [line(f"a{n}", "123.45", "thanks", 9, **STRANGER) for n in range(6)]
+    matches = match(lines, [expectation("r", "PAY-2026-000001", "123.45")])
+    assert set(matches.lines["outcome"].to_pylist()) == {"unreferenced"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_said"),
+    [
+        ("rent Jansen, Bouw", True), ("BOUW JANSEN B.V.", True), ("rent Jansen", False),
+        ("Jansen Transport, Peeters Bouw", True), ("Janssen Bouw", False),
+    ],
+)  # fmt: skip
+def test_a_text_that_gives_a_counterpartys_whole_name_leads_to_its_request(
+    text: str, is_said: bool
+) -> None:
+    names = ("Jansen Bouw BV", "Peeters NV")
+    wanted = [
+        expectation(f"r{n}", f"PAY-2026-00000{n}", "100", counterparty_name=name)
+        for n, name in enumerate(names)
+    ]
+    found = candidates(match([line("a", "100", text, 9, **STRANGER)], wanted))
+    assert [name for name, _ in found] == (["r0"] if is_said else [])
+    assert all("its text names the counterparty" in reason for _, reason in found)
+
+
+def test_a_text_names_who_paid_this_before() -> None:
+    jansen = {"counterparty_account": "DE2", "counterparty_name": "Jansen Bouw BV"}
+    before = [
+        line(f"b{month}", "70", f"{GARAGE} x", booking_date=date(2026, month, 5), **jansen)
+        for month in (8, 9)
+    ]
+    paid = line("a", "33", "for Jansen Bouw", 19, **STRANGER)
+    ((name, reason),) = candidates(match([*before, paid], CODES))
+    assert name == "garage"
+    assert "its text names one who paid this, and only this, before" in reason
+
+
+@pytest.mark.parametrize(
+    ("amounts", "said"),
+    [
+        (("100", "100", "100"), "near what it always was"),
+        (("98", "100", "106"), "between the amounts before"),
+        (("106", "107", "108"), "about as much as before"),
+        (("98", "107", "20", "21", "900"), "about as much as some before"),
+        (("98", "105", "7"), "as much as before"),
+    ],
+)
+def test_an_amount_is_said_by_how_earlier_ones_vary(amounts: tuple[str, ...], said: str) -> None:
+    before = [
+        line(f"b{n}", amount, f"{GARAGE} x", booking_date=date(2026, 9 - n, 5), **PAYER)
+        for n, amount in enumerate(amounts)
+    ]
+    found = candidates(match([*before, line("a", "105", "thanks", 19, **PAYER)], CODES))
+    assert said in found[0][1].split("; ")
+
+
+def test_of_two_amounts_for_one_code_each_has_its_day() -> None:
+    before = [
+        line(f"{day}{month}", amount, f"{GARAGE} x", booking_date=date(2026, month, day), **PAYER)
+        for month in (7, 8, 9)
+        for day, amount in ((5, "100"), (20, "900"))
+    ]
+    found = candidates(match([*before, line("a", "900", "thanks", 19, **PAYER)], CODES))
+    assert "always around the 20th at about this amount" in found[0][1].split("; ")
+
+
+def test_equal_facts_are_a_tie() -> None:
+    wanted = [code("x", "VFY-1111-222"), code("y", "VFY-3333-444")]
+    lines = [
+        line(f"{name}{month}", "50", text, booking_date=date(2026, month, 5), **PAYER)
+        for month in (8, 9)
+        for name, text in (("x", "VFY-1111-222"), ("y", "VFY-3333-444"))
+    ]
+    found = outcome(match([*lines, line("a", "50", "thanks", 5, **PAYER)], wanted))
+    assert (found["expectation_id"], found["margin"]) == ("x", Decimal(0))
+
+
+def test_a_rejected_candidate_is_none_and_a_damaged_reference_stands_above() -> None:
+    paid = line("a", "500", "huur", 5, **PAYER)
+    no = [{"entry_id": "a", "expectation_id": "rent", "verdict": "reject", "reason": "no"}]
+    assert [name for name, _ in candidates(match([*BEFORE, paid], CODES, no))] == ["garage"]
+    torn = line("a", "500", "huur VFY-8M3T-40", 5, **PAYER)
+    rows = [
+        row
+        for row in match([*BEFORE, torn], CODES).candidates.to_pylist()
+        if row["entry_id"] == "a"
+    ]
+    assert [(row["expectation_id"], row["tier"]) for row in rows] == [("garage", 4), ("rent", 5)]
+
+
+def test_a_payer_of_very_many_codes_has_few_candidates() -> None:
+    wanted = [code(f"c{n:03}", f"VFY-{n:04}-118") for n in range(120)]
+    lines = [
+        line(f"b{n:03}", f"{n + 10}", f"VFY-{n:04}-118", 2, **PAYER) for n in range(len(wanted))
+    ]
+    matches = match([*lines, line("a", "17", "thanks", 9, **PAYER)], wanted)
+    found = candidates(matches)
+    assert len(found) == Rules().max_candidates
+    assert found[0][0] == "c007"
+
+
+def test_all_parts_together_stay_under_one() -> None:
+    heaviest: dict[str, Decimal] = {}
+    for fact in FACTS:
+        heaviest[fact.part] = max(fact.weight, heaviest.get(fact.part, Decimal(0)))
+    for_all = Decimal("0.3")  # the amount that agrees, and the known counterparty
+    assert sum(heaviest.values()) < 1
+    assert sum(heaviest.values()) - heaviest["amount"] + Decimal("0.12") + for_all <= 1
+    assert min(fact.weight for fact in FACTS) > 0
+
+
+def test_letters_are_folded_one_by_one() -> None:
+    (row,) = rule_tables(Rules())["name_folding"].to_pylist()
+    assert len(row["accented"]) == len(row["plain"]) == len(set(row["accented"]))
+    folded = dict(zip(row["accented"], row["plain"], strict=True))
+    assert "".join(folded[letter] for letter in "ÀÇÉŁØŽ") == "ACELOZ"
+
+
+def test_on_drawn_months_the_right_one_is_first_and_none_is_matched() -> None:
+    """What `python -m benchmarks.peers_habits` measures beside Splink, on other worlds."""
+    counts: Counter[str] = Counter()
+    for seed in (1, 2):
+        habits = draw_habits(seed, payers=30, months=5)
+        lines, expectations = habits.world.tables()
+        matches = match_references(lines, expectations, decisions=habits.decisions)
+        for row in matches.lines.to_pylist():
+            if row["entry_id"] in habits.last_month:
+                own = habits.world.truths[row["entry_id"]].expectation_id
+                counts["belonging"] += own is not None
+                counts["first"] += own is not None and row["expectation_id"] == own
+                counts[row["outcome"]] += 1
+    assert counts["matched"] == counts["conflict"] == counts["duplicate"] == 0
+    assert counts["belonging"] > 100
+    assert counts["first"] >= Decimal("0.97") * counts["belonging"], counts
+
+
+def test_shuffled_rows_rank_alike() -> None:
+    habits = draw_habits(3, payers=20, months=4)
+    lines, expectations = habits.world.tables()
+    first = match_references(lines, expectations, decisions=habits.decisions)
+    again = match_references(
+        lines.take(list(reversed(range(lines.num_rows)))),
+        expectations.take(list(reversed(range(expectations.num_rows)))),
+        decisions=arrow(list(reversed(habits.decisions.to_pylist()))),
+    )
+    assert again.candidates.equals(first.candidates)
+    assert again.lines.equals(first.lines)

@@ -1,0 +1,17 @@
+-- Unplaced payments whose amount just one open request still expects, and few other unplaced payments have; an amount
+-- of fewer than four digits that count is nobody's own.
+SELECT p.entry_id, o.expectation_id
+FROM (
+    SELECT entry_id, amount, currency, direction, count(*) OVER (PARTITION BY amount, currency, direction) AS alike
+    FROM unplaced_payments
+) AS p
+JOIN (
+    SELECT currency, direction, remaining, min(expectation_id) AS expectation_id
+    FROM open_expectations
+    WHERE remaining IS NOT NULL
+    GROUP BY currency, direction, remaining
+    HAVING count(*) = 1 AND min(opened_on) IS NOT NULL
+) AS o ON o.remaining = p.amount AND o.currency = p.currency AND o.direction = p.direction
+CROSS JOIN rules AS u
+WHERE p.alike <= u.max_candidates
+    AND length(regexp_replace(regexp_replace(CAST(p.amount AS VARCHAR), '[^0-9]', '', 'g'), '^0+|0+$', '', 'g')) > 3

@@ -1,0 +1,17 @@
+-- Names of at least two words that an unplaced payment's text gives in full, folded: of earlier payers, and of those
+-- that open expectations are from or for. Looked for by each name's rarest word, where few names have it.
+SELECT c.entry_id, c.folded
+FROM (
+    SELECT s.entry_id, n.folded, n.words
+    FROM text_words AS s
+    JOIN (
+        SELECT folded, word, words, names, row_number() OVER (PARTITION BY folded ORDER BY names, word) AS turn
+        FROM payer_words
+    ) AS n ON n.word = s.word
+    CROSS JOIN rules AS u
+    WHERE n.turn = 1 AND n.names <= u.max_pool
+) AS c
+JOIN payer_words AS n ON n.folded = c.folded
+JOIN text_words AS s ON s.entry_id = c.entry_id AND s.word = n.word
+GROUP BY c.entry_id, c.folded, c.words
+HAVING count(*) = c.words
