@@ -28,7 +28,7 @@ from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, format_amount
 from treasury.reconcile.known import Known
 from treasury.reconcile.matching import FEW, Matches, match_references, read_decisions, rule_tables
-from treasury.reconcile.memo import Memo
+from treasury.reconcile.memo import Memo, fingerprint
 from treasury.reconcile.monthly import known_key, requests_at_cut_off, step_sql
 from treasury.reconcile.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.rules import Rules
