@@ -158,8 +158,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_candidates: Size = 5
     """Candidates kept for each line."""
     max_lessons: Size = 4
-    """So many of a payer's latest payments for each expectation or counterparty teach what one without
-    a reference is for."""
+    """So many of a payer's latest payments for each expectation or counterparty teach what one
+    without a reference is for."""
     usual_days: Count = 3
     """A payment this many days of the month from the others is around their usual day."""
     max_pool: Count = 40
