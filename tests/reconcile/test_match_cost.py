@@ -45,10 +45,7 @@ def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
 
 def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> None:
     codes = 300
-    wanted = [
-        expectation(f"r{n:03}", f"PAY-2026-{n:06}", None)
-        for n in range(codes)
-    ]
+    wanted = [expectation(f"r{n:03}", f"PAY-2026-{n:06}", None) for n in range(codes)]
     payer = {"counterparty_account": "DE1"}
     lines = [line(f"b{n:03}", "5", f"PAY-2026-{n:06}", 2, **payer) for n in range(codes)]
     lines += [line(f"a{n:03}", "5", "thanks", 9, **payer) for n in range(codes)]
