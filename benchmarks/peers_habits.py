@@ -9,8 +9,8 @@ still be paid, and with what each open request says of itself and its customer's
 its models is trained on the tables, the other by the labels of the month before. Its best
 expectation counts as matched from a probability of 0.95 on.
 
-The weights of our facts were set on the worlds of the seeds 1 to 30; the seeds from 101 on are kept
-for the comparison.
+The weights of our facts were set on the worlds of the seeds 1 to 30, and those from 101 to 108 were
+looked at; the seeds from 201 on are kept for the comparison.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from treasury.reconcile.rules import Rules
 
 __all__ = ["OURS", "answered", "compare", "main", "references", "settled_lines"]
 
-FIRST_SEED, SEEDS = 101, 8
+FIRST_SEED, SEEDS = 201, 20
 OURS: Final = "treasury"
 MODELS: Final = {"em": "Splink 5, trained on the tables", "labels": "Splink 5, trained by labels"}
 _FORMS: Final = frozenset(Rules().legal_forms)
