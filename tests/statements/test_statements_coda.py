@@ -258,6 +258,11 @@ def test_a_large_file_is_read_a_batch_at_a_time(tmp_path: Path) -> None:
     assert max(batch.num_rows for batch in batches) < count == sum(b.num_rows for b in batches)
 
 
+def test_a_balance_that_is_cut_to_its_kind_is_refused_by_its_line() -> None:
+    with pytest.raises(StatementError, match="line 2: '' is no structure of an account number"):
+        list(CodaFile(io.BytesIO(f"{header()}\n1".encode()), "cut.cod").batches())
+
+
 @given(
     st.lists(st.sampled_from(GOOD.splitlines()), max_size=12),
     st.integers(0, 1200),

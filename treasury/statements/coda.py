@@ -118,12 +118,12 @@ class CodaFile(FixedFile):
 
     def _take_old_balance(self, statement: _Statement, record: Record) -> None:
         text = record.text
-        places = _ACCOUNTS.get(text[1])
+        places = _ACCOUNTS.get(text[1:2])
         if places is None:
-            raise InputError(f"{text[1]!r} is no structure of an account number")
+            raise InputError(f"{text[1:2]!r} is no structure of an account number")
         start, end, at = places
         account, statement.currency = text[5:42][start:end], text[5:42][at : at + 3]
-        if text[1] == "0":
+        if text[1:2] == "0":
             account = belgian_iban(account)
         amount = signed_amount(text[42:58])
         balance = Balance("OPBD", amount, statement.currency, six_digit_day(text[58:64]))
