@@ -223,7 +223,7 @@ def _made_from(answer: Reconciliation) -> Basis:
         raise InputError(f"a {type(answer).__name__} is no reconciliation", do=do)
     if answer.basis is None:
         raise InputError("a reconciliation does not say what it was made from", do=do)
-    return answer.basis
+    return msgspec.structs.replace(answer.basis, settled=None)
 
 
 def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None) -> Rules:

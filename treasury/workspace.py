@@ -322,13 +322,16 @@ class Workspace:
         Without a month it is the last one that has ended. A closed month is given as it was closed,
         whatever became known since (`periods.late`). Raises NothingStored.
         """
-        from treasury.reconcile import reconcile_month
+        from treasury.journal.turns import read_decided
+        from treasury.reconcile.periods import basis_on, reconcile
 
         asked = self.month(month)
         if self.is_closed(asked):
             return self.periods.month(asked).r
-        question = self._question(asked)
-        return reconcile_month(self.snapshot(), question, self._decisions(), self._marks())
+        decided = read_decided(self.journal, until=self._as_of)
+        return reconcile(
+            basis_on(self.snapshot(), self._question(asked), decided, self.lake.workspace)
+        )
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""

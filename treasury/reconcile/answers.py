@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -61,26 +61,32 @@ def write_answers(
     )
 
 
-def read_answers(workspace: Path, close: Close) -> dict[str, pa.Table]:
-    """The tables that a close stored; none for a close of version 0.1.0, which stored none.
+def read_answers(
+    workspace: Path, close: Close, only: Collection[str] | None = None
+) -> dict[str, pa.Table]:
+    """The tables that a close stored, or some; none for a close of version 0.1.0, which has none.
 
     WorkspaceDamaged where a file is not as the journal says.
     """
-    altered = altered_answers(workspace, close)
+    wanted = [one for one in close.answers if only is None or one.name in only]
+    altered = _altered(workspace, close, wanted)
     if altered:
         raise WorkspaceDamaged(
             f"{altered[0]}, which the close of {close.month} stored, is not as it was written",
             do=f"restore {workspace / CLOSES / close.name} from a copy",
         )
     return {
-        one.name: pq.read_table(_path(workspace, close, one), partitioning=None)
-        for one in close.answers
+        one.name: pq.read_table(_path(workspace, close, one), partitioning=None) for one in wanted
     }
 
 
 def altered_answers(workspace: Path, close: Close) -> list[Path]:
     """The files of a close that are missing or not as they were written."""
-    paths = [(_path(workspace, close, one), one.sha256) for one in close.answers]
+    return _altered(workspace, close, close.answers)
+
+
+def _altered(workspace: Path, close: Close, files: Iterable[AnswerFile]) -> list[Path]:
+    paths = [(_path(workspace, close, one), one.sha256) for one in files]
     return [path for path, sha256 in paths if not path.is_file() or _digest(path) != sha256]
 
 

@@ -7,7 +7,7 @@ the question is asked at is part of it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -45,7 +45,9 @@ from treasury.reconcile.pipeline import (
     steps_of,
     stored,
 )  # fmt: skip
+from treasury.reconcile.recall import SETTLE_PACKAGE, SETTLING, leave_out
 from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
+from treasury.reconcile.settled import TAKEN_UP, Settled, settled_tables
 from treasury.reconcile.view import view_of
 from treasury.reconcile.worded import funding_table
 from treasury.settings import BankAccount
@@ -175,12 +177,16 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Basis(msgspec.Struct, frozen=True, eq=False):
-    """What an answer is a function of: the records, the question with its rules, the decisions."""
+    """What an answer is a function of: the records, the question with its rules, the decisions.
+
+    `settled` is what closes settled and is not matched again; None to match everything.
+    """
 
     snapshot: Snapshot
     question: Question
     decisions: Any = None
     marks: pa.Table | None = None
+    settled: Settled | None = None
 
 
 class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -190,7 +196,7 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     or DBIT). `awaiting_funds`: requests to fund, in the words of the desk. `virtual_accounts`:
     credits proved for each virtual account, or NOT PROVABLE. `in_transit`, `statements`,
     `fee_requests`, `fee_accruals`, `fee_totals`: as their names say. `matches` holds every line
-    ever stored.
+    ever stored that closes have not settled.
     """
 
     month: Month
@@ -330,10 +336,10 @@ def worked_out(basis: Basis) -> WorkedOut:
 
 
 def matched(basis: Basis) -> Matched:
-    """Matching over everything in the snapshot; the month of the question does not matter."""
+    """Matching over everything in the snapshot that is not settled; its month does not matter."""
 
     def run_matching() -> Matched:
-        with _answered(basis.snapshot, basis.question, basis.decisions, MATCHING) as connection:
+        with _answered_on(basis, MATCHING) as connection:
             return _read_matched(connection, basis.question.rules)
 
     return _MATCHED.of(known_key(basis), run_matching)
@@ -361,14 +367,17 @@ def known_key(basis: Basis) -> Hashable | None:
         return None
     question = basis.question
     asked = (question.rules, question.accounts, question.credits_by_text)
-    return records, decided, msgspec.json.encode(asked)
+    settled = None if basis.settled is None else basis.settled.key
+    return records, decided, msgspec.json.encode(asked), settled
 
 
 def _work_out(basis: Basis) -> WorkedOut:
     question = basis.question
-    with _answered(basis.snapshot, question, basis.decisions, _STORED) as connection:
-        _require_month(connection, question.month)
-        run(connection, [step for step in STEPS if step not in _STORED])
+
+    def require_stored(connection: duckdb.DuckDBPyConnection) -> None:
+        _require_month(connection, question.month, settled=basis.settled is not None)
+
+    with _answered_on(basis, STEPS, after=_STORED, check=require_stored) as connection:
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
         view = view_of(connection, question)
         funds = funding_table(connection, question.rules, question.today, basis.marks)
@@ -470,8 +479,25 @@ def _answered(
     decisions: TableLike | None,
     steps: tuple[Step, ...] = STEPS,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which every step has run, or the first of them."""
-    with snapshot.connection() as connection:
+    """A connection on which every step has run, or the first of them, over all that is stored."""
+    with _answered_on(Basis(snapshot, question, decisions), steps) as connection:
+        yield connection
+
+
+@contextmanager
+def _answered_on(
+    basis: Basis,
+    steps: tuple[Step, ...],
+    *,
+    after: tuple[Step, ...] = (),
+    check: Callable[[duckdb.DuckDBPyConnection], None] = lambda _: None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which the steps have run, what is settled left out.
+
+    `check` is asked once those of `after` have run, and may raise.
+    """
+    question, decisions = basis.question, basis.decisions
+    with basis.snapshot.connection() as connection:
         load(
             connection,
             {
@@ -486,8 +512,26 @@ def _answered(
             },
         )
         _require_currencies(connection)
-        run(connection, steps)
+        if basis.settled is not None:
+            steps = leave_out(connection, steps, basis.settled.tables(), STEPS)
+        first = {step.name for step in after}
+        run(connection, [step for step in steps if step.name in first])
+        check(connection)
+        run(connection, [step for step in steps if step.name not in first])
         yield connection
+
+
+def settling(basis: Basis, close: int) -> dict[str, pa.Table]:
+    """What a close settles, as it stores it; `close` is the journal's end that it rests on."""
+    steps = in_order({step.name: step for step in STEPS} | steps_of(SETTLE_PACKAGE), SETTLING)
+    with _answered_on(basis, stored(steps)) as connection:
+        lines, requests, ties = (connection.table(name).to_arrow_table() for name in SETTLING)
+        taken_up = (
+            TAKEN_UP.empty_table()
+            if basis.settled is None
+            else connection.sql("SELECT DISTINCT family FROM recalled_families").to_arrow_table()
+        )
+    return settled_tables(lines, requests, ties, taken_up, close)
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
@@ -529,7 +573,9 @@ def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
     return last["known_at"][0].as_py()
 
 
-def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
+def _require_month(
+    connection: duckdb.DuckDBPyConnection, month: Month, *, settled: bool = False
+) -> None:
     booked = connection.execute(
         "SELECT 1 FROM bank_lines WHERE coalesce(entry_status, 'BOOK') = 'BOOK'"
         " AND booking_date <= ? LIMIT 1",
@@ -537,7 +583,7 @@ def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
     ).fetchone()
     covered = connection.execute("SELECT 1 FROM covered WHERE is_covered LIMIT 1").fetchone()
     completed = connection.execute("SELECT 1 FROM fee_requests LIMIT 1").fetchone()
-    if booked or covered or completed:
+    if booked or covered or completed or settled:
         return
     found = connection.execute(
         "SELECT CAST(min(booking_date) AS VARCHAR), CAST(max(booking_date) AS VARCHAR)"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -35,8 +36,8 @@ from treasury.reconcile.monthly import (
     Basis,
     Question,
     Reconciliation,
-    reconcile_month,
     require_begun,
+    worked_out,
 )
 from treasury.reconcile.rollforward import (
     ROLL_FORWARD,
@@ -48,6 +49,7 @@ from treasury.reconcile.rollforward import (
 )
 from treasury.reconcile.rows import shown
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settled import settled_before
 from treasury.settings import BankAccount
 
 __all__ = [
@@ -145,7 +147,7 @@ def _lines_closed_with(journal: Journal, lake: Lake, period: Period, month: str)
 def _asked_about(basis: Basis, month: str) -> Basis:
     """The same records and decisions, asked about another month."""
     question = msgspec.structs.replace(basis.question, month=Month.parse(month))
-    return Basis(basis.snapshot, question, basis.decisions, basis.marks)
+    return msgspec.structs.replace(basis, question=question, settled=None)
 
 
 def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
@@ -198,15 +200,25 @@ def decided_before(journal: Journal, close: Close) -> Decided:
     return read_decided(journal, head=close.head)
 
 
-def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
-    """The basis of an answer: the records, and what people had decided."""
+def basis_on(
+    snapshot: Snapshot, question: Question, decided: Decided, workspace: Path | None = None
+) -> Basis:
+    """The basis of an answer: the records, and what people had decided.
+
+    With the `workspace` that closes stored their answers in, what they settled is not matched again.
+    """
     decisions = decision_table(standing(decided.entries))
-    return Basis(snapshot, question, decisions, mark_table(decided))
+    settled = (
+        None
+        if workspace is None
+        else settled_before(workspace, question.month, decided.entries, question.accounts)
+    )
+    return Basis(snapshot, question, decisions, mark_table(decided), settled)
 
 
 def reconcile(basis: Basis) -> Reconciliation:
     """The answer that these give."""
-    return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.marks)
+    return worked_out(basis).answer
 
 
 def outcomes_hash(answer: Reconciliation) -> str:

@@ -37,7 +37,7 @@ from treasury.journal.store import Draft
 from treasury.journal.turns import Decided, decide, read_decided
 from treasury.lake import Lake
 from treasury.reconcile.answers import write_answers
-from treasury.reconcile.monthly import Question
+from treasury.reconcile.monthly import Question, settling
 from treasury.reconcile.periods import (
     Examined,
     basis_of,
@@ -152,6 +152,8 @@ def sign_month(
         closing, found = _examined(journal, lake, preparation, decided.entries)
         _require_as_prepared(preparation, closing, found, decided.entries)
         given = stored_answers(closing)
+        basis = basis_on(found.seen.snapshot, found.seen.question, found.decided, lake.workspace)
+        settled = settling(basis, preparation.close.head.seq)
         close = msgspec.structs.replace(
             preparation.close,
             reviewed_by=actor.name,
@@ -160,7 +162,9 @@ def sign_month(
             alone=alone,
             models=given.models,
             answers=write_answers(
-                lake.workspace, preparation.close.name, {**given.tables, **found.end.tables()}
+                lake.workspace,
+                preparation.close.name,
+                {**given.tables, **found.end.tables(), **settled},
             ),
         )
         return [Draft(CLOSE, close.month, close, actor)], (decided, closing)

@@ -1,0 +1,172 @@
+"""A month's question after 1, 12 and 60 months of history, every month closed but the last.
+
+    python -m benchmarks.history [ROWS]
+
+Workspaces are filled with ROWS bank lines and ramp requests a month; all months but the last are
+closed by two people, whatever blocks carried. Then a process of its own asks each for the last
+month, and asks again: seconds of processor time beside those of the wall, because on a busy machine
+only the former can be compared, and the most memory that it held.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks import close
+from benchmarks.close import DESK, NOW, processor, rows_of
+
+ROWS = 5_000
+MONTHS = (1, 12, 60)
+LAST = date(2026, 10, 1)
+OPEN_FOR = 3
+"""A request that is not paid is cancelled after so many months."""
+
+
+def months_to_last(months: int) -> list[date]:
+    """The first days of the months up to the last one."""
+    firsts = []
+    for back in range(months - 1, -1, -1):
+        year, month = divmod(LAST.year * 12 + LAST.month - 1 - back, 12)
+        firsts.append(date(year, month + 1, 1))
+    return firsts
+
+
+def filled(folder: Path, months: int, rows: int) -> None:
+    """Write the workspace: `rows` requests and a statement of `rows` lines for each month."""
+    from treasury.extract.ramp import RAMP
+    from treasury.lake import Lake
+    from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
+    from treasury.statements import TABLES as BANK
+
+    folder.mkdir(parents=True)
+    (folder / "treasury.toml").write_text(DESK, "utf-8")
+    tables = {form.table.name: form.table for form in RAMP}
+    requests = tables["ramp_requests"]
+    lake = Lake(folder, (*tables.values(), *BANK))
+    made: dict[str, list[dict[str, Any]]] = {"requests": [], "statements": [], "entries": []}
+    opening = Decimal(0)
+    for age, first in zip(range(months - 1, -1, -1), months_to_last(months), strict=True):
+        random = Random(age)
+        amounts = [Decimal(random.randrange(10_000, 5_000_000)).scaleb(-2) for _ in range(rows)]
+        opening = _month_of(made, requests, first, age, amounts, opening)
+    with lake.writer("sync", NOW) as writer:
+        writer.upsert(requests, rows_of(requests, made["requests"]))
+    with lake.writer("statements", NOW) as writer:
+        writer.upsert(STATEMENTS, rows_of(STATEMENTS, made["statements"]))
+        writer.upsert(STATEMENT_ENTRIES, rows_of(STATEMENT_ENTRIES, made["entries"]))
+
+
+def _month_of(
+    made: dict[str, list[dict[str, Any]]],
+    requests: Any,
+    first: date,
+    age: int,
+    amounts: list[Decimal],
+    opening: Decimal,
+) -> Decimal:
+    """Add a month's rows to `made`: the same as those of `benchmarks.close`; the closing balance."""
+    from treasury.calendar import Month
+    from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
+
+    last = Month.of(first).last
+    close.day_of = lambda n: first + timedelta(days=n % last.day)  # type: ignore[attr-defined]
+    tag = f"{first:%y%m}"
+    for row in close.requests(requests, amounts).to_pylist():
+        row["id"] = f"{row['id'][:9]}{tag}{row['id'][13:]}"
+        row["payment_reference"] = row["payment_reference"].replace("-2026-", f"-{tag}-")
+        if row["is_open"] and age > OPEN_FOR:
+            row |= {"status": "CANCELLED", "is_open": False}
+        made["requests"].append(row)
+    for row in close.entries(STATEMENT_ENTRIES, amounts).to_pylist():
+        row |= {"entry_id": f"e{tag}-{row['entry_id']}", "statement_id": f"s{tag}"}
+        row["remittance"] = [text.replace("PAY-2026-", f"PAY-{tag}-") for text in row["remittance"]]
+        made["entries"].append(row)
+    closing = opening + sum(amounts, start=Decimal(0))
+    (row,) = close.statement(STATEMENTS, amounts).to_pylist()
+    made["statements"].append(
+        row
+        | {
+            "statement_id": f"s{tag}",
+            "file_name": f"{tag}.xml",
+            "opening_balance": opening,
+            "opening_date": first - timedelta(days=1),
+            "closing_balance": closing,
+            "closing_date": last,
+        }
+    )
+    return closing
+
+
+def closed(folder: Path, months: int) -> None:
+    """Close every month but the last."""
+    from treasury.journal import Actor
+    from treasury.workspace import Workspace
+
+    desk = Workspace(folder)
+    first, second = Actor("first", "system"), Actor("second", "system")
+    terms = {"owner": "first", "by": "2027-12-31", "reason": "measured"}
+    for month in (f"{day:%Y-%m}" for day in months_to_last(months)[:-1]):
+        blocking = [item.item_id for item in desk.open_items(month).blocking]
+        if blocking:
+            desk.items.carry(*blocking, **terms, month=month, actor=first)
+            desk.items.accept(*blocking, month=month, actor=second)
+        desk.periods.prepare(month, actor=first)
+        desk.periods.sign(month, actor=second)
+
+
+def asked(folder: Path) -> dict[str, float]:
+    """Ask for the last month, and again, in seconds; `peak` in MB."""
+    from treasury.workspace import Workspace
+
+    found = {}
+    desk = Workspace(folder)
+    for name in ("first", "again"):
+        wall, used = time.perf_counter(), processor()
+        desk.reconcile(f"{LAST:%Y-%m}")
+        found[name], found[f"{name}_wall"] = processor() - used, time.perf_counter() - wall
+    found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return found
+
+
+def main(rows: int) -> None:
+    command = [sys.executable, "-m", "benchmarks.history"]
+    first = 0.0
+    with tempfile.TemporaryDirectory() as name:
+        for months in MONTHS:
+            folder = Path(name) / str(months)
+            subprocess.run([*command, "--fill", folder, str(months), str(rows)], check=True)
+            done = subprocess.run([*command, "--ask", folder], check=True, stdout=subprocess.PIPE)
+            found = json.loads(done.stdout)
+            first = first or found["first"]
+            print(
+                f"{months:>3} months of {rows:,} lines: {found['first']:.2f} s processor"
+                f" ({found['first_wall']:.2f} s), {found['first'] / first:.2f} of the first;"
+                f" again {found['again']:.3f} s ({found['again_wall']:.3f} s);"
+                f" peak {found['peak']:,} MB"
+                f"  load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["--fill", folder, months, number]:
+            filled(Path(folder), int(months), int(number))
+            closed(Path(folder), int(months))
+        case ["--ask", folder]:
+            print(json.dumps(asked(Path(folder))))
+        case [number]:
+            main(int(number))
+        case _:
+            main(ROWS)

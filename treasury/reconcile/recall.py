@@ -1,0 +1,163 @@
+"""A question about an open month leaves settled lines and requests out, and takes up some again.
+
+What is asked of every record is asked first. Then the texts of the unsettled lines are read against
+all codes, settled ones too, by the steps of matching themselves; a family that any of them may
+concern takes part as if it had never been settled. What the rest taught about payers stays known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.reconcile.pipeline import Step, in_order, load, needed, run, steps_of
+
+__all__ = ["SETTLE_PACKAGE", "SETTLING", "leave_out"]
+
+SETTLE_PACKAGE: Final = "treasury.reconcile.settle"
+SETTLING: Final = ("settling_lines", "settling_requests", "settling_ties")
+"""The steps that tell what a close may settle."""
+OF_ALL: Final = ("hash_uses", "recorded_rates", "wallet_moves", "booked_entries")
+"""The steps that are asked of every request and entry, settled or not."""
+_TEXTS: Final = "recalled_texts"
+_LINES: Final = "recalled_lines"
+_FAMILIES: Final = "recalled_families"
+_LEFT_OUT: Final = {
+    "ramp_requests": ("id", "settled_requests", "expectation_id"),
+    "statement_entries": ("entry_id", "settled_lines", "entry_id"),
+}
+"""The tables of which settled records are left out, with their key and where it is settled."""
+_TAUGHT: Final = {
+    "known_payers": """{sql}
+UNION ALL
+SELECT expectation_id, party, is_account, since FROM settled_payers""",
+    "known_counterparties": """SELECT kind, tie, party, min(since) AS since
+FROM (
+{sql}
+UNION ALL
+SELECT kind, tie, party, since FROM settled_counterparties
+) AS taught
+GROUP BY kind, tie, party""",
+}
+"""The steps that tell who is known, with what settled lines taught."""
+_PAYERS: Final = """
+CREATE TEMP TABLE settled_payers AS
+SELECT expectation_id, party, TRUE AS is_account, since
+FROM (
+    SELECT expectation_id, party, min(payer_since) AS since
+    FROM settled_lines
+    WHERE payer_since IS NOT NULL AND is_account
+    GROUP BY expectation_id, party
+) AS known
+QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, expectation_id) <= 2
+"""
+"""Of a payer's settled requests the two that made it known first: more tell no more."""
+_COUNTERPARTIES: Final = """
+CREATE TEMP TABLE settled_counterparties AS
+SELECT kind, tie, party, min(booking_date) AS since
+FROM settled_lines
+WHERE kind IS NOT NULL AND party IS NOT NULL
+GROUP BY kind, tie, party
+"""
+_ADDED: Final = """
+INSERT INTO expectations BY NAME
+SELECT expectation_id, kind, code, amount, currency, direction FROM settled_requests
+"""
+
+
+def leave_out(
+    connection: duckdb.DuckDBPyConnection,
+    steps: Sequence[Step],
+    settled: Mapping[str, pa.Table],
+    every: Sequence[Step],
+) -> tuple[Step, ...]:
+    """Leave what is settled out of the connection's tables; the steps that are then to be run.
+
+    `settled` are the tables of `Settled.tables`, `every` all steps of matching and of a month. On
+    the connection stay `settled_lines` and `settled_requests`, what is left out, and
+    `recalled_families`, what was taken up again.
+    """
+    asked_of_all = needed(steps, *(step.name for step in steps if step.name in OF_ALL))
+    run(connection, asked_of_all)
+    load(connection, settled)
+    connection.execute(f"CREATE TEMP TABLE {_FAMILIES} (family BIGINT)")
+    _recall(connection, _settle_steps()["recalled_records"].sql)
+    for name, (key, of, settled_key) in _LEFT_OUT.items():
+        connection.execute(
+            f"CREATE TEMP TABLE left_in AS SELECT t.{key} AS id FROM {name} AS t"
+            f" ANTI JOIN {of} AS s ON s.{settled_key} = t.{key}"
+        )
+        connection.execute(
+            f"CREATE TEMP TABLE {name} AS SELECT t.* EXCLUDE (raw) FROM {name} AS t"
+            f" SEMI JOIN left_in AS i ON i.id = t.{key}"
+        )
+        connection.execute("DROP TABLE left_in")
+    _take_up(connection, every)
+    connection.execute(_PAYERS)
+    connection.execute(_COUNTERPARTIES)
+    done = {step.name for step in asked_of_all}
+    return tuple(_taught(step) for step in steps if step.name not in done)
+
+
+def _take_up(connection: duckdb.DuckDBPyConnection, every: Sequence[Step]) -> None:
+    """Take up again the families that an unsettled line or expectation may concern."""
+    there = {name for (name,) in connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE temporary"
+    ).fetchall()}  # fmt: skip
+    steps = [
+        step
+        for step in in_order(
+            {step.name: step for step in every} | _settle_steps(), (_TEXTS, _LINES)
+        )
+        if step.name not in there
+    ]
+    first = {step.name for step in needed(steps, "expectations")}
+    run(connection, [step for step in steps if step.name in first])
+    connection.execute(_ADDED)
+    run(connection, [step for step in steps if step.name not in first])
+    taken = connection.execute(
+        f"SELECT DISTINCT family FROM (FROM {_TEXTS} UNION ALL FROM {_LINES})"
+    ).to_arrow_table()
+    for step in reversed(steps):
+        connection.execute(f'DROP {"TABLE" if step.kept else "VIEW"} "{step.name}"')
+    if not taken.num_rows:
+        return
+    load(connection, {"taken": taken})
+    for name, (key, of, settled_key) in _LEFT_OUT.items():
+        columns = ", ".join(f't."{column}"' for column in connection.table(name).columns)
+        connection.execute(
+            f"INSERT INTO {name} SELECT {columns} FROM memory.main.{name} AS t"
+            f" SEMI JOIN (SELECT {settled_key} AS id FROM {of} SEMI JOIN taken USING (family))"
+            f" AS i ON i.id = t.{key}"
+        )
+    _recall(connection, "SELECT family FROM taken")
+    connection.execute("DROP TABLE taken")
+
+
+def _recall(connection: duckdb.DuckDBPyConnection, families: str) -> None:
+    """Settle these families no more."""
+    connection.execute(f"CREATE TEMP TABLE recalled_now AS {families}")
+    connection.execute(f"INSERT INTO {_FAMILIES} FROM recalled_now")
+    counted = connection.execute("SELECT count(*) FROM recalled_now").fetchone()
+    if counted is not None and counted[0]:
+        for name in ("settled_lines", "settled_requests"):
+            connection.execute(
+                f"DELETE FROM {name} WHERE family IN (SELECT family FROM recalled_now)"
+            )
+    connection.execute("DROP TABLE recalled_now")
+
+
+def _taught(step: Step) -> Step:
+    """The step with what settled lines taught, where it tells who is known."""
+    sql = _TAUGHT.get(step.name)
+    return step if sql is None else msgspec.structs.replace(step, sql=sql.format(sql=step.sql))
+
+
+@cache
+def _settle_steps() -> Mapping[str, Step]:
+    return steps_of(SETTLE_PACKAGE)

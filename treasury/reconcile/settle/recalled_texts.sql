@@ -1,0 +1,21 @@
+-- Families with a code that an unsettled line may mean, or that an unsettled expectation has as well; and of each length
+-- of settled codes that no other code has, one.
+WITH settled_codes AS (
+    SELECT s.family, c.code
+    FROM settled_requests AS s
+    JOIN every_code AS c ON c.expectation_id = s.expectation_id
+),
+open_codes AS (
+    SELECT c.code
+    FROM every_code AS c
+    LEFT JOIN settled_requests AS s ON s.expectation_id = c.expectation_id
+    WHERE s.expectation_id IS NULL
+)
+SELECT s.family FROM settled_codes AS s JOIN named_codes AS n ON n.code = s.code
+UNION
+SELECT s.family FROM settled_codes AS s JOIN open_codes AS o ON o.code = s.code
+UNION
+SELECT s.family
+FROM (SELECT length(code) AS size, min(family) AS family FROM settled_codes GROUP BY length(code)) AS s
+LEFT JOIN (SELECT DISTINCT length(code) AS size FROM open_codes) AS o ON o.size = s.size
+WHERE o.size IS NULL

@@ -1,0 +1,257 @@
+"""What closes have settled: lines and requests that take part by what was decided.
+
+Each close stores what it settled newly: lines that need nobody any more and requests that are
+finished, in families that shares, texts, returns and decisions tie together. A later question
+leaves them out of matching and takes up again (`recall`) every family that anything unsettled may
+concern. What a family was taken up again by when another month was closed is settled anew by that
+close, or stays open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.identifiers import plain_account
+from treasury.journal.chain import Entry
+from treasury.journal.decisions import MATCH
+from treasury.journal.periods import Close, closed_periods
+from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
+from treasury.reconcile.answers import read_answers
+from treasury.settings import BankAccount
+
+__all__ = [
+    "SETTLED_LINES",
+    "SETTLED_REQUESTS",
+    "TAKEN_UP",
+    "Settled",
+    "families_of",
+    "settled_before",
+    "settled_tables",
+]
+
+SETTLED_LINES: Final = pa.schema(
+    [
+        ("entry_id", TEXT),
+        ("family", INTEGER),
+        ("account", TEXT),
+        ("currency", TEXT),
+        ("direction", TEXT),
+        ("amount", AMOUNT),
+        ("booking_date", DATE),
+        ("counterparty_account", TEXT),
+        ("party", TEXT),
+        ("is_account", BOOL),
+        ("reference", TEXT),
+        ("brings_back", TEXT),
+        ("is_leg", BOOL),
+        ("kind", TEXT),
+        ("tie", TEXT),
+        ("payer_since", DATE),
+        ("outcome", TEXT),
+        ("expectation_id", TEXT),
+        ("tier", pa.int32()),
+        ("reason", TEXT),
+        ("matched_amount", AMOUNT),
+        ("runner_up_id", TEXT),
+        ("margin", pa.decimal128(7, 4)),
+        ("line_class", TEXT),
+    ]
+)
+"""Every line that a close settled: what it may be concerned by, what it teaches (`kind` to
+`payer_since`), and its outcome as in `Matches.lines`. Amounts are in `currency`."""
+SETTLED_REQUESTS: Final = pa.schema(
+    [
+        ("expectation_id", TEXT),
+        ("family", INTEGER),
+        ("kind", TEXT),
+        ("code", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("direction", TEXT),
+    ]
+)
+"""Every request that a close settled; `amount` in `currency`."""
+TAKEN_UP: Final = pa.schema([("family", INTEGER)])
+"""The families of earlier closes that a close found concerned: they are settled by those no more."""
+CLOSES: Final = pa.schema([("close", INTEGER), ("known_at", INSTANT)])
+NAMED: Final = pa.schema([("id", TEXT), ("seq", INTEGER)])
+DECLARED: Final = pa.schema([("account", TEXT), ("close", INTEGER)])
+
+_FAMILIES: Final = 1 << 32
+"""Families of one close: a family's number is the journal's end of its close times this, and more."""
+_NAMES: Final = ("settled_lines", "settled_requests", "settled_again")
+
+
+class Settled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What the closes before a month settled, in the order of their months.
+
+    `named` are the lines and expectations that decisions name, each with its place in the journal;
+    `declared` the accounts that were declared after a close.
+    """
+
+    workspace: Path
+    closes: tuple[Close, ...]
+    named: tuple[tuple[str, int], ...]
+    declared: tuple[tuple[str, int], ...]
+
+    @property
+    def key(self) -> Hashable:
+        """All that it tells."""
+        files = tuple((one.name, one.known_at, one.answers) for one in self.closes)
+        return files, self.named, self.declared
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables that the steps of recalling read, by name.
+
+        WorkspaceDamaged where a file is not as the journal says.
+        """
+        read = [read_answers(self.workspace, one, only=_NAMES) for one in self.closes]
+        again = _joined(TAKEN_UP, [one["settled_again"] for one in read])["family"]
+        return {
+            "settled_lines": _standing(
+                SETTLED_LINES, [one["settled_lines"] for one in read], again
+            ),
+            "settled_requests": _standing(
+                SETTLED_REQUESTS, [one["settled_requests"] for one in read], again
+            ),
+            "settled_closes": pa.Table.from_pylist(
+                [{"close": one.head.seq, "known_at": one.known_at} for one in self.closes], CLOSES
+            ),
+            "named_since": _rows(self.named, NAMED),
+            "declared_since": _rows(self.declared, DECLARED),
+        }
+
+
+def settled_before(
+    workspace: Path, month: Month, entries: Sequence[Entry], accounts: Sequence[BankAccount]
+) -> Settled | None:
+    """What the closes of earlier months settled that stand after these entries; None for nothing.
+
+    A close settles nothing where an account that it had is not declared as it was then.
+    """
+    now = {_declared(one) for one in accounts}
+    closes, declared = [], []
+    for period in closed_periods(entries).values():
+        then = {_declared(one) for one in _accounts_of(period.close)}
+        stored = {one.name for one in period.close.answers}
+        if period.month < str(month) and stored.issuperset(_NAMES) and then <= now:
+            closes.append(period.close)
+            declared += [(account, period.close.head.seq) for account, *_ in sorted(now - then)]
+    if not closes:
+        return None
+    first = closes[0].head.seq
+    named = tuple(
+        (name, entry.seq)
+        for entry in entries
+        if entry.kind.startswith(MATCH) and entry.seq > first
+        for name in _named(entry)
+    )
+    return Settled(workspace=workspace, closes=tuple(closes), named=named, declared=tuple(declared))
+
+
+def settled_tables(
+    lines: pa.Table, requests: pa.Table, ties: pa.Table, taken_up: pa.Table, close: int
+) -> dict[str, pa.Table]:
+    """What a close stores of what it settles: the families that nothing unsettled belongs to.
+
+    `lines` and `requests` are those that may be settled, `ties` what belongs together, `close` the
+    journal's end that the close rests on.
+    """
+    line_ids = lines["entry_id"].to_pylist()
+    request_ids = requests["expectation_id"].to_pylist()
+    family = families_of(line_ids, request_ids, ties)
+
+    def numbered(table: pa.Table, kind: str, ids: list[str], schema: pa.Schema) -> pa.Table:
+        numbers = [family.get((kind, name)) for name in ids]
+        column = pa.array(
+            [None if one is None else close * _FAMILIES + one for one in numbers], INTEGER
+        )
+        of_one = table.append_column("family", column).filter(pc.is_valid(column))
+        return of_one.select(schema.names).cast(schema)
+
+    return {
+        "settled_lines": numbered(lines, "line", line_ids, SETTLED_LINES),
+        "settled_requests": numbered(requests, "request", request_ids, SETTLED_REQUESTS),
+        "settled_again": taken_up.select(TAKEN_UP.names).cast(TAKEN_UP),
+    }
+
+
+Member = tuple[str, str]
+
+
+def families_of(lines: Iterable[str], requests: Iterable[str], ties: pa.Table) -> dict[Member, int]:
+    """The number of each settled member's family: `("line", id)` and `("request", id)`.
+
+    A family with a member that is neither of the lines nor of the requests is left out whole.
+    """
+    may = {("line", name) for name in lines} | {("request", name) for name in requests}
+    above: dict[Member, Member] = {}
+
+    def top(one: Member) -> Member:
+        path = []
+        while (over := above.get(one, one)) != one:
+            path.append(one)
+            one = over
+        for below in path:
+            above[below] = one
+        return one
+
+    columns = (ties[name].to_pylist() for name in ("entry_id", "expectation_id", "other_id"))
+    for entry, expectation, other in zip(*columns, strict=True):
+        line = ("line", entry)
+        above.setdefault(line, line)
+        for member in (expectation and ("request", expectation), other and ("line", other)):
+            if member:
+                above.setdefault(member, member)
+                above[top(member)] = top(line)
+    unsettled = {top(one) for one in above if one not in may}
+    numbers: dict[Member, int] = {}
+    found: dict[Member, int] = {}
+    for one in sorted(may):
+        head = top(one)
+        if head not in unsettled:
+            found[one] = numbers.setdefault(head, len(numbers))
+    return found
+
+
+def _named(entry: Entry) -> tuple[str, ...]:
+    """The line and the expectations that an entry about a line names."""
+    return (
+        entry.body.get("entry_id") or entry.subject,
+        *(entry.body.get("expectation_ids") or ()),
+    )
+
+
+def _accounts_of(close: Close) -> list[dict[str, Any]]:
+    return list(close.desk["accounts"])
+
+
+def _declared(account: BankAccount | dict[str, Any]) -> tuple[str, str, str]:
+    """What of a declared account matching depends on."""
+    one = account if isinstance(account, dict) else msgspec.to_builtins(account)
+    return plain_account(one["account"]), one["currency"], one["source"]
+
+
+def _joined(schema: pa.Schema, parts: Sequence[pa.Table]) -> pa.Table:
+    return pa.concat_tables([schema.empty_table(), *(one.cast(schema) for one in parts)])
+
+
+def _standing(schema: pa.Schema, parts: Sequence[pa.Table], again: pa.ChunkedArray) -> pa.Table:
+    """The rows of all closes but those of families that a later close took up again."""
+    rows = _joined(schema, parts)
+    if len(again):
+        rows = rows.filter(pc.invert(pc.is_in(rows["family"], again.combine_chunks())))
+    close = pc.divide(rows["family"], pa.scalar(_FAMILIES, INTEGER))
+    return rows.append_column("close", close)
+
+
+def _rows(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    return pa.Table.from_pylist(named, schema=schema)
