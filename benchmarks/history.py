@@ -108,21 +108,49 @@ def _month_of(
     return closing
 
 
-def closed(folder: Path, months: int) -> None:
-    """Close every month but the last."""
+def closed(folder: Path, months: int, rows: int) -> None:
+    """Close every month but the last, its questions answered as a desk answers them."""
     from treasury.journal import Actor
     from treasury.workspace import Workspace
 
     desk = Workspace(folder)
     first, second = Actor("first", "system"), Actor("second", "system")
     terms = {"owner": "first", "by": "2027-12-31", "reason": "measured"}
-    for month in (f"{day:%Y-%m}" for day in months_to_last(months)[:-1]):
+    for day in months_to_last(months)[:-1]:
+        month = f"{day:%Y-%m}"
+        desk.journal.decide(lambda _, day=day: decisions(day, rows, first))  # type: ignore[misc]
         blocking = [item.item_id for item in desk.open_items(month).blocking]
         if blocking:
             desk.items.carry(*blocking, **terms, month=month, actor=first)
             desk.items.accept(*blocking, month=month, actor=second)
         desk.periods.prepare(month, actor=first)
         desk.periods.sign(month, actor=second)
+
+
+def decisions(first: date, rows: int, actor: Any) -> list[Any]:
+    """What people decide about the month's lines that name no request in full."""
+    from treasury.journal import Draft
+
+    tag = f"{first:%y%m}"
+    drafts = []
+    for at, n in enumerate(Random(1).sample(range(rows), rows)):
+        if at % 100 < 94:
+            continue
+        is_cut = at % 100 < 96
+        drafts.append(
+            Draft(
+                "match.accept" if is_cut else "match.ignore",
+                line := f"e{tag}-e{at}",
+                {
+                    "entry_id": line,
+                    "expectation_ids": [f"00000000-{tag}-4000-8000-{n:012d}"] if is_cut else [],
+                    "reason": "measured",
+                    "facts": {},
+                },
+                actor,
+            )
+        )
+    return drafts
 
 
 def asked(folder: Path) -> dict[str, float]:
@@ -163,7 +191,7 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["--fill", folder, months, number]:
             filled(Path(folder), int(months), int(number))
-            closed(Path(folder), int(months))
+            closed(Path(folder), int(months), int(number))
         case ["--ask", folder]:
             print(json.dumps(asked(Path(folder))))
         case [number]:

@@ -1,9 +1,19 @@
--- Every code that the text of an unsettled line may mean, read in any of the ways in which matching reads codes, or that
--- lies one slip from the code that it names while exactly its amount is expected there.
-WITH whole AS (
+-- Every code that the text of an unsettled line may mean that no person judged, read in any of the ways in which matching
+-- reads codes, or that lies one slip from the code that it names while exactly its amount is expected there. Of a text
+-- that is nearly more codes than are looked at those of the line's amount, and so many that it stays so.
+WITH asking AS (
+    SELECT l.entry_id, l.amount, l.charges
+    FROM lines AS l
+    LEFT JOIN judged_lines AS j ON j.entry_id = l.entry_id
+    WHERE j.entry_id IS NULL
+),
+read_here AS (
+    SELECT r.entry_id, r.expectation_id, r.code FROM read_as AS r JOIN asking AS l ON l.entry_id = r.entry_id
+),
+whole AS (
     SELECT r.entry_id, r.code, l.amount
-    FROM read_as AS r
-    JOIN lines AS l ON l.entry_id = r.entry_id
+    FROM read_here AS r
+    JOIN asking AS l ON l.entry_id = r.entry_id
     JOIN expectations AS e ON e.expectation_id = r.expectation_id
     WHERE e.amount IS DISTINCT FROM l.amount
 ),
@@ -11,7 +21,7 @@ sent AS (
     SELECT code, amount FROM whole
     UNION
     SELECT w.code, CAST(w.amount + l.charges AS DECIMAL(38, 18)) AS amount
-    FROM whole AS w JOIN lines AS l ON l.entry_id = w.entry_id
+    FROM whole AS w JOIN asking AS l ON l.entry_id = w.entry_id
     WHERE l.charges > 0
     UNION
     SELECT w.code, CAST(w.amount + c.charge AS DECIMAL(38, 18)) AS amount
@@ -30,38 +40,41 @@ shortened AS (
         FROM (SELECT code FROM sent UNION SELECT code FROM of_amount) AS either
     ) AS places
 )
-SELECT code FROM whole_tokens
+SELECT r.code
+FROM (
+    SELECT entry_id, code FROM whole_tokens
+    UNION ALL
+    SELECT entry_id, code FROM segments
+    UNION ALL
+    SELECT entry_id, code FROM structured
+    UNION ALL
+    SELECT entry_id, code FROM rejoined
+    UNION ALL
+    SELECT entry_id, code FROM goes_on
+) AS r
+JOIN asking AS l ON l.entry_id = r.entry_id
 UNION
-SELECT code FROM segments
-UNION
-SELECT code FROM structured
-UNION
-SELECT code FROM rejoined
-UNION
-SELECT code FROM goes_on
-UNION
-SELECT variant AS code FROM variants
-UNION
-SELECT code FROM cut_off
-UNION
-SELECT code FROM off_tail
-UNION
-SELECT code FROM off_head
-UNION
-SELECT c.code
-FROM codes AS c
-JOIN (SELECT DISTINCT length(code) AS size FROM read_as) AS z ON z.size < length(c.code)
-JOIN read_as AS r ON r.code = substr(c.code, 1, z.size)
+SELECT n.code
+FROM searched AS s
+JOIN asking AS l ON l.entry_id = s.entry_id
+JOIN nearly_codes AS n ON n.form = s.form
+JOIN expectations AS e ON e.expectation_id = n.expectation_id
+WHERE n.alike <= (SELECT max_alike FROM rules) OR n.place <= (SELECT max_alike FROM rules) + 1 OR e.amount = l.amount
 UNION
 SELECT c.code
 FROM codes AS c
-JOIN (SELECT DISTINCT length(code) AS size FROM read_as) AS z ON z.size < length(c.code)
-JOIN read_as AS r ON r.code = substr(c.code, length(c.code) - z.size + 1)
+JOIN (SELECT DISTINCT length(code) AS size FROM read_here) AS z ON z.size < length(c.code)
+JOIN read_here AS r ON r.code = substr(c.code, 1, z.size)
+UNION
+SELECT c.code
+FROM codes AS c
+JOIN (SELECT DISTINCT length(code) AS size FROM read_here) AS z ON z.size < length(c.code)
+JOIN read_here AS r ON r.code = substr(c.code, length(c.code) - z.size + 1)
 UNION
 SELECT c.code
 FROM codes AS c
 JOIN part_sizes AS z ON z.size < length(c.code)
-JOIN tokens AS t ON replace(replace(replace(t.token, '-', ''), '/', ''), '.', '') = substr(c.code, 1, z.size)
+JOIN (SELECT t.token FROM tokens AS t JOIN asking AS l ON l.entry_id = t.entry_id) AS t ON replace(replace(replace(t.token, '-', ''), '/', ''), '.', '') = substr(c.code, 1, z.size)
 UNION
 SELECT o.code
 FROM sent AS s

@@ -1,5 +1,6 @@
 -- The lines booked by the month's end on our own banks' accounts that need nobody any more: other business, closed by
--- a person, matched in full, or money that went and came back. A leg of a transfer of our own only beside the other leg.
+-- a person, matched in full, or money that went and came back. A leg of a transfer of our own only beside the other leg;
+-- none whose text is nearly more codes than are looked at, for how many are alike may change.
 SELECT
     l.entry_id, l.account, l.currency, l.direction, l.amount, l.booking_date, l.counterparty_account,
     p.party, p.account IS NOT NULL AS is_account,
@@ -37,3 +38,11 @@ WHERE b.source = 'own_bank'
         OR (o.outcome = 'returned' AND s.entry_id IS NULL)
     )
     AND (g.entry_id IS NULL OR w.out_id IS NOT NULL OR i.in_id IS NOT NULL)
+    AND (
+        l.entry_id IN (SELECT entry_id FROM judged_lines)
+        OR l.entry_id NOT IN (
+            SELECT s.entry_id
+            FROM searched AS s JOIN nearly_codes AS n ON n.form = s.form
+            WHERE n.alike > (SELECT max_alike FROM rules)
+        )
+    )

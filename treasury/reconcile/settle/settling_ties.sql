@@ -1,30 +1,24 @@
--- What has to be settled together: a line beside each expectation that its text, a share, a decision or a candidate ties
--- it to, whole or nearly, and beside each line that a return or a transfer of our own ties it to.
-WITH readings AS (
-    SELECT s.entry_id, c.expectation_id
-    FROM (SELECT DISTINCT entry_id, form FROM searched) AS s
-    JOIN (
-        SELECT form, variant AS code FROM variants
-        UNION SELECT form, code FROM cut_off
-        UNION SELECT form, code FROM off_tail
-        UNION SELECT form, code FROM off_head
-    ) AS w ON w.form = s.form
-    JOIN codes AS c ON c.code = w.code
-)
+-- What has to be settled together: a line beside each expectation that a decision, a share or, where no person judged it,
+-- its text or a candidate ties it to, and beside each line that a return or a transfer of our own ties it to.
 SELECT DISTINCT t.entry_id, t.expectation_id, CAST(NULL AS VARCHAR) AS other_id
 FROM (
     SELECT entry_id, expectation_id FROM pairs
-    UNION ALL SELECT entry_id, expectation_id FROM readings
+    UNION ALL SELECT entry_id, expectation_id FROM damaged
     UNION ALL SELECT entry_id, expectation_id FROM rejoined
     UNION ALL SELECT entry_id, expectation_id FROM other_readings
     UNION ALL SELECT entry_id, expectation_id FROM slips
     UNION ALL SELECT entry_id, expectation_id FROM candidates
     UNION ALL SELECT entry_id, expectation_id FROM outcomes
     UNION ALL SELECT entry_id, runner_up_id AS expectation_id FROM outcomes
-    UNION ALL SELECT entry_id, expectation_id FROM decisions
 ) AS t
 JOIN settling_lines AS l ON l.entry_id = t.entry_id
-WHERE t.expectation_id IS NOT NULL
+LEFT JOIN judged_lines AS j ON j.entry_id = t.entry_id
+WHERE t.expectation_id IS NOT NULL AND j.entry_id IS NULL
+UNION
+SELECT d.entry_id, d.expectation_id, CAST(NULL AS VARCHAR) AS other_id
+FROM decisions AS d
+JOIN settling_lines AS l ON l.entry_id = d.entry_id
+WHERE d.expectation_id IS NOT NULL
 UNION
 SELECT entry_id, expectation_id, CAST(NULL AS VARCHAR) AS other_id FROM allocations
 UNION
