@@ -9,7 +9,8 @@ close, or stays open.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ __all__ = [
     "families_of",
     "settled_before",
     "settled_tables",
+    "standing_tables",
 ]
 
 SETTLED_LINES: Final = pa.schema(
@@ -112,21 +114,35 @@ class Settled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         WorkspaceDamaged where a file is not as the journal says.
         """
-        read = [read_answers(self.workspace, one, only=_NAMES) for one in self.closes]
-        again = _joined(TAKEN_UP, [one["settled_again"] for one in read])["family"]
-        return {
-            "settled_lines": _standing(
-                SETTLED_LINES, [one["settled_lines"] for one in read], again
-            ),
-            "settled_requests": _standing(
-                SETTLED_REQUESTS, [one["settled_requests"] for one in read], again
-            ),
-            "settled_closes": pa.Table.from_pylist(
-                [{"close": one.head.seq, "known_at": one.known_at} for one in self.closes], CLOSES
-            ),
-            "named_since": _rows(self.named, NAMED),
-            "declared_since": _rows(self.declared, DECLARED),
-        }
+        return standing_tables(
+            [
+                (one.head.seq, one.known_at, read_answers(self.workspace, one, only=_NAMES))
+                for one in self.closes
+            ],
+            self.named,
+            self.declared,
+        )
+
+
+def standing_tables(
+    closes: Sequence[tuple[int, datetime, Mapping[str, pa.Table]]],
+    named: Sequence[tuple[str, int]],
+    declared: Sequence[tuple[str, int]],
+) -> dict[str, pa.Table]:
+    """The tables that the steps of recalling read, of what each close stored.
+
+    A close is told by the journal's end that it rests on, the instant that it knew, and its tables.
+    """
+    parts = {name: [tables[name] for _, _, tables in closes] for name in _NAMES}
+    again = _joined(TAKEN_UP, parts["settled_again"])["family"]
+    known = [(close, known_at) for close, known_at, _ in closes]
+    return {
+        "settled_lines": _standing(SETTLED_LINES, parts["settled_lines"], again),
+        "settled_requests": _standing(SETTLED_REQUESTS, parts["settled_requests"], again),
+        "settled_closes": _rows(known, CLOSES),
+        "named_since": _rows(named, NAMED),
+        "declared_since": _rows(declared, DECLARED),
+    }
 
 
 def settled_before(
