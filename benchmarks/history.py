@@ -59,7 +59,7 @@ def filled(folder: Path, months: int, rows: int) -> None:
     for age, first in zip(range(months - 1, -1, -1), months_to_last(months), strict=True):
         random = Random(age)
         amounts = [Decimal(random.randrange(10_000, 5_000_000)).scaleb(-2) for _ in range(rows)]
-        opening = _month_of(made, requests, first, age, amounts, opening)
+        opening = _month_of(made, requests, first, age=age, amounts=amounts, opening=opening)
     with lake.writer("sync", NOW) as writer:
         writer.upsert(requests, rows_of(requests, made["requests"]))
     with lake.writer("statements", NOW) as writer:
@@ -71,11 +71,12 @@ def _month_of(
     made: dict[str, list[dict[str, Any]]],
     requests: Any,
     first: date,
+    *,
     age: int,
     amounts: list[Decimal],
     opening: Decimal,
 ) -> Decimal:
-    """Add a month's rows to `made`: the same as those of `benchmarks.close`; the closing balance."""
+    """Add a month's rows to `made`, those of `benchmarks.close`; the closing balance."""
     from treasury.calendar import Month
     from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 

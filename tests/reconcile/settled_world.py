@@ -35,8 +35,10 @@ VIRTUAL = "LT601010012345678901"
 ACCOUNTS = tuple(
     BankAccount(account=account, name=account[:4], currency="EUR", source=source)
     for account, source in (
-        (OURS, "own_bank"), (SECOND, "own_bank"), (POOL, "provider_report"),
-    )  # fmt: skip
+        (OURS, "own_bank"),
+        (SECOND, "own_bank"),
+        (POOL, "provider_report"),
+    )
 )
 ZONE = ZoneInfo("Europe/Brussels")
 TABLE = {table.name: table for table in SERVICES}
@@ -238,15 +240,17 @@ class DrawnMonths:
             "entry_status": "BOOK",
             "booking_date": day,
             "value_date": day,
-            "end_to_end_id": self.random.choice(
-                (None, "NOTPROVIDED", f"ID{self.random.randrange(30)}", f"ID{self.random.randrange(3000)}")
-            ),
+            "end_to_end_id": self._end_to_end_id(),
             "remittance": [text],
             "counterparty_name": None if self.random.random() < 0.2 else f"Payer {payer[-1]}",
             "counterparty_account": "LT000000000000000009" if on_ramp else payer,
             "raw": "",
         }  # fmt: skip
         return row | more
+
+    def _end_to_end_id(self) -> str | None:
+        few, many = (f"ID{self.random.randrange(ids)}" for ids in (30, 3000))
+        return self.random.choice((None, "NOTPROVIDED", few, many))
 
     def _text(self, code: str) -> str:
         """A code as banks and payers write it."""

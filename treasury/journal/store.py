@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -226,6 +226,18 @@ class Journal:
             except JournalError as unreadable:
                 wrong = wrong or unreadable
         return added, wrong
+
+    def state(self) -> Hashable | None:
+        """What tells these entries from others without reading them; None where that is not known.
+
+        A journal in a file is as it was while the file is.
+        """
+        file = file_of(self._engine.url)
+        try:
+            found = None if file is None else file.stat()
+        except OSError:
+            return None
+        return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns)
 
     def head(self) -> Head:
         """The end of the chain; `Head(0, …)` while it is empty."""

@@ -7,9 +7,10 @@ actions at the services do, change nothing that a decision rests on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -72,12 +73,33 @@ def read_decided(
 ) -> Decided:
     """Every decision up to a head, the journal's own if None, or those known at `until`."""
     bounds = Decided(head or journal.head(), (), until)
-    entries = [entry for kind in KINDS for entry in journal.entries(kind) if bounds.covers(entry)]
+    entries, acts = _read(journal)
     return msgspec.structs.replace(
         bounds,
-        entries=tuple(sorted(entries, key=lambda entry: entry.seq)),
-        acts=tuple(entry for entry in journal.entries(_ACTIONS) if bounds.covers(entry)),
+        entries=tuple(filter(bounds.covers, entries)),
+        acts=tuple(filter(bounds.covers, acts)),
     )
+
+
+def _read(journal: Journal) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
+    """Every decision in order and every act, read once while the journal's file is the same."""
+    state = journal.state()
+    known = _READ.get(journal)
+    if state is not None and known is not None and known[0] == state:
+        return known[1]
+    entries = [entry for kind in KINDS for entry in journal.entries(kind)]
+    found = (
+        tuple(sorted(entries, key=lambda entry: entry.seq)),
+        tuple(journal.entries(_ACTIONS)),
+    )
+    if state is not None and state == journal.state():
+        _READ[journal] = state, found
+    return found
+
+
+_READ: Final[
+    WeakKeyDictionary[Journal, tuple[Hashable, tuple[tuple[Entry, ...], tuple[Entry, ...]]]]
+] = WeakKeyDictionary()
 
 
 def require_present(until: datetime | None) -> None:

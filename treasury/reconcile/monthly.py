@@ -7,9 +7,11 @@ the question is asked at is part of it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -531,7 +533,14 @@ def settling(basis: Basis, close: int) -> dict[str, pa.Table]:
             if basis.settled is None
             else connection.sql("SELECT DISTINCT family FROM recalled_families").to_arrow_table()
         )
-    return settled_tables(lines, requests, ties, taken_up, close)
+    return settled_tables(lines, requests, ties, taken_up, close=close, steps=steps_hash())
+
+
+@cache
+def steps_hash() -> str:
+    """The hash of everything that tells what a line is, and what a close settles."""
+    steps = (*STEPS, *steps_of(SETTLE_PACKAGE).values())
+    return hashlib.sha256("\0".join(f"{one.name}\0{one.sql}" for one in steps).encode()).hexdigest()
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:

@@ -37,6 +37,7 @@ from treasury.reconcile.monthly import (
     Question,
     Reconciliation,
     require_begun,
+    steps_hash,
     worked_out,
 )
 from treasury.reconcile.rollforward import (
@@ -205,13 +206,20 @@ def basis_on(
 ) -> Basis:
     """The basis of an answer: the records, and what people had decided.
 
-    With the `workspace` that closes stored their answers in, what they settled is not matched again.
+    With the `workspace` in which closes stored their answers, what they settled is left out.
     """
     decisions = decision_table(standing(decided.entries))
     settled = (
         None
         if workspace is None
-        else settled_before(workspace, question.month, decided.entries, question.accounts)
+        else settled_before(
+            workspace,
+            question.month,
+            decided.entries,
+            question.accounts,
+            rules_hash=question.rules.hash,
+            steps=steps_hash(),
+        )
     )
     return Basis(snapshot, question, decisions, mark_table(decided), settled)
 

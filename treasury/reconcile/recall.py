@@ -5,6 +5,8 @@ all codes, settled ones too, by the steps of matching themselves; a family that 
 concern takes part as if it had never been settled. What the rest taught about payers stays known.
 """
 
+# ruff: noqa: S608 - every name in these queries is one of ours
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -81,13 +81,14 @@ SETTLED_REQUESTS: Final = pa.schema(
 )
 """Every request that a close settled; `amount` in `currency`."""
 TAKEN_UP: Final = pa.schema([("family", INTEGER)])
-"""The families of earlier closes that a close found concerned: they are settled by those no more."""
+"""The families of earlier closes that a close took up again: those settle them no more."""
 CLOSES: Final = pa.schema([("close", INTEGER), ("known_at", INSTANT)])
 NAMED: Final = pa.schema([("id", TEXT), ("seq", INTEGER)])
 DECLARED: Final = pa.schema([("account", TEXT), ("close", INTEGER)])
 
 _FAMILIES: Final = 1 << 32
-"""Families of one close: a family's number is the journal's end of its close times this, and more."""
+"""A family's number is the journal's end that its close rests on times this, and its turn."""
+_STEPS: Final = b"steps"
 _NAMES: Final = ("settled_lines", "settled_requests", "settled_again")
 
 
@@ -95,10 +96,12 @@ class Settled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the closes before a month settled, in the order of their months.
 
     `named` are the lines and expectations that decisions name, each with its place in the journal;
-    `declared` the accounts that were declared after a close.
+    `declared` the accounts that were declared after a close. What other `steps` of matching settled
+    is not settled here.
     """
 
     workspace: Path
+    steps: str
     closes: tuple[Close, ...]
     named: tuple[tuple[str, int], ...]
     declared: tuple[tuple[str, int], ...]
@@ -114,14 +117,12 @@ class Settled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         WorkspaceDamaged where a file is not as the journal says.
         """
-        return standing_tables(
-            [
-                (one.head.seq, one.known_at, read_answers(self.workspace, one, only=_NAMES))
-                for one in self.closes
-            ],
-            self.named,
-            self.declared,
-        )
+        read = [
+            (one.head.seq, one.known_at, read_answers(self.workspace, one, only=_NAMES))
+            for one in self.closes
+        ]
+        same = [one for one in read if _steps_of(one[2]["settled_again"]) == self.steps]
+        return standing_tables(same, self.named, self.declared)
 
 
 def standing_tables(
@@ -146,18 +147,26 @@ def standing_tables(
 
 
 def settled_before(
-    workspace: Path, month: Month, entries: Sequence[Entry], accounts: Sequence[BankAccount]
+    workspace: Path,
+    month: Month,
+    entries: Sequence[Entry],
+    accounts: Sequence[BankAccount],
+    *,
+    rules_hash: str,
+    steps: str,
 ) -> Settled | None:
     """What the closes of earlier months settled that stand after these entries; None for nothing.
 
-    A close settles nothing where an account that it had is not declared as it was then.
+    A close settles nothing for a question under other rules, nor where an account that it had is
+    not declared as it was then: then everything is matched, until the next close settles it.
     """
     now = {_declared(one) for one in accounts}
     closes, declared = [], []
     for period in closed_periods(entries).values():
         then = {_declared(one) for one in _accounts_of(period.close)}
         stored = {one.name for one in period.close.answers}
-        if period.month < str(month) and stored.issuperset(_NAMES) and then <= now:
+        same = period.close.rules_hash == rules_hash and then <= now
+        if period.month < str(month) and stored.issuperset(_NAMES) and same:
             closes.append(period.close)
             declared += [(account, period.close.head.seq) for account, *_ in sorted(now - then)]
     if not closes:
@@ -169,16 +178,28 @@ def settled_before(
         if entry.kind.startswith(MATCH) and entry.seq > first
         for name in _named(entry)
     )
-    return Settled(workspace=workspace, closes=tuple(closes), named=named, declared=tuple(declared))
+    return Settled(
+        workspace=workspace,
+        steps=steps,
+        closes=tuple(closes),
+        named=named,
+        declared=tuple(declared),
+    )
 
 
 def settled_tables(
-    lines: pa.Table, requests: pa.Table, ties: pa.Table, taken_up: pa.Table, close: int
+    lines: pa.Table,
+    requests: pa.Table,
+    ties: pa.Table,
+    taken_up: pa.Table,
+    *,
+    close: int,
+    steps: str,
 ) -> dict[str, pa.Table]:
     """What a close stores of what it settles: the families that nothing unsettled belongs to.
 
     `lines` and `requests` are those that may be settled, `ties` what belongs together, `close` the
-    journal's end that the close rests on.
+    journal's end that the close rests on, `steps` the hash of those that answered.
     """
     line_ids = lines["entry_id"].to_pylist()
     request_ids = requests["expectation_id"].to_pylist()
@@ -195,7 +216,9 @@ def settled_tables(
     return {
         "settled_lines": numbered(lines, "line", line_ids, SETTLED_LINES),
         "settled_requests": numbered(requests, "request", request_ids, SETTLED_REQUESTS),
-        "settled_again": taken_up.select(TAKEN_UP.names).cast(TAKEN_UP),
+        "settled_again": taken_up.select(TAKEN_UP.names)
+        .cast(TAKEN_UP)
+        .replace_schema_metadata({_STEPS: steps}),
     }
 
 
@@ -235,6 +258,11 @@ def families_of(lines: Iterable[str], requests: Iterable[str], ties: pa.Table) -
         if head not in unsettled:
             found[one] = numbers.setdefault(head, len(numbers))
     return found
+
+
+def _steps_of(again: pa.Table) -> str:
+    """The hash of the steps that a close was answered by."""
+    return ((again.schema.metadata or {}).get(_STEPS) or b"").decode()
 
 
 def _named(entry: Entry) -> tuple[str, ...]:
