@@ -91,17 +91,17 @@ class DrawnMonths:
     def pass_month(self) -> None:
         """Draw a month: requests, their payments, what comes back, what people decide."""
         self.month = self.month.next
-        made = [self._request() for _ in range(self.size * 2 // 3)]
+        made = [self.request() for _ in range(self.size * 2 // 3)]
         for one in made:
             self.requests[one["id"]] = one
         lines = [line for one in made for line in self._payments(one)]
         lines += [self._strange() for _ in range(self.size // 3)]
         lines += [line for _ in range(self.size // 6) if (line := self._return())]
         lines += [leg for _ in range(2) for leg in self._own_transfer()]
-        self._book(lines)
+        self.book(lines)
         for one in self.requests.values():
             self._pass(one)
-        self._store()
+        self.store()
 
     def decide(self, open_lines: list[dict[str, Any]], candidates: list[tuple[str, str]]) -> None:
         """Judge most of the lines that need a person."""
@@ -113,11 +113,11 @@ class DrawnMonths:
             if self.random.random() < 0.2 or name in self.decided:
                 continue
             if own.get(name) and self.random.random() < 0.6:
-                self._judge(name, "accept", self.random.choice(own[name]))
+                self.judge(name, "accept", self.random.choice(own[name]))
             elif own.get(name) and self.random.random() < 0.3:
-                self._judge(name, "reject", self.random.choice(own[name]))
+                self.judge(name, "reject", self.random.choice(own[name]))
             else:
-                self._judge(name, "ignore", None)
+                self.judge(name, "ignore", None)
 
     def close(self) -> None:
         """Close the month: what it settles is known from then on."""
@@ -136,7 +136,7 @@ class DrawnMonths:
                 [self._reopen_request, self._withdraw_line, self._late_line, self._late_verdict]
             )
             act()
-        self._store()
+        self.store()
 
     # What is asked
 
@@ -184,7 +184,7 @@ class DrawnMonths:
         series = self.random.choice(("PAY-2026-00", "PAY-2026-00", "INV-77-", "ABCD12/EF"))
         return f"{series}{self.random.randrange(9_999 if series[0] != 'P' else 99_999):05d}"[:15]
 
-    def _request(self) -> dict[str, Any]:
+    def request(self) -> dict[str, Any]:
         made = datetime.combine(self._day(), datetime.min.time(), UTC) + timedelta(hours=8)
         amount, on_ramp = self._amount(), self.random.random() < 0.4
         return {
@@ -214,7 +214,7 @@ class DrawnMonths:
         times = 0 if drawn < 0.1 else 2 if drawn > 0.94 else 1
         made = request["created_at"].date()
         return [
-            self._line(
+            self.line(
                 request,
                 text=self._text(request["payment_reference"]),
                 day=min(made + timedelta(days=self.random.randrange(4)), self.month.last),
@@ -222,7 +222,7 @@ class DrawnMonths:
             for _ in range(times)
         ]
 
-    def _line(
+    def line(
         self, request: dict[str, Any] | None, *, text: str, day: date, **more: Any
     ) -> dict[str, Any]:
         on_ramp = request is not None and request["ramp_type"] == "ON_RAMP"
@@ -283,20 +283,20 @@ class DrawnMonths:
         """A line that no request of the month asked for."""
         day, drawn = self._day(), self.random.random()
         if drawn < 0.2:
-            return self._line(
+            return self.line(
                 None, text="Charges", day=day, direction="DBIT",
                 bank_transaction_code="PMNT/MDOP/CHRG", counterparty_account=None,
             )  # fmt: skip
         if drawn < 0.4:
-            return self._line(
+            return self.line(
                 None, text="VFY-8M3T-407", day=day, account=POOL, creditor_account=VIRTUAL
             )
         if drawn < 0.55:
-            return self._line(None, text="VFY-8M3T-407", day=day)
+            return self.line(None, text="VFY-8M3T-407", day=day)
         paid = self.random.choice(list(self.requests.values()))
         if drawn < 0.8:  # paid twice, perhaps months later
-            return self._line(paid, text=self._text(paid["payment_reference"]), day=day)
-        return self._line(None, text=self._text(self._any_code()), day=day)
+            return self.line(paid, text=self._text(paid["payment_reference"]), day=day)
+        return self.line(None, text=self._text(self._any_code()), day=day)
 
     def _return(self) -> dict[str, Any] | None:
         """Money of any earlier line that comes back: marked, or without a word, or a part."""
@@ -324,7 +324,7 @@ class DrawnMonths:
         day, amount = self._day(), Decimal(self.random.choice((1000, 2000)))
         later = min(day + timedelta(days=self.random.randrange(3)), self.month.last)
         legs = [
-            self._line(
+            self.line(
                 None, text="Sweep", day=on, account=account, counterparty_account=other,
                 direction=direction, amount=amount, end_to_end_id=None,
             )
@@ -346,7 +346,7 @@ class DrawnMonths:
             request |= {"status": "CANCELLED", "is_open": False}
         request["updated_at"] = done
 
-    def _judge(self, line: str, verdict: str, expectation: str | None) -> None:
+    def judge(self, line: str, verdict: str, expectation: str | None) -> None:
         self.seq += 1
         row = {
             "entry_id": line, "expectation_id": expectation, "verdict": verdict,
@@ -371,16 +371,16 @@ class DrawnMonths:
         """A line of a closed month that arrives only now."""
         paid = self.random.choice(list(self.requests.values()))
         day = self.month.first - timedelta(days=self.random.randrange(1, 40))
-        self._book([self._line(paid, text=self._text(paid["payment_reference"]), day=day)])
+        self.book([self.line(paid, text=self._text(paid["payment_reference"]), day=day)])
 
     def _late_verdict(self) -> None:
         if self.lines:
             name = self.random.choice(list(self.lines))
-            self._judge(name, "ignore", None)
+            self.judge(name, "ignore", None)
 
     # How it is stored
 
-    def _book(self, lines: list[dict[str, Any]]) -> None:
+    def book(self, lines: list[dict[str, Any]]) -> None:
         for line in lines:
             name = f"s-{line['account'][:2]}-{Month.of(line['booking_date'])}"
             line |= {
@@ -405,7 +405,7 @@ class DrawnMonths:
                 "raw": "",
             }
 
-    def _store(self) -> None:
+    def store(self) -> None:
         end = datetime.combine(self.month.last, datetime.min.time(), UTC) + timedelta(days=2)
         self.now = max(self.now + timedelta(minutes=1), end)
         self._write("sync", (REQUESTS, list(self.requests.values())))

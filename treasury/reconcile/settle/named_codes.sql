@@ -1,6 +1,7 @@
--- Every code that the text of an unsettled line may mean that no person judged, read in any of the ways in which matching
--- reads codes, or that lies one slip from the code that it names while exactly its amount is expected there. Of a text
--- that is nearly more codes than are looked at those of the line's amount, and so many that it stays so.
+-- Every code that an unsettled line names in full; and where no person judged it every one that its text may mean, read
+-- in any of the ways in which matching reads codes, or that lies one slip from the code that it names while exactly its
+-- amount is expected there. Of a text that is nearly more codes than are looked at those of the line's amount, and so many
+-- that it stays so.
 WITH asking AS (
     SELECT l.entry_id, l.amount, l.charges
     FROM lines AS l
@@ -40,14 +41,14 @@ shortened AS (
         FROM (SELECT code FROM sent UNION SELECT code FROM of_amount) AS either
     ) AS places
 )
+SELECT code FROM whole_tokens
+UNION
+SELECT code FROM segments
+UNION
+SELECT code FROM structured
+UNION
 SELECT r.code
 FROM (
-    SELECT entry_id, code FROM whole_tokens
-    UNION ALL
-    SELECT entry_id, code FROM segments
-    UNION ALL
-    SELECT entry_id, code FROM structured
-    UNION ALL
     SELECT entry_id, code FROM rejoined
     UNION ALL
     SELECT entry_id, code FROM goes_on

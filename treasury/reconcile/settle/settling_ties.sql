@@ -1,5 +1,6 @@
 -- What has to be settled together: a line beside each expectation that a decision, a share or, where no person judged it,
--- its text or a candidate ties it to, and beside each line that a return or a transfer of our own ties it to.
+-- its text or a candidate ties it to, and what it names in full; and beside each line that a return or a transfer of our
+-- own ties it to.
 SELECT DISTINCT t.entry_id, t.expectation_id, CAST(NULL AS VARCHAR) AS other_id
 FROM (
     SELECT entry_id, expectation_id FROM pairs
@@ -19,6 +20,10 @@ SELECT d.entry_id, d.expectation_id, CAST(NULL AS VARCHAR) AS other_id
 FROM decisions AS d
 JOIN settling_lines AS l ON l.entry_id = d.entry_id
 WHERE d.expectation_id IS NOT NULL
+UNION
+SELECT o.entry_id, o.expectation_id, CAST(NULL AS VARCHAR) AS other_id
+FROM owners AS o
+JOIN settling_lines AS l ON l.entry_id = o.entry_id
 UNION
 SELECT entry_id, expectation_id, CAST(NULL AS VARCHAR) AS other_id FROM allocations
 UNION
