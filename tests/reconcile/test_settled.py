@@ -18,7 +18,7 @@ from treasury.calendar import Month
 from treasury.journal.turns import read_decided
 from treasury.reconcile.monthly import Reconciliation, worked_out
 from treasury.reconcile.periods import reconcile
-from treasury.reconcile.settled import families_of, settled_before
+from treasury.reconcile.settled import families_of, settled_before, standing_tables
 from treasury.workspace import Workspace
 
 NOVEMBER = "2026-11-20T08:00:00+00:00"
@@ -262,19 +262,18 @@ def test_a_late_decision_takes_up_the_line_and_its_request(world: DrawnMonths) -
 
 def test_what_was_taken_up_when_a_month_closed_is_settled_by_that_close(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
-    world.judge("e2", "ignore", None)
-    world.requests["r2"] |= {"status": "PROCESSING", "is_open": True, "completed_at": None}
+    world.judge("e2", "accept", "r2")
     world.store()
     world.close()
     assert world.closes[-1][2]["settled_again"].num_rows
     assert "e2" in world.closes[-1][2]["settled_lines"]["entry_id"].to_pylist()
-    assert "r2" not in world.closes[-1][2]["settled_requests"]["expectation_id"].to_pylist()
+    assert "r2" in world.closes[-1][2]["settled_requests"]["expectation_id"].to_pylist()
     world.month = world.month.next
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
-    part, full = asked(world)
-    assert "e2" in require_alike(part, full)
-    assert "r2" in part.matches.expectations["expectation_id"].to_pylist()
+    assert "e2" in require_alike(*asked(world))
+    tables = standing_tables(world.closes, world.named, ())
+    assert tables["settled_lines"]["entry_id"].to_pylist().count("e2") == 1
 
 
 def test_credits_of_the_provider_are_never_settled(world: DrawnMonths) -> None:

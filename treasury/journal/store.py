@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -567,9 +568,9 @@ def _entry(row: dict[str, Any]) -> Entry:
 
 
 def _actor(row: dict[str, Any]) -> Actor:
-    stated = {
-        "name": row["actor"],
-        "source": row["actor_source"],
-        "assurance": row["assurance"] or "unstated",
-    }
-    return convert(stated, Actor)
+    return _stated(row["actor"], row["actor_source"], row["assurance"] or "unstated")
+
+
+@lru_cache(maxsize=256)
+def _stated(name: str, source: str, assurance: str) -> Actor:
+    return convert({"name": name, "source": source, "assurance": assurance}, Actor)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -61,37 +61,61 @@ def write_answers(
     )
 
 
-def read_answers(
-    workspace: Path, close: Close, only: Collection[str] | None = None
-) -> dict[str, pa.Table]:
-    """The tables that a close stored, or some; none for a close of version 0.1.0, which has none.
+def read_answers(workspace: Path, close: Close) -> dict[str, pa.Table]:
+    """The tables that a close stored; none for a close of version 0.1.0, which stored none.
 
     WorkspaceDamaged where a file is not as the journal says.
     """
-    wanted = [one for one in close.answers if only is None or one.name in only]
-    altered = _altered(workspace, close, wanted)
+    altered = altered_answers(workspace, close)
     if altered:
-        raise WorkspaceDamaged(
-            f"{altered[0]}, which the close of {close.month} stored, is not as it was written",
-            do=f"restore {workspace / CLOSES / close.name} from a copy",
-        )
+        raise _altered(workspace, close, altered[0])
     return {
-        one.name: pq.read_table(_path(workspace, close, one), partitioning=None) for one in wanted
+        one.name: pq.read_table(_path(workspace, close, one), partitioning=None)
+        for one in close.answers
     }
+
+
+def read_some(workspace: Path, close: Close, names: Collection[str]) -> dict[str, pa.Table]:
+    """Some of the tables that a close stored, each file read once.
+
+    WorkspaceDamaged where one is not as the journal says.
+    """
+    found = {}
+    for one in close.answers:
+        if one.name in names:
+            path = _path(workspace, close, one)
+            content = _content(path)
+            if content is None or hashlib.sha256(content).hexdigest() != one.sha256:
+                raise _altered(workspace, close, path)
+            found[one.name] = pq.ParquetFile(pa.BufferReader(content)).read()
+    return found
 
 
 def altered_answers(workspace: Path, close: Close) -> list[Path]:
     """The files of a close that are missing or not as they were written."""
-    return _altered(workspace, close, close.answers)
-
-
-def _altered(workspace: Path, close: Close, files: Iterable[AnswerFile]) -> list[Path]:
-    paths = [(_path(workspace, close, one), one.sha256) for one in files]
+    paths = [(_path(workspace, close, one), one.sha256) for one in close.answers]
     return [path for path, sha256 in paths if not path.is_file() or _digest(path) != sha256]
 
 
 def _path(workspace: Path, close: Close, one: AnswerFile) -> Path:
     return workspace / CLOSES / close.name / f"{one.name}.parquet"
+
+
+def _altered(workspace: Path, close: Close, path: Path) -> WorkspaceDamaged:
+    return WorkspaceDamaged(
+        f"{path}, which the close of {close.month} stored, is not as it was written",
+        do=f"restore {workspace / CLOSES / close.name} from a copy",
+    )
+
+
+def _content(path: Path) -> bytes | None:
+    """What a file holds; None where it is not there."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except PermissionError as error:
+        raise disk.denied(path) from error
 
 
 def _digest(path: Path) -> str:

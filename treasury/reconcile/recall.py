@@ -29,11 +29,9 @@ OF_ALL: Final = ("hash_uses", "recorded_rates", "wallet_moves", "booked_entries"
 _TEXTS: Final = "recalled_texts"
 _LINES: Final = "recalled_lines"
 _FAMILIES: Final = "recalled_families"
-_LEFT_OUT: Final = {
-    "ramp_requests": ("id", "settled_requests", "expectation_id"),
-    "statement_entries": ("entry_id", "settled_lines", "entry_id"),
-}
-"""The tables of which settled records are left out, with their key and where it is settled."""
+_LEFT_OUT: Final = {"ramp_requests": "stored_requests", "statement_entries": "stored_lines"}
+"""The tables of which settled records are left out, and where each record's family is."""
+_KEYS: Final = {"ramp_requests": "id", "statement_entries": "entry_id"}
 _TAUGHT: Final = {
     "known_payers": """{sql}
 UNION ALL
@@ -66,10 +64,15 @@ FROM settled_lines
 WHERE kind IS NOT NULL AND party IS NOT NULL
 GROUP BY kind, tie, party
 """
-_ADDED: Final = """
-INSERT INTO expectations BY NAME
-SELECT expectation_id, kind, code, amount, currency, direction FROM settled_requests
-"""
+_VIEWS: Final = ("settled_lines", "settled_requests")
+"""What is settled, as long as its family is not taken up again."""
+_ADDED: Final = (
+    "INSERT INTO expectations BY NAME SELECT expectation_id, amount FROM settled_requests",
+    "CREATE TEMP TABLE every_open_code AS FROM every_code",
+    """INSERT INTO every_code
+SELECT expectation_id, code FROM settled_requests WHERE code IS NOT NULL""",
+)
+"""Settled requests beside the unsettled ones, so that texts are read against all codes."""
 
 
 def leave_out(
@@ -86,20 +89,26 @@ def leave_out(
     """
     asked_of_all = needed(steps, *(step.name for step in steps if step.name in OF_ALL))
     run(connection, asked_of_all)
-    load(connection, settled)
+    load(connection, {name: table for name, table in settled.items() if name not in _VIEWS})
     connection.execute(f"CREATE TEMP TABLE {_FAMILIES} (family BIGINT)")
-    _recall(connection, _settle_steps()["recalled_records"].sql)
-    for name, (key, of, settled_key) in _LEFT_OUT.items():
+    for name in _VIEWS:
+        connection.register(f"given_{name}", settled[name])
         connection.execute(
-            f"CREATE TEMP TABLE left_in AS SELECT t.{key} AS id FROM {name} AS t"
-            f" ANTI JOIN {of} AS s ON s.{settled_key} = t.{key}"
+            f"CREATE TEMP VIEW {name} AS FROM given_{name} ANTI JOIN {_FAMILIES} USING (family)"
         )
+    changed = in_order(_settle_steps(), ("recalled_records",))
+    run(connection, changed)
+    _recall(connection, "FROM recalled_records")
+    for name, stored in _LEFT_OUT.items():
         connection.execute(
-            f"CREATE TEMP TABLE {name} AS SELECT t.* EXCLUDE (raw) FROM {name} AS t"
-            f" SEMI JOIN left_in AS i ON i.id = t.{key}"
+            f"CREATE TEMP TABLE {name} AS SELECT t.* EXCLUDE (raw) FROM {name} AS t SEMI JOIN ("
+            f"SELECT id FROM {stored} WHERE family IS NULL"
+            f" UNION ALL SELECT id FROM {stored} SEMI JOIN {_FAMILIES} USING (family)"
+            f") AS i ON i.id = t.{_KEYS[name]}"
         )
-        connection.execute("DROP TABLE left_in")
     _take_up(connection, every)
+    for step in changed:
+        connection.execute(f'DROP TABLE "{step.name}"')
     connection.execute(_PAYERS)
     connection.execute(_COUNTERPARTIES)
     done = {step.name for step in asked_of_all}
@@ -108,36 +117,27 @@ def leave_out(
 
 def _take_up(connection: duckdb.DuckDBPyConnection, every: Sequence[Step]) -> None:
     """Take up again the families that an unsettled line or expectation may concern."""
-    there = {name for (name,) in connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE temporary"
-    ).fetchall()}  # fmt: skip
-    steps = [
-        step
-        for step in in_order(
-            {step.name: step for step in every} | _settle_steps(), (_TEXTS, _LINES)
-        )
-        if step.name not in there
-    ]
-    first = {step.name for step in needed(steps, "expectations")}
+    made = connection.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    there = {name for (name,) in made}
+    known = {step.name: step for step in every} | _settle_steps()
+    steps = [step for step in in_order(known, (_TEXTS, _LINES)) if step.name not in there]
+    first = {step.name for step in needed(steps, "every_code")}
     run(connection, [step for step in steps if step.name in first])
-    connection.execute(_ADDED)
+    for added in _ADDED:
+        connection.execute(added)
     run(connection, [step for step in steps if step.name not in first])
-    taken = connection.execute(
-        f"SELECT DISTINCT family FROM (FROM {_TEXTS} UNION ALL FROM {_LINES})"
-    ).to_arrow_table()
-    for step in reversed(steps):
-        connection.execute(f'DROP {"TABLE" if step.kept else "VIEW"} "{step.name}"')
-    if not taken.num_rows:
-        return
-    load(connection, {"taken": taken})
-    for name, (key, of, settled_key) in _LEFT_OUT.items():
-        columns = ", ".join(f't."{column}"' for column in connection.table(name).columns)
-        connection.execute(
-            f"INSERT INTO {name} SELECT {columns} FROM memory.main.{name} AS t"
-            f" SEMI JOIN (SELECT {settled_key} AS id FROM {of} SEMI JOIN taken USING (family))"
-            f" AS i ON i.id = t.{key}"
-        )
-    _recall(connection, "SELECT family FROM taken")
+    connection.execute(f"CREATE TEMP TABLE taken AS FROM {_TEXTS} UNION FROM {_LINES}")
+    for name in ("every_open_code", *(step.name for step in reversed(steps))):
+        connection.execute(f'DROP TABLE "{name}"')
+    if connection.execute("SELECT 1 FROM taken LIMIT 1").fetchone():
+        for name, stored in _LEFT_OUT.items():
+            columns = ", ".join(f't."{column}"' for column in connection.table(name).columns)
+            connection.execute(
+                f"INSERT INTO {name} SELECT {columns} FROM memory.main.{name} AS t SEMI JOIN ("
+                f"SELECT id FROM {stored} SEMI JOIN taken USING (family)"
+                f") AS i ON i.id = t.{_KEYS[name]}"
+            )
+        _recall(connection, "FROM taken")
     connection.execute("DROP TABLE taken")
 
 
@@ -145,12 +145,6 @@ def _recall(connection: duckdb.DuckDBPyConnection, families: str) -> None:
     """Settle these families no more."""
     connection.execute(f"CREATE TEMP TABLE recalled_now AS {families}")
     connection.execute(f"INSERT INTO {_FAMILIES} FROM recalled_now")
-    counted = connection.execute("SELECT count(*) FROM recalled_now").fetchone()
-    if counted is not None and counted[0]:
-        for name in ("settled_lines", "settled_requests"):
-            connection.execute(
-                f"DELETE FROM {name} WHERE family IN (SELECT family FROM recalled_now)"
-            )
     connection.execute("DROP TABLE recalled_now")
 
 

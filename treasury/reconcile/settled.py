@@ -24,7 +24,7 @@ from treasury.journal.chain import Entry
 from treasury.journal.decisions import MATCH
 from treasury.journal.periods import Close, closed_periods
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
-from treasury.reconcile.answers import read_answers
+from treasury.reconcile.answers import read_some
 from treasury.settings import BankAccount
 
 __all__ = [
@@ -56,30 +56,20 @@ SETTLED_LINES: Final = pa.schema(
         ("kind", TEXT),
         ("tie", TEXT),
         ("payer_since", DATE),
-        ("outcome", TEXT),
         ("expectation_id", TEXT),
-        ("tier", pa.int32()),
-        ("reason", TEXT),
-        ("matched_amount", AMOUNT),
-        ("runner_up_id", TEXT),
-        ("margin", pa.decimal128(7, 4)),
-        ("line_class", TEXT),
     ]
 )
-"""Every line that a close settled: what it may be concerned by, what it teaches (`kind` to
-`payer_since`), and its outcome as in `Matches.lines`. Amounts are in `currency`."""
+"""Every line that a close settled: what may concern it, and from `kind` on what it taught; amounts
+are in `currency`."""
 SETTLED_REQUESTS: Final = pa.schema(
     [
         ("expectation_id", TEXT),
         ("family", INTEGER),
-        ("kind", TEXT),
         ("code", TEXT),
         ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("direction", TEXT),
     ]
 )
-"""Every request that a close settled; `amount` in `currency`."""
+"""Every request that a close settled, with its code as texts are compared with it."""
 TAKEN_UP: Final = pa.schema([("family", INTEGER)])
 """The families of earlier closes that a close took up again: those settle them no more."""
 CLOSES: Final = pa.schema([("close", INTEGER), ("known_at", INSTANT)])
@@ -118,7 +108,7 @@ class Settled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         WorkspaceDamaged where a file is not as the journal says.
         """
         read = [
-            (one.head.seq, one.known_at, read_answers(self.workspace, one, only=_NAMES))
+            (one.head.seq, one.known_at, read_some(self.workspace, one, _NAMES))
             for one in self.closes
         ]
         same = [one for one in read if _steps_of(one[2]["settled_again"]) == self.steps]

@@ -1,15 +1,10 @@
 -- Families with a code that an unsettled line may mean, or that an unsettled expectation's code is, begins or ends with;
 -- and of each length of settled codes that no other code has, one.
 WITH settled_codes AS (
-    SELECT s.family, c.code
-    FROM settled_requests AS s
-    JOIN every_code AS c ON c.expectation_id = s.expectation_id
+    SELECT family, code FROM settled_requests WHERE code IS NOT NULL
 ),
 open_codes AS (
-    SELECT c.code
-    FROM every_code AS c
-    LEFT JOIN settled_requests AS s ON s.expectation_id = c.expectation_id
-    WHERE s.expectation_id IS NULL
+    SELECT code FROM every_open_code
 )
 SELECT s.family FROM settled_codes AS s JOIN named_codes AS n ON n.code = s.code
 UNION

@@ -9,8 +9,7 @@ SELECT
     g.entry_id IS NOT NULL AS is_leg,
     e.kind,
     CASE WHEN e.expectation_id IS NOT NULL THEN coalesce(e.account, '') END AS tie,
-    k.since AS payer_since,
-    o.outcome, o.expectation_id, o.tier, o.reason, o.matched_amount, o.runner_up_id, o.margin, o.line_class
+    k.since AS payer_since, r.expectation_id
 FROM lines AS l
 CROSS JOIN asked AS a
 JOIN bank_lines AS b ON b.entry_id = l.entry_id

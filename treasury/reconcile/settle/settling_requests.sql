@@ -1,6 +1,6 @@
 -- The ramp requests that were finished at the month's end and still are: completed and received exactly once, or ended
 -- without any money. One whose code another expectation has as well is none of them.
-SELECT e.expectation_id, e.kind, e.code, e.amount, e.currency, e.direction
+SELECT e.expectation_id, k.code, e.amount
 FROM expectations AS e
 CROSS JOIN asked AS a
 JOIN ramp_requests AS r ON r.id = e.expectation_id
