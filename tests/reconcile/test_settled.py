@@ -341,7 +341,7 @@ def test_an_open_month_after_closed_ones_is_answered_alike(
     desk.matches.ignore(line, reason="late", actor=ANNA)
     assert line not in left_out(desk)
     assert desk.trace(line).hops, "a settled line is traced as ever"
-    assert desk.matches.open().num_rows
+    assert len(desk.matches.open())
 
 
 def test_a_reopened_month_settles_nothing_any_more(closed: Workspace, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ concern takes part as if it had never been settled. What the rest taught about p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
@@ -26,6 +27,7 @@ SETTLING: Final = ("settling_lines", "settling_requests", "settling_ties")
 """The steps that tell what a close may settle."""
 OF_ALL: Final = ("hash_uses", "recorded_rates", "wallet_moves", "booked_entries")
 """The steps that are asked of every request and entry, settled or not."""
+_WORD: Final = re.compile(r"\w+")
 _TEXTS: Final = "recalled_texts"
 _LINES: Final = "recalled_lines"
 _FAMILIES: Final = "recalled_families"
@@ -47,14 +49,19 @@ GROUP BY kind, tie, party""",
 """The steps that tell who is known, with what settled lines taught."""
 _PAYERS: Final = """
 CREATE TEMP TABLE settled_payers AS
-SELECT expectation_id, party, TRUE AS is_account, since
-FROM (
-    SELECT expectation_id, party, min(payer_since) AS since
-    FROM settled_lines
+WITH known AS (
+    SELECT party, expectation_id, payer_since FROM settled_lines
     WHERE payer_since IS NOT NULL AND is_account
-    GROUP BY expectation_id, party
-) AS known
-QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, expectation_id) <= 2
+),
+firsts AS (
+    SELECT party, arg_min(expectation_id, payer_since) AS expectation_id, min(payer_since) AS since
+    FROM known GROUP BY party
+)
+SELECT expectation_id, party, TRUE AS is_account, since FROM firsts
+UNION ALL
+SELECT arg_min(k.expectation_id, k.payer_since), k.party, TRUE, min(k.payer_since)
+FROM known AS k JOIN firsts AS f ON f.party = k.party AND f.expectation_id <> k.expectation_id
+GROUP BY k.party
 """
 """Of a payer's settled requests the two that made it known first: more tell no more."""
 _COUNTERPARTIES: Final = """
@@ -97,11 +104,19 @@ def leave_out(
             f"CREATE TEMP VIEW {name} AS FROM given_{name} ANTI JOIN {_FAMILIES} USING (family)"
         )
     changed = in_order(_settle_steps(), ("recalled_records",))
-    run(connection, changed)
+    run(connection, [step for step in changed if step.name in _LEFT_OUT.values()])
+    if not _are_lost(connection):  # then the search for them is spared
+        connection.execute("CREATE TEMP TABLE lost_records (family BIGINT)")
+    made = _tables(connection)
+    run(connection, [step for step in changed if step.name not in made])
     _recall(connection, "FROM recalled_records")
+    named = _words(tuple(every))
     for name, stored in _LEFT_OUT.items():
+        columns = ", ".join(
+            f't."{column}"' for column in connection.table(name).columns if column in named
+        )
         connection.execute(
-            f"CREATE TEMP TABLE {name} AS SELECT t.* EXCLUDE (raw) FROM {name} AS t SEMI JOIN ("
+            f"CREATE TEMP TABLE {name} AS SELECT {columns} FROM {name} AS t SEMI JOIN ("
             f"SELECT id FROM {stored} WHERE family IS NULL"
             f" UNION ALL SELECT id FROM {stored} SEMI JOIN {_FAMILIES} USING (family)"
             f") AS i ON i.id = t.{_KEYS[name]}"
@@ -117,8 +132,7 @@ def leave_out(
 
 def _take_up(connection: duckdb.DuckDBPyConnection, every: Sequence[Step]) -> None:
     """Take up again the families that an unsettled line or expectation may concern."""
-    made = connection.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
-    there = {name for (name,) in made}
+    there = _tables(connection)
     known = {step.name: step for step in every} | _settle_steps()
     steps = [step for step in in_order(known, (_TEXTS, _LINES)) if step.name not in there]
     first = {step.name for step in needed(steps, "every_code")}
@@ -141,6 +155,21 @@ def _take_up(connection: duckdb.DuckDBPyConnection, every: Sequence[Step]) -> No
     connection.execute("DROP TABLE taken")
 
 
+def _are_lost(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether fewer settled records are stored than were settled."""
+    counted = connection.execute(
+        "SELECT (SELECT count(*) FROM settled_lines), (SELECT count(*) FROM settled_requests),"
+        " (SELECT count(family) FROM stored_lines), (SELECT count(family) FROM stored_requests)"
+    ).fetchone()
+    return counted is None or counted[:2] != counted[2:]
+
+
+def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables that were made on the connection."""
+    made = connection.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    return {name for (name,) in made}
+
+
 def _recall(connection: duckdb.DuckDBPyConnection, families: str) -> None:
     """Settle these families no more."""
     connection.execute(f"CREATE TEMP TABLE recalled_now AS {families}")
@@ -152,6 +181,13 @@ def _taught(step: Step) -> Step:
     """The step with what settled lines taught, where it tells who is known."""
     sql = _TAUGHT.get(step.name)
     return step if sql is None else msgspec.structs.replace(step, sql=sql.format(sql=step.sql))
+
+
+@cache
+def _words(steps: tuple[Step, ...]) -> frozenset[str]:
+    """Every word in the steps: a column that is none of them is read by nobody."""
+    texts = (step.sql for step in (*steps, *_settle_steps().values()))
+    return frozenset(_WORD.findall("\n".join(texts)))
 
 
 @cache

@@ -38,23 +38,25 @@ __all__ = [
     "standing_tables",
 ]
 
+WORD: Final = pa.dictionary(pa.int32(), TEXT)
+"""Text that few rows have to themselves, read as places in a list of them."""
 SETTLED_LINES: Final = pa.schema(
     [
         ("entry_id", TEXT),
         ("family", INTEGER),
-        ("account", TEXT),
-        ("currency", TEXT),
-        ("direction", TEXT),
+        ("account", WORD),
+        ("currency", WORD),
+        ("direction", WORD),
         ("amount", AMOUNT),
         ("booking_date", DATE),
-        ("counterparty_account", TEXT),
-        ("party", TEXT),
+        ("counterparty_account", WORD),
+        ("party", WORD),
         ("is_account", BOOL),
         ("reference", TEXT),
-        ("brings_back", TEXT),
+        ("brings_back", WORD),
         ("is_leg", BOOL),
-        ("kind", TEXT),
-        ("tie", TEXT),
+        ("kind", WORD),
+        ("tie", WORD),
         ("payer_since", DATE),
         ("expectation_id", TEXT),
     ]

@@ -1,27 +1,17 @@
 -- Families of which a record has changed or gone since their close, that a decision made since names, or whose
 -- counterparty is an account declared since.
-WITH lines_there AS (
-    SELECT e.family
-    FROM stored_lines AS e
-    JOIN settled_closes AS c ON c.close = e.close
-    JOIN statements AS t ON t.statement_id = e.statement_id
-    WHERE e.valid_from <= c.known_at AND t.valid_from <= c.known_at
-),
-requests_there AS (
-    SELECT r.family
-    FROM stored_requests AS r
-    JOIN settled_closes AS c ON c.close = r.close
-    WHERE r.valid_from <= c.known_at
-)
-SELECT s.family
-FROM (SELECT family, count(*) AS members FROM settled_lines GROUP BY family) AS s
-LEFT JOIN (SELECT family, count(*) AS members FROM lines_there GROUP BY family) AS e ON e.family = s.family
-WHERE e.members IS NULL OR e.members <> s.members
+SELECT e.family
+FROM stored_lines AS e
+JOIN settled_closes AS c ON c.close = e.close
+LEFT JOIN statements AS t ON t.statement_id = e.statement_id
+WHERE e.valid_from > c.known_at OR t.statement_id IS NULL OR t.valid_from > c.known_at
 UNION
-SELECT s.family
-FROM (SELECT family, count(*) AS members FROM settled_requests GROUP BY family) AS s
-LEFT JOIN (SELECT family, count(*) AS members FROM requests_there GROUP BY family) AS r ON r.family = s.family
-WHERE r.members IS NULL OR r.members <> s.members
+SELECT r.family
+FROM stored_requests AS r
+JOIN settled_closes AS c ON c.close = r.close
+WHERE r.valid_from > c.known_at
+UNION
+SELECT family FROM lost_records
 UNION
 SELECT s.family
 FROM ramp_request_events AS v
