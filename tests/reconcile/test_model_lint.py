@@ -19,7 +19,8 @@ from sqlglot import exp
 from treasury import Workspace, dictionary
 from treasury.reconcile import lookup, matching, monthly, tracing
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.pipeline import Step, compose, in_order, load, run
+from treasury.reconcile.pipeline import Step, compose, in_order, load, run, steps_of
+from treasury.reconcile.recall import SETTLE_PACKAGE
 from treasury.reconcile.rules import Rules
 
 ROOT = Path(__file__).resolve().parents[2] / "treasury"
@@ -151,7 +152,8 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
     assert isinstance(queries[0], exp.Query)
 
 
-MODEL = (*matching.STEPS, *monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)
+SETTLE = tuple(steps_of(SETTLE_PACKAGE).values())
+MODEL = (*matching.STEPS, *monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN, *SETTLE)
 
 
 def test_every_file_is_a_step_of_a_model() -> None:

@@ -525,7 +525,8 @@ def _answered_on(
 
 def settling(basis: Basis, close: int) -> dict[str, pa.Table]:
     """What a close settles, as it stores it; `close` is the journal's end that it rests on."""
-    steps = in_order({step.name: step for step in STEPS} | steps_of(SETTLE_PACKAGE), SETTLING)
+    known = {step.name: step for step in STEPS} | dict(steps_of(SETTLE_PACKAGE))
+    steps = in_order(known, SETTLING)
     with _answered_on(basis, stored(steps)) as connection:
         lines, requests, ties = (connection.table(name).to_arrow_table() for name in SETTLING)
         taken_up = (

@@ -133,7 +133,7 @@ def leave_out(
 def _take_up(connection: duckdb.DuckDBPyConnection, every: Sequence[Step]) -> None:
     """Take up again the families that an unsettled line or expectation may concern."""
     there = _tables(connection)
-    known = {step.name: step for step in every} | _settle_steps()
+    known = {step.name: step for step in every} | dict(_settle_steps())
     steps = [step for step in in_order(known, (_TEXTS, _LINES)) if step.name not in there]
     first = {step.name for step in needed(steps, "every_code")}
     run(connection, [step for step in steps if step.name in first])

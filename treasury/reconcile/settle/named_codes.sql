@@ -16,7 +16,7 @@ whole AS (
     FROM read_here AS r
     JOIN asking AS l ON l.entry_id = r.entry_id
     JOIN expectations AS e ON e.expectation_id = r.expectation_id
-    WHERE e.amount IS DISTINCT FROM l.amount
+    WHERE coalesce(e.amount <> l.amount, TRUE)
 ),
 sent AS (
     SELECT code, amount FROM whole
