@@ -15,10 +15,11 @@ from settled_world import DrawnMonths
 from signed import close_month
 
 from treasury.calendar import Month
+from treasury.errors import WorkspaceDamaged
 from treasury.journal.turns import read_decided
 from treasury.reconcile.monthly import Reconciliation, worked_out
 from treasury.reconcile.periods import reconcile
-from treasury.reconcile.settled import families_of, settled_before, standing_tables
+from treasury.reconcile.settled import Settled, families_of, settled_before, standing_tables
 from treasury.workspace import Workspace
 
 NOVEMBER = "2026-11-20T08:00:00+00:00"
@@ -368,22 +369,41 @@ def test_only_earlier_closes_that_stand_settle_under_their_own_rules_and_account
     rules = closed.rules.current().hash
 
     def closes(month: str, **other: Any) -> list[str]:
-        given = {"entries": entries, "accounts": accounts, "rules_hash": rules, "steps": ""} | other
-        found = settled_before(closed.folder, Month.parse(month), **given)
+        found = before(month, **other)
         return [] if found is None else [one.month for one in found.closes]
+
+    def before(month: str, **other: Any) -> Settled | None:
+        zone = closed.settings.zone.key
+        asked = {"accounts": accounts, "zone": zone, "rules_hash": rules, "steps": ""} | other
+        given = asked.pop("entries", entries)
+        return settled_before(closed.folder, Month.parse(month), given, **asked)
 
     assert closes("2026-11") == ["2026-09", "2026-10"]
     assert closes("2026-10") == ["2026-09"]
     assert not closes("2026-09")
     assert not closes("2026-11", rules_hash="another")
     assert not closes("2026-11", accounts=accounts[1:])
+    assert not closes("2026-11", zone="Asia/Tokyo")
     last = max(one.seq for one in entries if one.kind == "period.close")
     assert closes("2026-11", entries=[one for one in entries if one.seq < last]) == ["2026-09"]
-    found = settled_before(
-        closed.folder, Month(2026, 11), entries, accounts, rules_hash=rules, steps="other steps"
-    )
+    found = before("2026-11", steps="other steps")
     assert found is not None
     assert not found.tables()["settled_lines"].num_rows
+
+
+def test_what_a_close_settled_is_held_against_the_journal(
+    closed: Workspace, tmp_path: Path
+) -> None:
+    desk = copy_of(closed, tmp_path / "desk")
+    file = min(desk.folder.glob("closes/*/settled_lines.parquet"))
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(
+        WorkspaceDamaged, match=r"settled_lines\.parquet, which the close of 2026-09"
+    ):
+        desk.reconcile("2026-11")
+    file.unlink()
+    with pytest.raises(WorkspaceDamaged, match="settled_lines"):
+        desk.reconcile("2026-11")
 
 
 def test_a_closed_month_comes_out_again_whatever_it_settled(closed: Workspace) -> None:

@@ -216,7 +216,8 @@ def basis_on(
             workspace,
             question.month,
             decided.entries,
-            question.accounts,
+            accounts=question.accounts,
+            zone=question.zone.key,
             rules_hash=question.rules.hash,
             steps=steps_hash(),
         )

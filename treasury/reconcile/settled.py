@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry
-from treasury.journal.decisions import MATCH
+from treasury.journal.decisions import MATCH, read_decision
 from treasury.journal.periods import Close, closed_periods
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.answers import read_some
@@ -142,22 +142,25 @@ def settled_before(
     workspace: Path,
     month: Month,
     entries: Sequence[Entry],
-    accounts: Sequence[BankAccount],
     *,
+    accounts: Sequence[BankAccount],
+    zone: str,
     rules_hash: str,
     steps: str,
 ) -> Settled | None:
     """What the closes of earlier months settled that stand after these entries; None for nothing.
 
-    A close settles nothing for a question under other rules, nor where an account that it had is
-    not declared as it was then: then everything is matched, until the next close settles it.
+    A close settles nothing for a question under other rules or in another time zone, nor where an
+    account that it had is not declared as it was then: then everything is matched, until the next
+    close settles it.
     """
     now = {_declared(one) for one in accounts}
     closes, declared = [], []
     for period in closed_periods(entries).values():
         then = {_declared(one) for one in _accounts_of(period.close)}
         stored = {one.name for one in period.close.answers}
-        same = period.close.rules_hash == rules_hash and then <= now
+        asked = (period.close.rules_hash, period.close.desk["time_zone"])
+        same = asked == (rules_hash, zone) and then <= now
         if period.month < str(month) and stored.issuperset(_NAMES) and same:
             closes.append(period.close)
             declared += [(account, period.close.head.seq) for account, *_ in sorted(now - then)]
@@ -259,10 +262,8 @@ def _steps_of(again: pa.Table) -> str:
 
 def _named(entry: Entry) -> tuple[str, ...]:
     """The line and the expectations that an entry about a line names."""
-    return (
-        entry.body.get("entry_id") or entry.subject,
-        *(entry.body.get("expectation_ids") or ()),
-    )
+    decision = read_decision(entry)
+    return (entry.subject, decision.entry_id, *decision.expectations)
 
 
 def _accounts_of(close: Close) -> list[dict[str, Any]]:
