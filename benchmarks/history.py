@@ -4,9 +4,10 @@
 
 Workspaces are filled with ROWS bank lines and ramp requests a month; people decided the lines that
 name no request in full. The month before the last is closed by two people, whatever blocks carried,
-which settles all before it as well: closing month by month would match everything 59 times. Then a process of its own asks each for the last
-month, and asks again: seconds of processor time beside those of the wall, because on a busy machine
-only the former can be compared, and the most memory that it held.
+which settles all before it as well: closing month by month would match everything 59 times. Then a
+process of its own asks each for the last month, and asks again: seconds of processor time beside
+those of the wall, because on a busy machine only the former can be compared, and the most memory
+that it held.
 """
 
 from __future__ import annotations
