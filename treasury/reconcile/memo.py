@@ -15,7 +15,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-__all__ = ["Memo", "fingerprint"]
+__all__ = ["Latest", "Memo", "fingerprint"]
 
 
 class Sized(Protocol):
@@ -53,6 +53,25 @@ class Memo(Generic[T]):
                 while sum(one.nbytes for one in self._kept.values()) > MOST:
                     self._kept.popitem(last=False)
         return made
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class Latest(Generic[A, B]):
+    """A function's last answer, given again for an argument that is equal."""
+
+    def __init__(self, function: Callable[[A], B]) -> None:
+        self._function = function
+        self._kept: tuple[A, B] | None = None
+
+    def of(self, asked: A) -> B:
+        """The function's answer."""
+        kept = self._kept
+        if kept is None or kept[0] != asked:
+            kept = self._kept = asked, self._function(asked)
+        return kept[1]
 
 
 def fingerprint(*tables: pa.Table | None) -> bytes | None:

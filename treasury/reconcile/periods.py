@@ -32,6 +32,7 @@ from treasury.reconcile.corrections import CORRECTIONS, correction_rows, late_de
 from treasury.reconcile.decided import standing_table
 from treasury.reconcile.known import Known, answer_and_known, known
 from treasury.reconcile.marks import mark_table
+from treasury.reconcile.memo import Latest
 from treasury.reconcile.monthly import (
     Basis,
     Question,
@@ -208,7 +209,7 @@ def basis_on(
 
     With the `workspace` in which closes stored their answers, what they settled is left out.
     """
-    decisions = decision_table(standing(decided.entries))
+    decisions = _VERDICTS.of(decided.entries)
     settled = (
         None
         if workspace is None
@@ -223,6 +224,13 @@ def basis_on(
         )
     )
     return Basis(snapshot, question, decisions, mark_table(decided), settled)
+
+
+def _verdicts(entries: tuple[Entry, ...]) -> pa.Table:
+    return decision_table(standing(entries))
+
+
+_VERDICTS: Final = Latest(_verdicts)
 
 
 def reconcile(basis: Basis) -> Reconciliation:

@@ -25,6 +25,7 @@ from treasury.journal.decisions import MATCH, read_decision
 from treasury.journal.periods import Close, closed_periods
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.answers import read_some
+from treasury.reconcile.memo import Latest
 from treasury.settings import BankAccount
 
 __all__ = [
@@ -167,12 +168,7 @@ def settled_before(
     if not closes:
         return None
     first = closes[0].head.seq
-    named = tuple(
-        (name, entry.seq)
-        for entry in entries
-        if entry.kind.startswith(MATCH) and entry.seq > first
-        for name in _named(entry)
-    )
+    named = tuple(one for one in _NAMED.of(tuple(entries)) if one[1] > first)
     return Settled(
         workspace=workspace,
         steps=steps,
@@ -260,10 +256,17 @@ def _steps_of(again: pa.Table) -> str:
     return ((again.schema.metadata or {}).get(_STEPS) or b"").decode()
 
 
-def _named(entry: Entry) -> tuple[str, ...]:
-    """The line and the expectations that an entry about a line names."""
-    decision = read_decision(entry)
-    return (entry.subject, decision.entry_id, *decision.expectations)
+def _named(entries: tuple[Entry, ...]) -> tuple[tuple[str, int], ...]:
+    """The lines and expectations that entries about lines name, each with its place."""
+    decided = [(one, read_decision(one)) for one in entries if one.kind.startswith(MATCH)]
+    return tuple(
+        (name, entry.seq)
+        for entry, decision in decided
+        for name in dict.fromkeys((entry.subject, decision.entry_id, *decision.expectations))
+    )
+
+
+_NAMED: Final = Latest(_named)
 
 
 def _accounts_of(close: Close) -> list[dict[str, Any]]:
