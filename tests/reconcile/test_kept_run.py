@@ -113,3 +113,12 @@ def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) ->
         fails()
     with kept.kept_run(snapshot) as third, kept.kept_run(snapshot) as fourth:
         assert first is not third is not fourth  # one that is in use is nobody else's
+
+
+def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None:
+    snapshot = month_end.snapshot()
+    with kept.kept_run(snapshot) as first:
+        pass
+    kept.forget_runs()
+    with kept.kept_run(snapshot) as second:
+        assert second is not first

@@ -40,7 +40,7 @@ from treasury.reconcile.deciding import typed_expectations
 from treasury.reconcile.known import Known
 from treasury.report.words import OUTCOMES
 
-__all__ = ["MatchesPanel"]
+__all__ = ["MatchesPanel", "list_tables"]
 
 Shown = Literal["lines", "candidates", "decisions"]
 NOTHING_WRITTEN: Final = "Nothing was written."
@@ -344,10 +344,10 @@ class MatchesPanel(ListPanel):
         if mark != self._mark:
             seen, stand = self._desk.matches.look()
             self._has_lines = seen.bank_lines.num_rows > 0
-            self._tables, self._mark = _tables(seen, stand), mark
+            self._tables, self._mark = list_tables(seen, stand), mark
 
 
-def _tables(seen: Known, stand: Sequence[Decision]) -> dict[str, pa.Table]:
+def list_tables(seen: Known, stand: Sequence[Decision]) -> dict[str, pa.Table]:
     """What the lists are read from, worked out once."""
     decided = standing_table(stand, seen)
     with duckdb.connect() as connection:

@@ -20,7 +20,7 @@ from treasury.lake import Snapshot
 from treasury.reconcile.matching import FEW
 from treasury.reconcile.pipeline import Step, drop, load, make, rename
 
-__all__ = ["Run", "kept_run"]
+__all__ = ["Run", "forget_runs", "kept_run"]
 
 _ANEW: Final = "made anew"
 
@@ -96,6 +96,16 @@ class Run:
 _LOCK: Final = threading.Lock()
 _KEPT: dict[Hashable, Run] = {}
 """The run on the latest records, while nobody uses it."""
+
+
+def forget_runs() -> None:
+    """Keep none: the next question is worked out from the records."""
+    with _LOCK:
+        former = list(_KEPT.values())
+        _KEPT.clear()
+    for one in former:
+        with suppress(duckdb.Error):
+            one.connection.close()
 
 
 @contextmanager
