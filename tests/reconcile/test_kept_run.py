@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import duckdb
 import msgspec
+import pyarrow as pa
 import pytest
 from decide_desk import ANNA, copy_of
 
@@ -113,6 +115,21 @@ def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) ->
         fails()
     with kept.kept_run(snapshot) as third, kept.kept_run(snapshot) as fourth:
         assert first is not third is not fourth  # one that is in use is nobody else's
+
+
+def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
+    through = pipeline.Step("through", "-- read through\nSELECT n + 1 AS n FROM given", kept=False)
+    total = pipeline.Step("total", "SELECT count(*) AS n FROM through")
+    none = pa.table({"n": pa.array([], pa.int64())})
+    for amounts in ((pa.table({"n": [1]}), none, pa.table({"n": [1, 2]})),
+                    (none, pa.table({"n": [1, 2, 3]}), none)):  # fmt: skip
+        with duckdb.connect() as connection:
+            run = kept.Run(connection)
+            for given in amounts:
+                run.give({"given": given})
+                run.bring((through, total))
+                found = run.table("total", "n")
+                assert found["n"].to_pylist() == [given.num_rows]
 
 
 def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None:

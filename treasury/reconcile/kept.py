@@ -76,6 +76,12 @@ class Run:
             self._rows[name] = make(self.connection, step, rowless)
             self._versions[name] = 1
             return
+        if not step.kept:  # it reads through to what is there now, unless nothing was
+            if not before:
+                drop(self.connection, name)
+                self._rows[name] = make(self.connection, step, rowless)
+            self._versions[name] += 1
+            return
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
         if rows == before and self._is_as_before(name):
             drop(self.connection, _ANEW)
