@@ -19,7 +19,7 @@ from treasury.actions import Actions
 from treasury.api import Client
 from treasury.api.bodies import NewCryptoTransfer
 from treasury.journal import Actor, Journal
-from treasury.journal.copies import STATE_VARIABLE
+from treasury.journal.workspace_copies import STATE_VARIABLE
 from treasury.sandbox import Sandbox, Served, serve_forever
 from treasury.settings import Company, Credential, Service, Services, Settings
 

@@ -46,7 +46,7 @@ source = "own_bank"
 
 def filled(folder: Path, rows: int) -> None:
     """Write the workspace: `rows` requests and a statement of `rows` lines."""
-    from treasury.extract.ramp import RAMP
+    from treasury.extract.ramp_tables import RAMP
     from treasury.lake import Lake
     from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
     from treasury.statements import TABLES as BANK
@@ -187,7 +187,7 @@ PARTS = (
     "write_inputs",
     "table_marks",
 )
-"""What writing the pack is made of; each is a function of `treasury.report.pack`."""
+"""What writing the pack is made of; each is a function of `treasury.report.pack.pack_contents`."""
 
 
 def closed(folder: Path) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def closed(folder: Path) -> dict[str, Any]:
     parts: dict[str, tuple[float, float]] = {}
     memory = Memory()
     began, used = time.perf_counter(), processor()
-    from treasury.report import close, pack
+    from treasury.report.pack import pack_contents, pack_folder
     from treasury.workspace import Workspace
 
     parts["import"] = (time.perf_counter() - began, processor() - used)
@@ -212,12 +212,12 @@ def closed(folder: Path) -> dict[str, Any]:
         return result
 
     for name in PARTS:
-        setattr(pack, name, _wrapped(timed, f"  {name}", getattr(pack, name)))
+        setattr(pack_contents, name, _wrapped(timed, f"  {name}", getattr(pack_contents, name)))
     month = timed(
         "answer, checks, lock",
         lambda: _closed(desk),
     )
-    timed("pack", lambda: close.write_close(month, folder / "pack"))
+    timed("pack", lambda: pack_folder.write_close(month, folder / "pack"))
     return {
         "parts": parts,
         "wall": time.perf_counter() - began,

@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from treasury.panels.matches import list_tables
-from treasury.reconcile.kept import forget_runs
+from treasury.panels.matches_panel import list_tables
+from treasury.reconcile.engine.kept_run import forget_runs
 from treasury.workspace import Workspace
 
 DECISIONS = 16

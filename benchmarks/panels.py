@@ -24,7 +24,7 @@ import pyarrow as pa
 from playwright.sync_api import Locator, Page, WebSocket
 
 import treasury
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.extract import TABLES
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox

@@ -28,11 +28,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 from benchmarks.power_cut_child import SAID, VERBS, Standing, rows_of
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
+from treasury.close.stored_answers import altered_answers
 from treasury.errors import TreasuryError
-from treasury.journal.periods import closed_periods
+from treasury.journal.period_history import closed_periods
 from treasury.lake import damages
-from treasury.reconcile.answers import altered_answers
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

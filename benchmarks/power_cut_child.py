@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from treasury.journal import Actor
-from treasury.journal.periods import closed_periods
+from treasury.journal.period_history import closed_periods
 from treasury.workspace import Workspace
 
 VERBS = ("sync", "statements", "pin", "ignore", "resync", "close", "unpin")

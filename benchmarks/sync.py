@@ -392,7 +392,7 @@ def _dlt_python() -> Path:
 def seed(_base: str, rows: int, folder: Path) -> Took:
     """Fill a lake as a first sync with all details would have; old rows are copies, newly named."""
     from treasury.extract import TABLES
-    from treasury.extract.ramp import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
+    from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
     from treasury.lake import Lake
 
     clock = Clock()
@@ -411,9 +411,9 @@ def seed(_base: str, rows: int, folder: Path) -> Took:
 
 def _seed_block(numbers: range, rows: int, *, open_from: int) -> tuple[pa.Table, pa.Table]:
     from treasury.api.models import RampRequest
-    from treasury.extract.details import events_of
-    from treasury.extract.ramp import RAMP_REQUEST_EVENTS, RAMP_REQUESTS, FoundRequest
-    from treasury.extract.rows import rows as rows_of
+    from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS, FoundRequest
+    from treasury.extract.record_rows import rows as rows_of
+    from treasury.extract.requests.request_details import events_of
 
     found = []
     for number in numbers:

@@ -20,7 +20,7 @@ from filled import fill
 from hypothesis import HealthCheck, settings
 from longer import long_ones
 
-from treasury.journal.copies import STATE_VARIABLE
+from treasury.journal.workspace_copies import STATE_VARIABLE
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

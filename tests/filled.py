@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

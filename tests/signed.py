@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from treasury.journal import Actor, Draft
-from treasury.journal.periods import Period
+from treasury.journal.period_history import Period
 from treasury.workspace import Workspace
 
 ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")

@@ -16,7 +16,7 @@ from typing import Final
 from playwright.sync_api import Browser, Page
 
 from treasury.calendar import Month
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

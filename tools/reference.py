@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from treasury import dictionary
 from treasury.cli import treasury
+from treasury.desk import dictionary
 from treasury.items import KINDS, TURNS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -19,9 +19,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.access import Shared
-from treasury.decoding import convert
 from treasury.errors import SettingsError, StorageError
+from treasury.ground.access import Shared
+from treasury.ground.decoding import convert
 from treasury.identifiers import plain_account
 
 __all__ = [

@@ -15,9 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treasury.access import keep_to_group, keep_to_user
 from treasury.calendar import Month, Months, parse_instant
 from treasury.errors import InputError, NothingStored, SettingsError
+from treasury.ground.access import keep_to_group, keep_to_user
 from treasury.settings import (
     FILE_NAME,
     JournalPlace,
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
 
     from treasury.actions import Actions
     from treasury.api import Client
-    from treasury.bank_files import Statements
-    from treasury.doctor import Examination
+    from treasury.close.checklist import Checklist
+    from treasury.close.ledger.accounting import Accounting
+    from treasury.close.ledger.transit_bridge import TransitBridge
+    from treasury.decisions.comparison import Comparison
+    from treasury.decisions.remarks import Marking
+    from treasury.decisions.rule_changes import Changing
+    from treasury.decisions.verdicts import Deciding
+    from treasury.desk.bank_statements import Statements
+    from treasury.desk.company_wallets import Wallets
+    from treasury.desk.doctor import Examination
+    from treasury.desk.people import Desk, Periods
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems
     from treasury.journal import Actor, Journal
-    from treasury.journal.decisions import Decision, Mark
+    from treasury.journal.decision_history import Decision, Mark
     from treasury.lake import Lake, Snapshot
     from treasury.panels import Panels
-    from treasury.people import Desk, Periods
     from treasury.reconcile import Question, Reconciliation, Rows, Rules
-    from treasury.reconcile.changing import Changing
-    from treasury.reconcile.compare import Comparison
-    from treasury.reconcile.deciding import Deciding
-    from treasury.reconcile.marking import Marking
-    from treasury.reconcile.trace import Trace
     from treasury.report import ClosePack, Fees, Tied
-    from treasury.report.accounting import Accounting
-    from treasury.report.bridge import TransitBridge
-    from treasury.report.checklist import Checklist
-    from treasury.report.verify import Verified
+    from treasury.report.pack.pack_verification import Verified
     from treasury.statements import Withdrawal
     from treasury.text import Screen
-    from treasury.wallets import Wallets
+    from treasury.trace.payment_trace import Trace
 
 __all__ = ["Workspace", "find_workspace", "open_workspace"]
 
@@ -127,7 +127,7 @@ class Workspace:
 
     def _closed_on(self) -> dict[int, str]:
         """The commits that closed months rest on, and those that wait for a signature."""
-        from treasury.journal.periods import closed_periods, preparations
+        from treasury.journal.period_history import closed_periods, preparations
 
         entries = self.journal.entries("period.")
         prepared = [one.close for one in preparations(entries).values()]
@@ -139,13 +139,13 @@ class Workspace:
 
         Beside it stand the journaled answers to creates that no endpoint lists again.
         """
-        from treasury.responses import RESPONSES
+        from treasury.desk.responses import RESPONSES
 
         snapshot = self.lake.snapshot(self._as_of)
         return snapshot.beside({name: self._answered(name) for name in RESPONSES})
 
     def _answered(self, name: str) -> Callable[[], pa.Table]:
-        from treasury.responses import responses
+        from treasury.desk.responses import responses
 
         return lambda: responses(self.journal, name, self._as_of)
 
@@ -200,14 +200,14 @@ class Workspace:
         """Bars, where this is a notebook."""
         if "ipykernel" not in sys.modules:
             return None
-        from treasury.panels.bars import NotebookProgress, in_notebook
+        from treasury.panels.frames.progress_bars import NotebookProgress, in_notebook
 
         return NotebookProgress() if in_notebook() else None
 
     @cached_property
     def statements(self) -> Statements:
         """Bank statements: `add`, `withdraw`, `confirm`, `list`, `coverage`."""
-        from treasury.bank_files import Statements
+        from treasury.desk.bank_statements import Statements
 
         return Statements(
             lake=self.lake,
@@ -220,7 +220,7 @@ class Workspace:
     @cached_property
     def wallets(self) -> Wallets:
         """Evidence of company wallets: `add_evidence`, `add_balance`, `list`."""
-        from treasury.wallets import Wallets
+        from treasury.desk.company_wallets import Wallets
 
         return Wallets(
             lake=self.lake,
@@ -250,7 +250,7 @@ class Workspace:
 
     def tables(self, name: str | None = None) -> Rows:
         """Every table and what it is for; with a name every column of it."""
-        from treasury.dictionary import column_rows, table_rows
+        from treasury.desk.dictionary import column_rows, table_rows
         from treasury.reconcile import Rows
 
         return Rows(table_rows() if name is None else column_rows(name))
@@ -293,7 +293,7 @@ class Workspace:
         what is not, and it says what was lost. `accept_loss` names tables whose lost rows are no
         longer asked for.
         """
-        from treasury.doctor import examine
+        from treasury.desk.doctor import examine
 
         given_up = tuple(accept_loss)
         if repair or given_up:
@@ -345,7 +345,7 @@ class Workspace:
         `what` is a reference, an IBAN, an amount, a transaction hash, or an id or its beginning;
         where it stands for several payments, the answer lists them. Raises NothingStored.
         """
-        from treasury.reconcile.tracing import trace
+        from treasury.trace.tracer import trace
 
         question = self._question(self._this_month())
         return trace(self.snapshot(), question, what, self._decisions(), self._marks())
@@ -403,14 +403,14 @@ class Workspace:
         `write_csv(FILE)` and `write_beancount(FILE)` hand it over, by the company's own accounts
         where a mapping file is named; `mapping()` is one to fill in.
         """
-        from treasury.report.accounting import accounting
+        from treasury.close.ledger.accounting import accounting
 
         closing = self.periods.month(month)
         return accounting(closing.r, closing.zone, closing.rolled.corrections)
 
     def checklist(self, month: str | Month | None = None) -> Checklist:
         """What has to be true before a month is locked, what is, and what blocks."""
-        from treasury.report.checklist import checklist
+        from treasury.close.checklist import checklist
 
         return checklist(self.periods.month(month))
 
@@ -436,8 +436,8 @@ class Workspace:
         import msgspec
 
         from treasury.report import write_close
-        from treasury.report.notebook import require_papermill
-        from treasury.report.printing import require_browser
+        from treasury.report.pack.close_notebook import require_papermill
+        from treasury.report.pack.pdf_printing import require_browser
 
         # What is not installed is said before a month is locked.
         if pdf:
@@ -468,7 +468,7 @@ class Workspace:
 
     def verify_pack(self, folder: str | Path) -> Verified:
         """Hold a pack against this workspace: its pinned commit, its journal, its own inputs."""
-        from treasury.report.verify import verify_with
+        from treasury.report.pack.pack_verification import verify_with
 
         return verify_with(Path(folder), self.journal, self.lake)
 
@@ -530,8 +530,8 @@ class Workspace:
     @cached_property
     def journal(self) -> Journal:
         """People's decisions, append-only."""
-        from treasury.actions.identity import Identity
-        from treasury.actions.policy import load_policy
+        from treasury.actions.authority.desk_identity import Identity
+        from treasury.actions.authority.policy import load_policy
         from treasury.journal import Journal, Signing
 
         place = self.settings.journal or JournalPlace()
@@ -603,7 +603,7 @@ class Workspace:
 
     def compare(self, a: Reconciliation, b: Reconciliation) -> Comparison:
         """What moved from one answer for a month to another, and why; totals by currency."""
-        from treasury.people import compare
+        from treasury.desk.people import compare
 
         return compare(a, b)
 
@@ -670,7 +670,7 @@ class Workspace:
 
     def is_closed(self, month: str | Month) -> bool:
         """Whether a month was closed by this workspace's instant, and not reopened."""
-        from treasury.journal.periods import closed_periods
+        from treasury.journal.period_history import closed_periods
 
         until, entries = self._as_of, self.journal.entries("period.")
         return str(_month(month)) in closed_periods(
@@ -678,7 +678,7 @@ class Workspace:
         )
 
     def _rules(self, month: Month) -> Rules:
-        from treasury.people import rules_for
+        from treasury.desk.people import rules_for
 
         return rules_for(self.journal, self.folder / RULES_FILE, month, self._as_of)
 
@@ -688,14 +688,14 @@ class Workspace:
         return decisions(self.journal, until=self._as_of)
 
     def _marks(self) -> pa.Table:
-        from treasury.journal.turns import read_decided
-        from treasury.reconcile.marks import mark_table
+        from treasury.decisions.remark_rows import mark_table
+        from treasury.journal.decision_log import read_decided
 
         return mark_table(read_decided(self.journal, until=self._as_of))
 
     def _desk(self) -> Desk:
-        from treasury.actions.policy import load_policy
-        from treasury.people import Desk
+        from treasury.actions.authority.policy import load_policy
+        from treasury.desk.people import Desk
 
         return Desk(
             lake=self.lake,

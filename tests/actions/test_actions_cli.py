@@ -13,7 +13,7 @@ from action_practice import OPERATIONS, TREASURY
 from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.sandbox import Sandbox
 

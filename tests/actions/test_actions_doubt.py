@@ -23,11 +23,12 @@ from action_practice import (
     transfer_fields,
 )
 
-from treasury.actions import Actions, answers, recovery
+from treasury.actions import Actions
+from treasury.actions.execution import outcomes, recovery
 from treasury.api.bodies import NewCryptoTransfer
 from treasury.errors import JournalError, OutcomeUnknown, ServiceError
 from treasury.journal import Actor, Journal
-from treasury.panels.filed import note_file
+from treasury.panels.steps.filed_payments import note_file
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
 EXTERNAL = "0x" + "aB" * 20
@@ -155,7 +156,7 @@ def test_an_older_version_proves_nothing(
     seen = requests.get(request)
     old = msgspec.structs.replace(seen, value=msgspec.structs.replace(seen.value, version=version))
     with monkeypatch.context() as patch:
-        patch.setattr(answers, "post", _raising(OutcomeUnknown("no answer", look_up="look")))
+        patch.setattr(outcomes, "post", _raising(OutcomeUnknown("no answer", look_up="look")))
         with pytest.raises(OutcomeUnknown):
             practice.jonas.execute(action.id)
         patch.setattr(type(requests), "get", lambda *_: old)  # a list or a copy that lags behind
@@ -430,14 +431,14 @@ def test_a_change_under_an_open_desk_stops_what_is_decided_and_sent(practice: Pr
 
 def test_what_left_is_noted_on_a_journal_that_was_changed_meanwhile(practice: Practice) -> None:
     action = practice.transfer()
-    real = answers.post
+    real = outcomes.post
 
     def post(*given: Any) -> Any:
         _rewrite(practice, "action.approved", '"reason":null', '"reason":"x"')
         return real(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(answers, "post", post)
+        patch.setattr(outcomes, "post", post)
         assert practice.ines.execute(action.id).state == "done"
     assert practice.kinds()[-1] == "done"
     assert len(practice.effects()) == 1

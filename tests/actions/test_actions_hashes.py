@@ -6,11 +6,11 @@ import pytest
 from action_practice import PAYOUT, Practice, refused, request_fields
 
 from treasury.actions import POLICY_FILE
-from treasury.actions.folding import actions_of
-from treasury.actions.hashes import STANDS_ON
-from treasury.actions.states import DROPPED, OPEN
+from treasury.actions.action_folding import actions_of
+from treasury.actions.action_states import DROPPED, OPEN
+from treasury.actions.execution.transaction_hashes import STANDS_ON
 from treasury.errors import InputError
-from treasury.journal.decisions import standing_hashes
+from treasury.journal.decision_history import standing_hashes
 
 HASH = "0x" + "1f" * 32
 SUBMIT = "ramp_request.submit_hash"

@@ -21,7 +21,7 @@ from action_practice import (
 )
 
 from treasury.actions import KINDS, Fact, Money, RampSeen, changed, field_names, moved
-from treasury.actions.kind import Sent
+from treasury.actions.kinds.kind import Sent
 from treasury.api.models import RampEvent, RampRequest
 from treasury.api.scopes import SCOPES
 from treasury.errors import InputError
@@ -280,13 +280,13 @@ def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(
 def test_what_a_service_wrote_is_one_visible_line_in_the_sentence_and_in_the_facts(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions import records
+    from treasury.actions.kinds import service_records
 
     account = practice.client("viewer").finance.accounts.get(OPERATIONS).value
     evil = msgspec.structs.replace(account, external_id="ops\n\u202eDNES \x1b[2J<script>")
-    real = records._LIVE["account"]
+    real = service_records._LIVE["account"]
     monkeypatch.setitem(
-        records._LIVE, "account", lambda c, i: evil if i == OPERATIONS else real(c, i)
+        service_records._LIVE, "account", lambda c, i: evil if i == OPERATIONS else real(c, i)
     )
     action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
     shown = [action.text, *(one.value for one in action.facts)]

@@ -11,7 +11,8 @@ from action_practice import OPERATIONS, PAYOUT, TREASURY, WALLET, Practice, refu
 from treasury.actions import KINDS
 from treasury.api.bodies import NewAccount, NewParty
 from treasury.errors import ActionRefused, InputError, NotFound, OutcomeUnknown, TreasuryError
-from treasury.sandbox import finance, ramp
+from treasury.sandbox.finance import finance_routes
+from treasury.sandbox.ramp import ramp_routes
 
 PARTY = {"party_type": "ORGANISATION", "name": "Quay Freight BV", "external_id": "quay"}
 INVITED = {
@@ -68,7 +69,7 @@ EACH = (
 def test_every_write_of_both_services_is_a_kind_but_one_twin_and_one_question() -> None:
     writes = {
         f"{route.method} {route.path}"
-        for route in (*finance.routes("a"), *ramp.routes("spec"))
+        for route in (*finance_routes.routes("a"), *ramp_routes.routes("spec"))
         if route.method != "GET"
     }
     twin, question = "POST /transfers", "POST /fees/calculate"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from treasury.actions.pain import NAMESPACE, CreditTransfer, Payer, pain001
+from treasury.actions.payment_orders import NAMESPACE, CreditTransfer, Payer, pain001
 from treasury.errors import InputError
 
 AT = datetime(2026, 11, 2, 8, 0, 5, tzinfo=UTC)

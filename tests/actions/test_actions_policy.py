@@ -10,7 +10,7 @@ import pytest
 from action_practice import TREASURY, Practice, refused, request_fields, transfer_fields
 
 from treasury.actions import KINDS, POLICY_FILE, Money, load_policy
-from treasury.actions.policy import same_person
+from treasury.actions.authority.policy import same_person
 from treasury.errors import InputError, SettingsError
 from treasury.journal import Actor
 

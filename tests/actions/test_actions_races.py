@@ -19,7 +19,7 @@ from action_practice import (
     transfer_fields,
 )
 
-from treasury.actions import answers, wire
+from treasury.actions.execution import outcomes, pinned_call
 from treasury.errors import (
     ActionRefused,
     InputError,
@@ -36,17 +36,17 @@ def test_a_late_refusal_of_a_first_sending_says_nothing_of_a_second(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = practice.transfer()
-    real = wire.post
+    real = pinned_call.post
 
     def post(*given: Any) -> Any:  # while the first has not left, a colleague recovers it
-        monkeypatch.setattr(answers, "post", real)
+        monkeypatch.setattr(outcomes, "post", real)
         practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
         [left] = practice.jonas.recover(action.id)
         practice.sandbox.faults.clear()
         assert left.state == "unknown"
         raise ServiceUnreachable("no connection", do="wait", operation="POST /x")
 
-    monkeypatch.setattr(answers, "post", post)
+    monkeypatch.setattr(outcomes, "post", post)
     with pytest.raises(ServiceUnreachable):
         practice.ines.execute(action.id)
     assert practice.ines.get(action.id).state == "unknown"
@@ -60,16 +60,16 @@ def test_a_batch_that_stops_makes_nothing_ready_that_somebody_else_sent(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (practice.transfer(amount).id for amount in ("10.00", "11.00"))
-    real = wire.post
+    real = pinned_call.post
 
     def post(*given: Any) -> Any:
-        monkeypatch.setattr(answers, "post", real)
+        monkeypatch.setattr(outcomes, "post", real)
         practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
         assert practice.jonas.recover(second)[0].state == "unknown"
         practice.sandbox.faults.clear()
         raise OutcomeUnknown("no answer", look_up="look", operation="POST /x")
 
-    monkeypatch.setattr(answers, "post", post)
+    monkeypatch.setattr(outcomes, "post", post)
     practice.ines.execute_all([first, second])
     assert practice.ines.get(second).state == "unknown"
 

@@ -16,7 +16,8 @@ from action_practice import OPERATIONS, PAYOUT, TREASURY, Practice, refused, tra
 from test_actions_kinds import CREATES
 from test_actions_onboarding import EACH, fields_of
 
-from treasury.actions import KINDS, Action, Actions, records
+from treasury.actions import KINDS, Action, Actions
+from treasury.actions.kinds import service_records
 from treasury.api.bodies import NewAccountToAccountTransfer, NewCryptoTransfer, NewFiatTransfer
 from treasury.errors import ActionRefused, TreasuryError
 
@@ -239,7 +240,7 @@ def test_a_list_without_end_is_not_read_for_ever(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = practice.ines.propose("ramp_request.create", **CREATES["ramp_request.create"])
-    monkeypatch.setattr(records, "MOST", 2)
+    monkeypatch.setattr(service_records, "MOST", 2)
     with pytest.raises(ActionRefused, match="more than 2 ramp requests were made since"):
         practice.ines.execute(old.id)
     assert practice.ines.get(old.id).state == "ready"

@@ -193,7 +193,7 @@ def test_a_role_that_may_not_approve_is_told_so(practice: Practice, name: str) -
 def test_the_creator_is_sent_to_the_portal(
     practice: Practice, monkeypatch: pytest.MonkeyPatch, credential: str, said: str
 ) -> None:
-    from treasury.actions import answers
+    from treasury.actions.execution import outcomes as answers
 
     def refuse(*_: object) -> None:
         raise Forbidden(f"403 FORBIDDEN: {said}", code="FORBIDDEN", status=403)
@@ -344,7 +344,7 @@ def test_a_batch_is_approved_whole_or_not_at_all(practice: Practice) -> None:
 def test_several_are_carried_out_each_once(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions import desk
+    from treasury.actions import actions_desk as desk
 
     monkeypatch.setattr(desk, "TOGETHER", 20)
     ids = several(practice, 23)
@@ -370,10 +370,11 @@ def test_what_is_wrong_with_one_stops_no_other(practice: Practice) -> None:
 def test_what_was_not_tried_when_the_service_goes_stays_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions import answers, wire
+    from treasury.actions.execution import outcomes as answers
+    from treasury.actions.execution import pinned_call
 
     ids = several(practice, 3)
-    real, calls = wire.post, list[int]()
+    real, calls = pinned_call.post, list[int]()
 
     def post(*given: Any) -> Any:
         calls.append(1)
@@ -393,10 +394,11 @@ def test_what_was_not_tried_when_the_service_goes_stays_ready(
 def test_one_that_is_cut_off_in_a_batch_may_have_been_carried_out_and_is_not_ready(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions import answers, wire
+    from treasury.actions.execution import outcomes as answers
+    from treasury.actions.execution import pinned_call
 
     ids = several(practice, 4)
-    real, calls = wire.post, list[int]()
+    real, calls = pinned_call.post, list[int]()
 
     def post(*given: Any) -> Any:
         calls.append(1)

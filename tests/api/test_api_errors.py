@@ -7,8 +7,8 @@ import pytest
 from fake_service import Connect, refusal
 
 from treasury import errors
-from treasury.api.errors import error_for, read_refusal
-from treasury.api.finance import Finance
+from treasury.api.finance_client import Finance
+from treasury.api.service_errors import error_for, read_refusal
 
 CASES = [
     (400, "VALIDATION_ERROR", errors.InvalidRequest),

@@ -13,7 +13,7 @@ from test_api_operations import FINANCE, RAMP
 
 from treasury import errors
 from treasury.api.codec import Record
-from treasury.api.errors import error_for
+from treasury.api.service_errors import error_for
 
 EXAMPLES = Path(__file__).parents[3] / "shared" / "spec" / "examples.json"
 pytestmark = pytest.mark.skipif(

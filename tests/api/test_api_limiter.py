@@ -9,7 +9,7 @@ import httpx
 from fake_service import Connect, HandClock, answer, refusal
 
 from treasury.api import Client, Clock, Limits
-from treasury.api.limiter import Limiter
+from treasury.api.exchange.limiter import Limiter
 from treasury.settings import Credential, Services
 
 

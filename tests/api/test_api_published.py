@@ -11,7 +11,8 @@ import pytest
 from fake_service import HandClock
 
 from treasury.api import Client
-from treasury.api.models import finance, ramp
+from treasury.api.models import finance_models as finance
+from treasury.api.models import ramp_models
 from treasury.errors import NotFound, NotOffered
 from treasury.sandbox import Sandbox
 from treasury.settings import Credential, Service, Services
@@ -40,7 +41,7 @@ KINDS = "EurSepa|GbpFps|GbpChaps|UsAch|UsWire|UsSwift|OtherCurrencySwift"
 
 
 @needs_published
-@pytest.mark.parametrize(("service", "models"), [("Finance", finance), ("Ramp", ramp)])
+@pytest.mark.parametrize(("service", "models"), [("Finance", finance), ("Ramp", ramp_models)])
 def test_every_published_field_of_a_record_has_a_field_of_its_model(
     service: str, models: object
 ) -> None:
@@ -57,7 +58,7 @@ def test_every_published_field_of_a_record_has_a_field_of_its_model(
             continue
         model = getattr(models, OUR_WORD.get(name, name))
         ours = {field.encode_name for field in msgspec.structs.fields(model)}
-        secret = {"invitationUrl"} if model is ramp.CompanyUser else set()
+        secret = {"invitationUrl"} if model is ramp_models.CompanyUser else set()
         assert {one.split()[0] for one in names} - ours == secret, schema
         compared += len(names)
     assert compared > 100

@@ -21,7 +21,6 @@ from fake_service import Connect, HandClock, answer, refusal
 from treasury import errors
 from treasury.api import Client, bodies
 from treasury.api.codec import decode
-from treasury.api.errors import error_for
 from treasury.api.models import (
     Account,
     Balance,
@@ -33,6 +32,7 @@ from treasury.api.models import (
     Transfer,
     VirtualBankAccount,
 )
+from treasury.api.service_errors import error_for
 
 GAPS = Path(__file__).parents[3] / "shared" / "spec" / "gaps.md"
 

@@ -19,7 +19,7 @@ from test_api_sandbox import ADDRESS, Practice, practising
 from treasury.api import bodies
 from treasury.api.bodies import Keyed
 from treasury.errors import OutcomeUnknown, ServiceError
-from treasury.sandbox.faults import CATALOGUE
+from treasury.sandbox.serve.faults import CATALOGUE
 
 RUNS = 320
 WRITES = [name for name in CATALOGUE if name not in {"repeated_page", "shifted_page",

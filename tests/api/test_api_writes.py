@@ -15,8 +15,9 @@ from fake_service import Connect, FakeService, HandClock, answer, refusal
 
 from treasury import errors
 from treasury.api import Client, bodies
-from treasury.api.refusals import REFUSES
-from treasury.sandbox import finance, ramp
+from treasury.api.exchange.refusals import REFUSES
+from treasury.sandbox.finance import finance_routes
+from treasury.sandbox.ramp import ramp_routes
 from treasury.settings import Credential, Services
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
@@ -273,7 +274,7 @@ def test_an_answer_that_is_not_the_services_own_refusal_is_none(
 def test_every_write_of_the_practice_services_is_in_the_table_of_refusals() -> None:
     places = re.compile(r"{\w+}")
     listed = {places.sub("{}", name): statuses for name, statuses in REFUSES.items()}
-    for route in (*finance.routes("spec"), *ramp.routes("spec")):
+    for route in (*finance_routes.routes("spec"), *ramp_routes.routes("spec")):
         name = places.sub("{}", f"{route.method} {route.path}")
         if route.method != "GET" and name != "POST /fees/calculate":
             assert set(route.refuses) <= listed[name], name

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from treasury.access import excess_access
 from treasury.cli import treasury
 from treasury.errors import WorkspaceLocked
+from treasury.ground.access import excess_access
 from treasury.lake.lock import workspace_lock
 
 HERE = Path(__file__).parent

@@ -13,16 +13,16 @@ from click.testing import CliRunner, Result
 from signed import close_month
 
 from treasury.cli import treasury
+from treasury.close.evidence import Evidence
 from treasury.errors import InputError, StorageError
-from treasury.report import notebook, printing
-from treasury.report.evidence import Evidence
-from treasury.report.pack import EVIDENCE
-from treasury.report.verify import verify_pack
+from treasury.report.pack import close_notebook, pdf_printing
+from treasury.report.pack.pack_contents import EVIDENCE
+from treasury.report.pack.pack_verification import verify_pack
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
-needs_chromium = pytest.mark.skipif(printing.browser() is None, reason="no Chromium installed")
+needs_chromium = pytest.mark.skipif(pdf_printing.browser() is None, reason="no Chromium installed")
 
 
 def run(desk: Workspace, *arguments: str) -> Result:
@@ -105,7 +105,7 @@ def test_the_report_is_printed_by_chromium_and_stands_apart(
 @pytest.mark.browser
 def test_a_page_that_is_not_there_is_not_printed(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="could not print"):
-        printing.print_pdf(tmp_path / "none.html", tmp_path / "folder" / "none.pdf")
+        pdf_printing.print_pdf(tmp_path / "none.html", tmp_path / "folder" / "none.pdf")
 
 
 @pytest.mark.parametrize(("option", "told"), [("--pdf", "Chromium"), ("--notebook", "papermill")])
@@ -116,8 +116,8 @@ def test_what_is_not_installed_is_said_before_the_month_is_locked(
     option: str,
     told: str,
 ) -> None:
-    monkeypatch.setattr(printing, "browser", lambda: None)
-    monkeypatch.setattr(notebook.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(pdf_printing, "browser", lambda: None)
+    monkeypatch.setattr(close_notebook.importlib.util, "find_spec", lambda _: None)
     monkeypatch.setenv("TREASURY_USER", "anna")
     shutil.copytree(month_end.folder, tmp_path / "desk")
     desk = Workspace(tmp_path / "desk")
@@ -134,8 +134,8 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     pack, books = tmp_path / "pack", tmp_path / "ledger.csv"
     books.write_text("account,currency,balance\nBE45539951876689,EUR,251686.06\n", "utf-8")
     told = run(month_end, "--out", str(pack), "--notebook", "--ledger", str(books)).stdout
-    assert str(pack / notebook.NOTEBOOK) in told
-    done = nbformat.read(pack / notebook.NOTEBOOK, as_version=4)
+    assert str(pack / close_notebook.NOTEBOOK) in told
+    done = nbformat.read(pack / close_notebook.NOTEBOOK, as_version=4)
     code = [cell for cell in done.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)
     written = json.dumps(done, ensure_ascii=False)
@@ -144,18 +144,18 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     assert "Ledger on 31 October 2026: 10 accounts" in written
     assert all(secret not in written for _, secret in Sandbox().credentials.values())
     sealed = evidence(pack)
-    assert notebook.NOTEBOOK in sealed.apart
-    assert notebook.NOTEBOOK not in sealed.files
+    assert close_notebook.NOTEBOOK in sealed.apart
+    assert close_notebook.NOTEBOOK not in sealed.files
     assert verify_pack(pack).holds
-    (pack / notebook.NOTEBOOK).write_text("{}", "utf-8")
-    assert f"{notebook.NOTEBOOK}: was changed" in str(verify_pack(pack))
+    (pack / close_notebook.NOTEBOOK).write_text("{}", "utf-8")
+    assert f"{close_notebook.NOTEBOOK}: was changed" in str(verify_pack(pack))
     # A pack with a notebook is still a pack, and is replaced by one without.
     run(month_end, "--out", str(pack))
-    assert not (pack / notebook.NOTEBOOK).exists()
+    assert not (pack / close_notebook.NOTEBOOK).exists()
 
 
 def test_the_notebook_walks_the_checklist_step_by_step(month_end: Workspace) -> None:
-    stored = nbformat.read(ROOT / "notebooks" / notebook.NOTEBOOK, as_version=4)
+    stored = nbformat.read(ROOT / "notebooks" / close_notebook.NOTEBOOK, as_version=4)
     words = "\n".join(cell.source for cell in stored.cells if cell.cell_type == "markdown")
     headings = re.findall(r"^## \d+\. (.+)$", words, re.MULTILINE)
     steps = month_end.checklist("2026-10").steps
@@ -174,7 +174,7 @@ def test_the_notebook_of_a_closed_month_shows_it_as_it_was_closed(
     desk = Workspace(tmp_path / "desk")
     close_month(desk, "2026-10")
     run(desk, "--notebook")
-    written = (desk.folder / "close" / "2026-10" / notebook.NOTEBOOK).read_text("utf-8")
+    written = (desk.folder / "close" / "2026-10" / close_notebook.NOTEBOOK).read_text("utf-8")
     assert "closed by anna, reviewed by bert" in written
     status = desk.status("2026-10")
     said = "closed by anna, reviewed by bert, 2 Nov 09:00 CET, 67 open items carried"
@@ -197,7 +197,7 @@ def test_a_notebook_that_stops_says_at_which_cell_and_leaves_the_former_pack(
         },
     )
     nbformat.write(broken, tmp_path / "broken.ipynb")
-    monkeypatch.setattr(notebook, "stored_notebook", lambda _: tmp_path / "broken.ipynb")
+    monkeypatch.setattr(close_notebook, "stored_notebook", lambda _: tmp_path / "broken.ipynb")
     with pytest.raises(StorageError, match="stopped at cell 3: ZeroDivisionError"):
         run(month_end, "--out", str(pack), "--notebook")
     assert (pack / EVIDENCE).read_bytes() == before

@@ -153,7 +153,7 @@ def test_an_unreachable_service_and_a_wrong_secret_leave_the_lake_as_it_was(
 
 
 def test_a_wrong_secret_is_said_without_showing_it(tmp_path: Path) -> None:
-    from treasury.cli.practice import prepare
+    from treasury.cli.commands.practice import prepare
     from treasury.sandbox import Sandbox
 
     company, canary = Sandbox(7), "s3cr3t-canary"

@@ -13,8 +13,8 @@ from beancount import loader
 from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
+from treasury.close.ledger.accounting import ROLES
 from treasury.errors import InputError, StorageError
-from treasury.report.accounting import ROLES
 from treasury.workspace import Workspace
 
 

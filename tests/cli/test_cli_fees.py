@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from treasury.cli import treasury
 from treasury.errors import InputError
-from treasury.report.notebook import notebook_names, stored_notebook
+from treasury.report.pack.close_notebook import notebook_names, stored_notebook
 
 SHELL = "from treasury.cli import main; main()"
 

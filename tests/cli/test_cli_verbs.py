@@ -15,7 +15,7 @@ from treasury.workspace import Workspace
 HEAVY = ("duckdb", "httpx", "pandas", "pyarrow", "sqlalchemy", "starlette", "treasury.sandbox")
 ELSEWHERE = (
     # what the first screen has no use for, though the libraries it uses might
-    "httpx", "matplotlib", "pandas", "treasury.api.client", "treasury.statements.read",
+    "httpx", "matplotlib", "pandas", "treasury.api.client", "treasury.statements.read_files",
     "treasury.sandbox",
 )  # fmt: skip
 PRACTICE = {"demo", "practice", "sandbox"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from treasury.access import keep_to_group, keep_to_user
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
+from treasury.ground.access import keep_to_group, keep_to_user
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from treasury.reconcile import matching, monthly, rollforward
-from treasury.reconcile.memo import Memo
-from treasury.reconcile.pipeline import Step
-from treasury.report import closing
+from treasury.close import closing, roll_forward
+from treasury.reconcile import matching, monthly
+from treasury.reconcile.engine.memo import Memo
+from treasury.reconcile.engine.pipeline import Step
 
 
 def work_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known in this process of what was worked out before."""
     for room, name in (
-        (monthly, "_ANSWERS"), (monthly, "_MATCHED"), (monthly, "_FUNDS"), (rollforward, "_ENDS"),
+        (monthly, "_ANSWERS"), (monthly, "_MATCHED"), (monthly, "_FUNDS"), (roll_forward, "_ENDS"),
     ):  # fmt: skip
         monkeypatch.setattr(room, name, Memo())
 

@@ -22,7 +22,7 @@ LEFT_OUT = ("bank", "staging")
 
 def make(folder: Path) -> None:
     """Write the workspace as version 0.1.0 leaves it."""
-    from treasury.cli.practice import prepare
+    from treasury.cli.commands.practice import prepare
     from treasury.sandbox import Sandbox
     from treasury.workspace import Workspace
 

@@ -15,10 +15,10 @@ from earlier_models import other_models
 from signed import close_month
 
 from treasury.cli import treasury
+from treasury.close.checklist import checklist
+from treasury.close.stored_answers import CLOSES
 from treasury.errors import JournalError, WorkspaceDamaged
-from treasury.reconcile.answers import CLOSES
-from treasury.report.checklist import checklist
-from treasury.report.verify import verify_pack
+from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 
 pytestmark = pytest.mark.usefixtures("secrets")

@@ -12,11 +12,12 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from treasury import durable
 from treasury.errors import StorageError, WorkspaceDamaged, WorkspaceLocked
-from treasury.lake import Lake, damages, form
+from treasury.ground import durable
+from treasury.lake import Lake, damages
 from treasury.lake.lock import workspace_lock
 from treasury.lake.sealed import read_sealed, write_sealed
+from treasury.lake.upkeep import storage_form
 from treasury.workspace import Workspace
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lake"))
@@ -53,7 +54,7 @@ def test_whoever_opens_it_first_brings_it_to_the_present_form_and_says_so_once(
     assert told.count("\n") == 1
     assert "was stored by an earlier version and has the present form now" in told
     assert content(folder) == before, "no row and no file of a table is touched"
-    assert form.is_marked(folder / "lake")
+    assert storage_form.is_marked(folder / "lake")
     last = desk.lake.last()
     assert last is not None
     assert (last.commit.number, last.listed) == (4, 3)
@@ -101,7 +102,7 @@ def test_a_step_that_is_run_again_changes_nothing(folder: Path) -> None:
     lake.migrate()
     names = ("last_commit.json", "digests.jsonl", "pins/2.json")
     before = [(folder / "lake" / name).read_bytes() for name in names]
-    (folder / "lake" / form.FILE_NAME).unlink()
+    (folder / "lake" / storage_form.FILE_NAME).unlink()
     Workspace(folder).lake.migrate()
     assert [(folder / "lake" / name).read_bytes() for name in names] == before
 
@@ -137,7 +138,7 @@ def test_a_list_of_commits_that_does_not_read_is_left_to_the_doctor(folder: Path
 
 def test_a_lost_commit_of_the_present_form_is_not_taken_for_an_earlier_form(folder: Path) -> None:
     Workspace(folder).lake.migrate()
-    for name in ("last_commit.json", form.FILE_NAME):
+    for name in ("last_commit.json", storage_form.FILE_NAME):
         (folder / "lake" / name).unlink()
     with pytest.raises(WorkspaceDamaged, match=r"last_commit\.json.* is lost"):
         Workspace(folder).lake.last()
@@ -146,7 +147,9 @@ def test_a_lost_commit_of_the_present_form_is_not_taken_for_an_earlier_form(fold
 def test_a_later_form_is_refused(folder: Path) -> None:
     lake = Workspace(folder).lake
     lake.migrate()
-    write_sealed(folder / "lake" / form.FILE_NAME, {"form": form.FORM + 1})
+    write_sealed(folder / "lake" / storage_form.FILE_NAME, {"form": storage_form.FORM + 1})
     with pytest.raises(StorageError, match="stored by a later version"):
         Workspace(folder).lake.last()
-    assert read_sealed(folder / "lake" / form.FILE_NAME, dict)["form"] == form.FORM + 1
+    assert (
+        read_sealed(folder / "lake" / storage_form.FILE_NAME, dict)["form"] == storage_form.FORM + 1
+    )

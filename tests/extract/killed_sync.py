@@ -19,8 +19,8 @@ from pathlib import Path
 
 from treasury.api import Client
 from treasury.extract import TABLES, sync
-from treasury.extract import staging as staging_room
-from treasury.extract.staging import LENGTH, Staged
+from treasury.extract import sync_staging as staging_room
+from treasury.extract.sync_staging import LENGTH, Staged
 from treasury.lake import Lake, disk
 from treasury.settings import Credential, Service, Services
 

@@ -9,10 +9,18 @@ from pathlib import Path
 import pytest
 from practice import client_for
 
-from treasury.extract import TABLES, Scope, SyncReport, TableReport, finance, ramp, sync
-from treasury.extract.rows import Field, Form, form, forms
-from treasury.extract.sources import whole
-from treasury.extract.tables import FORMS
+from treasury.extract import (
+    TABLES,
+    Scope,
+    SyncReport,
+    TableReport,
+    finance_tables,
+    ramp_tables,
+    sync,
+)
+from treasury.extract.record_rows import Field, Form, form, forms
+from treasury.extract.record_sources import whole
+from treasury.extract.synced_tables import FORMS
 from treasury.lake import TEXT, Lake
 from treasury.sandbox import Sandbox, Served
 
@@ -97,7 +105,12 @@ def test_adding_a_table_is_adding_one_declaration(
     calm: tuple[Sandbox, Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert forms({"first": 5, "NETWORKS": NETWORKS}) == (NETWORKS,)
-    declared = [one for m in (finance, ramp) for one in vars(m).values() if isinstance(one, Form)]
+    declared = [
+        one
+        for m in (finance_tables, ramp_tables)
+        for one in vars(m).values()
+        if isinstance(one, Form)
+    ]
     assert list(FORMS) == declared
     module = import_module("treasury.extract.sync")
     monkeypatch.setattr(module, "WHOLE", [(NETWORKS, NETWORKS.source)])

@@ -16,7 +16,7 @@ from practice import client_for, contents, histories, lake_in, secret_file
 from thorough import examples
 
 from treasury.extract import SyncReport, sync
-from treasury.extract.staging import Staged
+from treasury.extract.sync_staging import Staged
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
 
@@ -126,7 +126,7 @@ from contextlib import closing
 from pathlib import Path
 import pyarrow as pa
 from treasury.errors import StorageError
-from treasury.extract.staging import Spool
+from treasury.extract.sync_staging import Spool
 rows = pa.table({"id": ["a"] * 400})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from treasury.api import Record
 from treasury.api.models import RampRequest
-from treasury.extract.listed import FLAT, listed_rows, record_rows
+from treasury.extract.requests.request_columns import FLAT, listed_rows, record_rows
 
 encoder = msgspec.json.Encoder(decimal_format="number")
 text = st.none() | st.text(max_size=8)

@@ -232,7 +232,7 @@ def test_full_comparison_marks_transfers_that_no_list_has(
 def test_transfers_that_stop_coming_newest_first_are_all_read_and_it_is_said(
     desk: tuple[Client, Rewriting, Lake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treasury.extract.transfers.PAGE", 3)
+    monkeypatch.setattr("treasury.extract.transfer_lists.PAGE", 3)
     client, inner, lake = desk
     now = Sandbox().now
     first = sync(client, lake, now, scope=only("transfers"))

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from treasury.api.models import Transfer
-from treasury.extract.finance import TRANSFERS, kind_of
-from treasury.extract.rows import rows
-from treasury.extract.transfers import FoundTransfer, Held, Walk
+from treasury.extract.finance_tables import TRANSFERS, kind_of
+from treasury.extract.record_rows import rows
+from treasury.extract.transfer_lists import FoundTransfer, Held, Walk
 
 NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
 

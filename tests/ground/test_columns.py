@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treasury.money import plain_digits
-from treasury.tabular import clean_column, plain_amounts, shown, shown_column, wide
+from treasury.tables.tabular import clean_column, plain_amounts, shown, shown_column, wide
 from treasury.text import clean
 
 LARGEST = Decimal("99999999999999999999.999999999999999999")

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treasury
-from treasury.csv_output import csv_text, write_csv_table
+from treasury.tables.csv_output import csv_text, write_csv_table
 
 STARTS = re.compile(r"""(?:^|[,;\t\r\n|])[\s"]*([=+\-@＝＋－＠])""")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from csv_hostile import hostile_texts
 
-from treasury.csv_output import csv_text
+from treasury.tables.csv_output import csv_text
 
 pytestmark = [
     pytest.mark.acceptance,

@@ -11,7 +11,7 @@ ROUNDS = 150
 RACE = """
 import sys, threading
 import msgspec
-from treasury.decoding import convert, decode_json
+from treasury.ground.decoding import convert, decode_json
 
 sys.setswitchinterval(1e-6)
 plain = {"first": {"n1": 2}, "all": [{"n3": 4}, {"n19": 1}]}

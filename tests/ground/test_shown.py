@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from treasury.actions import Action
-from treasury.actions.listed import ActionList
-from treasury.tabular import exact_pandas
+from treasury.actions.action_list import ActionList
+from treasury.tables.tabular import exact_pandas
 from treasury.text import Screen
 from treasury.workspace import Workspace, find_workspace
 

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from treasury import workbook_process
 from treasury.errors import InputError, StorageError
-from treasury.workbook import Book, Column, Sheet, write_book
-from treasury.workbook_process import written_beside
+from treasury.tables import workbook_process
+from treasury.tables.workbook import Book, Column, Sheet, write_book
+from treasury.tables.workbook_process import written_beside
 
 Processes = list[subprocess.Popen[bytes]]
 
@@ -171,7 +171,7 @@ def test_the_process_ends_with_the_one_who_asked_for_it(
 def test_a_table_longer_than_a_sheet_starts_nothing(
     processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treasury.workbook.ROWS", 2)
+    monkeypatch.setattr("treasury.tables.workbook.ROWS", 2)
     with (
         pytest.raises(InputError, match="3 rows and a sheet takes 2"),
         written_beside(BOOK, tables(), tmp_path / "made.xlsx"),

@@ -20,10 +20,10 @@ from typing import Any, Final, TypeVar
 import pytest
 
 from treasury.calendar import Month
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox, Served
-from treasury.sandbox.shapes import (
+from treasury.sandbox.state.shapes import (
     AccountTransfer,
     RampRequest,
     Transfer,

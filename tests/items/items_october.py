@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from treasury.close.closing import Closing
+from treasury.close.late_items import LATE_ITEMS
+from treasury.close.ledger.ledger_comparison import LEDGER
+from treasury.decisions.standing_verdicts import STANDING
 from treasury.items import ACTIONS, Facts, OpenItems, open_items
-from treasury.reconcile.decided import STANDING
-from treasury.reconcile.late import LATE_ITEMS
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.closing import Closing
-from treasury.report.ledger import LEDGER
 
 Row = dict[str, Any]
 OF_ANSWER = (

@@ -12,11 +12,11 @@ import pytest
 from items_october import facts_of, items_of, line
 from signed import close_month
 
+from treasury.close.closing import Closing
 from treasury.items import OpenItem, acceptances, open_items
-from treasury.items.acceptance import ACCEPTED, PROPOSED, WITHDRAWN
+from treasury.items.carry_proposals import ACCEPTED, PROPOSED, WITHDRAWN
 from treasury.journal import Actor, Journal
-from treasury.journal.turns import read_decided
-from treasury.report.closing import Closing
+from treasury.journal.decision_log import read_decided
 from treasury.workspace import Workspace
 
 ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")

@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
+from treasury.close.checklist import checklist
 from treasury.errors import ActionRefused, InputError
 from treasury.items import OpenItem
 from treasury.journal import Actor
 from treasury.report import first_screen
-from treasury.report.checklist import checklist
-from treasury.report.html import render_html
+from treasury.report.report_page import render_html
 from treasury.workspace import Workspace
 
 ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from items_october import action, difference, facts_of, items_of, line, moved, waiting
 
+from treasury.close.closing import Closing
 from treasury.items import OpenItems, open_items
 from treasury.money import total
 from treasury.reconcile.matching import Matches
-from treasury.report.closing import Closing
 from treasury.workspace import Workspace
 
 

@@ -19,11 +19,11 @@ from openpyxl import load_workbook
 
 from treasury.calendar import Month, parse_instant
 from treasury.cli import treasury
+from treasury.close.checklist import checklist
+from treasury.close.closing import Closing
 from treasury.items import OpenItems
 from treasury.money import total
 from treasury.report import first_screen
-from treasury.report.checklist import checklist
-from treasury.report.closing import Closing
 from treasury.report.excel import workbook_beside
 from treasury.report.sections import sections
 

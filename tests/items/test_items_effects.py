@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from treasury.cli import treasury
 from treasury.items import Effects, OpenItems
 from treasury.journal import Actor
-from treasury.panels.judging import AskedVerdict, Verdict, ask_verdict, verdict_step
+from treasury.panels.steps.verdict_steps import AskedVerdict, Verdict, ask_verdict, verdict_step
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"

@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 from items_october import facts_of, line
 
-from treasury.actions.policy import Policy, load_policy
+from treasury.actions.authority.policy import Policy, load_policy
 from treasury.cli import treasury
+from treasury.close.closing import Closing
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.items import Limits, OpenItems, limits_in_force, open_items
 from treasury.journal import Actor, Journal
-from treasury.report.closing import Closing
-from treasury.report.verify import verify_pack
+from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 
 ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")

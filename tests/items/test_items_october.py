@@ -17,17 +17,17 @@ from openpyxl import load_workbook
 from signed import close_month
 
 from treasury.cli import treasury
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
+from treasury.close.checklist import checklist
+from treasury.close.closing import Closing
+from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.errors import InputError
 from treasury.items import KINDS, TURNS, OpenItems
 from treasury.money import format_amount, total
-from treasury.reconcile.decided import NEEDS_A_PERSON
 from treasury.report import first_screen
-from treasury.report.checklist import checklist
-from treasury.report.closing import Closing
 from treasury.report.excel import workbook_beside
 from treasury.report.exceptions import open_lines
-from treasury.report.html import render_html
+from treasury.report.report_page import render_html
 from treasury.report.sections import sections
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
+from treasury.close.checklist import checklist
 from treasury.errors import JournalError, NothingStored
 from treasury.journal import Actor
-from treasury.report.checklist import checklist
-from treasury.report.html import render_html
+from treasury.report.report_page import render_html
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 

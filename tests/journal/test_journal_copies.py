@@ -10,7 +10,7 @@ import pytest
 
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal import Journal
-from treasury.journal.copies import (
+from treasury.journal.workspace_copies import (
     FILE_NAME,
     STATE_VARIABLE,
     adopt_copy,

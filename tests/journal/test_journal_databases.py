@@ -18,11 +18,11 @@ import sqlalchemy as sa
 from postgres_server import Server
 from sqlalchemy.pool import NullPool
 
-from treasury.actions.book import Book
+from treasury.actions.action_history import Book
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal import ADOPTED, Actor, Draft, Journal, engines
 from treasury.journal.chain import FIRST
-from treasury.journal.schema import SCHEMA_VERSION, entries
+from treasury.journal.journal_schema import SCHEMA_VERSION, entries
 
 ANNA = Actor("anna", "environment")
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -323,10 +323,10 @@ def test_a_migration_that_would_lose_a_row_is_rolled_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copyfile(VERSION_1, tmp_path / "journal.sqlite")
-    from treasury.journal import schema
+    from treasury.journal import journal_schema
 
     bad = ({}, {"sqlite": ("DROP TRIGGER entries_no_delete", "DELETE FROM entries WHERE seq = 6")})
-    monkeypatch.setattr(schema, "STEPS", bad)
+    monkeypatch.setattr(journal_schema, "STEPS", bad)
     journal = Journal(tmp_path)
     with pytest.raises(JournalError, match="would have lost an entry"):
         journal.entries()

@@ -11,7 +11,7 @@ import pytest
 
 from treasury.errors import JournalError
 from treasury.journal import ADOPTED, Actor, Draft, Head, Journal
-from treasury.journal.end import NotedEnd
+from treasury.journal.journal_end import NotedEnd
 
 INES = Actor(name="ines", source="environment")
 

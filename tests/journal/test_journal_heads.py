@@ -11,7 +11,7 @@ import pytest
 from treasury.errors import InputError, JournalError, StorageError
 from treasury.journal import Actor, Head, Journal
 from treasury.journal.chain import FIRST, read_head
-from treasury.journal.heads import head_line, publish_head, read_heads
+from treasury.journal.kept_heads import head_line, publish_head, read_heads
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 ANNA = Actor("anna", "system")

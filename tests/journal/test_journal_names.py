@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.journal.names import same_name, same_person
+from treasury.journal.person_names import same_name, same_person
 
 
 @pytest.mark.parametrize(

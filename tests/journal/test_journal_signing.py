@@ -17,11 +17,11 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from treasury.actions.book import Book
+from treasury.actions.action_history import Book
 from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
 from treasury.journal import Actor, Draft, Head, Journal, SignatureRules, Signing
 from treasury.journal.chain import FIRST, entry_hash, signed_hash
-from treasury.journal.schema import entries
+from treasury.journal.journal_schema import entries
 from treasury.journal.signing import SigningKey, load_key, make_key, public_key
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)

@@ -20,9 +20,9 @@ from postgres_server import Server
 from sqlalchemy.pool import NullPool
 
 from treasury.errors import ActionRefused, JournalError
-from treasury.journal import Actor, Draft, Entry, Head, Journal, guard, store
+from treasury.journal import Actor, Draft, Entry, Head, Journal, chain_guard, journal_store
 from treasury.journal.chain import unbroken
-from treasury.journal.turns import Decided, decide, read_decided
+from treasury.journal.decision_log import Decided, decide, read_decided
 
 ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -149,7 +149,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(row["seq"])
         return unbroken(row, before)
 
-    monkeypatch.setattr(guard, "unbroken", look)
+    monkeypatch.setattr(chain_guard, "unbroken", look)
     return seen
 
 
@@ -274,7 +274,7 @@ def test_nobody_is_refused_on_what_is_old(journal: Journal) -> None:
 def test_others_who_decide_all_the_time_are_one_clear_error(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "ATTEMPTS", 3)
+    monkeypatch.setattr(journal_store, "ATTEMPTS", 3)
 
     def build(_: Head) -> list[Draft]:
         journal.append("match.undo", "line-0", {}, actor=BERT)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from treasury import dictionary
+from treasury.desk import dictionary
 from treasury.errors import InputError
 from treasury.lake import AMOUNT
 

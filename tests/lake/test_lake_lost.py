@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from treasury.doctor import Finding
+from treasury.desk.doctor import Finding
+from treasury.desk.repair_losses import lost_looks
 from treasury.errors import InputError
 from treasury.lake import Lake, mark_of
-from treasury.lost import lost_looks
 from treasury.workspace import Workspace
 
 START = datetime(2026, 11, 2, 8, tzinfo=UTC)

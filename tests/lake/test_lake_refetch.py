@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from filled import fill
 
-from treasury.cli.practice import prepare
-from treasury.doctor import Examination
+from treasury.cli.commands.practice import prepare
+from treasury.desk.doctor import Examination
 from treasury.extract import Scope, sync
 from treasury.sandbox import Sandbox, Served
 from treasury.workspace import Workspace

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
+from treasury.desk.responses import RESPONSES, responses
 from treasury.errors import InputError, JournalError
 from treasury.journal import Actor, Entry, Journal
 from treasury.lake import AMOUNT
-from treasury.responses import RESPONSES, responses
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -14,7 +14,7 @@ from lake_samples import BALANCES, REQUESTS, WALLETS, requests, wallets
 
 from treasury.errors import TableError
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
-from treasury.lake.rows import conform, with_hash
+from treasury.lake.incoming_rows import conform, with_hash
 
 ID = Column("id", TEXT, "it")
 

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -13,7 +13,7 @@ from panel_lab import CHROMIUM, Desk, Lab, Notebook, running_browser, running_la
 from panel_practice import Practice, practising
 from playwright.sync_api import Browser
 
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

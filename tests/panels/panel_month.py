@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from treasury.panels.blocks import Frame, Row, Step
-from treasury.panels.listing import ListPanel
+from treasury.panels.frames.blocks import Frame, Row, Step
+from treasury.panels.frames.list_panel import ListPanel
 
 
 def rows_of(panel: ListPanel) -> tuple[Row, ...]:

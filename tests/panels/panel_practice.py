@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 
 from treasury.api import Client
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.panels import ApprovalsPanel
-from treasury.panels.blocks import Frame, Step
+from treasury.panels.frames.blocks import Frame, Step
 from treasury.sandbox import Sandbox, Served
 from treasury.workspace import Workspace
 

@@ -21,7 +21,7 @@ from panel_practice import ON_RAMP, Practice
 from playwright.sync_api import Locator, expect
 
 from treasury.money import format_amount
-from treasury.panels.paging import SIZE
+from treasury.panels.frames.query_pages import SIZE
 
 PANELS = ("approvals", "funding", "matches", "exceptions", "transfers", "sync")
 SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"

@@ -10,7 +10,7 @@ from panel_practice import ON_RAMP, Practice, chosen, confirm, propose, said
 
 from treasury.errors import InputError, ServiceFault
 from treasury.panels import ApprovalsPanel
-from treasury.panels.text import literal
+from treasury.panels.frames.panel_text import literal
 
 REQUESTS = "/ramp/v1/ramp-requests"
 
@@ -300,7 +300,7 @@ def test_a_panel_of_an_earlier_instant_is_refused(practice: Practice) -> None:
 
 
 def test_a_workspace_that_was_never_synced_says_so(practice: Practice, tmp_path: Path) -> None:
-    from treasury.cli.practice import prepare
+    from treasury.cli.commands.practice import prepare
 
     empty = prepare(tmp_path / "empty", practice.company, practice.served)
     frame = empty.panels.approvals().frame()

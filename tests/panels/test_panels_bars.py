@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treasury.panels.bars import NotebookProgress, in_notebook
+from treasury.panels.frames.progress_bars import NotebookProgress, in_notebook
 
 
 def test_what_is_under_way_has_a_bar_and_what_is_done_is_one_line(

@@ -9,11 +9,11 @@ import pytest
 from lxml import etree
 from panel_practice import Practice, said
 
-from treasury.actions.pain import NAMESPACE
+from treasury.actions.payment_orders import NAMESPACE
 from treasury.errors import InputError, JournalError
 from treasury.panels import FundingPanel
-from treasury.panels.blocks import Frame, Line, Row
-from treasury.panels.text import literal
+from treasury.panels.frames.blocks import Frame, Line, Row
+from treasury.panels.frames.panel_text import literal
 from treasury.workspace import Workspace
 
 HASH = "0x" + "ab" * 32
@@ -397,11 +397,13 @@ def test_confirming_a_hash_again_and_again_submits_once(
 def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
     paying: Practice, panel: FundingPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.panels import payable
+    from treasury.panels import payable_requests
 
     assert panel.frame().banners == ()
     monkeypatch.setattr(
-        payable, "_PAID", payable._PAID.replace("deposit_iban, ", "'X' AS deposit_iban, ", 1)
+        payable_requests,
+        "_PAID",
+        payable_requests._PAID.replace("deposit_iban, ", "'X' AS deposit_iban, ", 1),
     )
     other = paying.workspace.panels.funding(size=50)
     (banner,) = other.frame().banners

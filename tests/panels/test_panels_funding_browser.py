@@ -14,7 +14,7 @@ from panel_practice import Practice
 from panel_rules import copied
 from playwright.sync_api import Locator, expect
 
-from treasury.actions.pain import NAMESPACE
+from treasury.actions.payment_orders import NAMESPACE
 
 pytestmark = pytest.mark.browser
 

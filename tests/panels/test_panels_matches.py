@@ -11,8 +11,8 @@ from panel_month import asks, confirms, rows_of, words
 from panel_practice import Practice, said
 
 from treasury.errors import InputError
-from treasury.panels.matches import MatchesPanel
-from treasury.panels.text import literal
+from treasury.panels.frames.panel_text import literal
+from treasury.panels.matches_panel import MatchesPanel
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from treasury.extract import TABLES
-from treasury.panels.paging import Held
-from treasury.panels.payable import DETAILS, payable_table
+from treasury.panels.frames.query_pages import Held
+from treasury.panels.payable_requests import DETAILS, payable_table
 from treasury.reconcile import monthly
+from treasury.reconcile.engine.memo import Memo
+from treasury.reconcile.engine.pipeline import needed
 from treasury.reconcile.funding import FUNDING
-from treasury.reconcile.memo import Memo
-from treasury.reconcile.pipeline import needed
 from treasury.workspace import Workspace
 
 OURS = {"deposit_beneficiary": "Ramp Operator BV", "deposit_iban": "LT353250012345678901"}

@@ -12,10 +12,10 @@ from panel_month import asks, confirms, rows_of
 from panel_practice import Practice, said
 
 from treasury.errors import StorageError
-from treasury.panels.exceptions import ExceptionsPanel
-from treasury.panels.funding import FundingPanel
-from treasury.panels.matches import MatchesPanel
-from treasury.panels.paging import Held, read_page
+from treasury.panels.exceptions_panel import ExceptionsPanel
+from treasury.panels.frames.query_pages import Held, read_page
+from treasury.panels.funding_panel import FundingPanel
+from treasury.panels.matches_panel import MatchesPanel
 from treasury.workspace import Workspace
 
 

@@ -17,8 +17,8 @@ from treasury.errors import InputError, JournalError
 from treasury.identifiers import is_iban
 from treasury.journal import engines
 from treasury.panels import ApprovalsPanel, TransfersPanel
-from treasury.panels.blocks import Frame
-from treasury.panels.listing import ListPanel
+from treasury.panels.frames.blocks import Frame
+from treasury.panels.frames.list_panel import ListPanel
 from treasury.workspace import Workspace
 
 POLICY = '[[rules]]\nkinds = ["*"]\npropose = ["maker.one"]\napprove = ["jonas"]\n'

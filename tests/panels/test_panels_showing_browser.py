@@ -29,7 +29,7 @@ from panel_rules import (
 )
 from playwright.sync_api import Locator, expect
 
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.workspace import Workspace
 
 pytestmark = pytest.mark.browser

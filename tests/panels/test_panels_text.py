@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from treasury.panels.blocks import Frame, Line
-from treasury.panels.text import literal, literal_text
+from treasury.panels.frames.blocks import Frame, Line
+from treasury.panels.frames.panel_text import literal, literal_text
 
 
 @pytest.mark.parametrize(

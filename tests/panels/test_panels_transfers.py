@@ -8,7 +8,7 @@ from panel_practice import Practice, said
 
 from treasury.api.bodies import NewCryptoTransfer
 from treasury.errors import ActionRefused
-from treasury.panels.transfers import TransfersPanel
+from treasury.panels.transfers_panel import TransfersPanel
 from treasury.workspace import Workspace
 
 SENDER = {"chain": "BASE", "asset": "USDC"}

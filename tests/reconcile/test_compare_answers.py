@@ -229,7 +229,7 @@ def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cut off between the journal and the file: one entry, and the file is written after all."""
-    from treasury.reconcile import changing
+    from treasury.decisions import rule_changes
 
     class CutOff(Exception):
         pass
@@ -239,7 +239,7 @@ def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
 
     rules = Rules(window_days=12)
     with monkeypatch.context() as patch:
-        patch.setattr(changing, "_write", dies)
+        patch.setattr(rule_changes, "_write", dies)
         with pytest.raises(CutOff):
             desk.rules.save(rules, "fewer days", actor=ANNA)
     assert not desk.rules.is_journaled(), "the file still holds the rules before"

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pytest
 
 from treasury.calendar import Month
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
+from treasury.close.roll_forward import RollForward
 from treasury.lake import INSTANT
+from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, requests_at_cut_off
-from treasury.reconcile.pipeline import in_order, load, run, steps_of
-from treasury.reconcile.rollforward import RollForward
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

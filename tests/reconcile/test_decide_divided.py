@@ -13,7 +13,13 @@ from treasury.cli import treasury
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor
 from treasury.money import total
-from treasury.panels.judging import AskedVerdict, Verdict, ask_verdict, sentence, verdict_step
+from treasury.panels.steps.verdict_steps import (
+    AskedVerdict,
+    Verdict,
+    ask_verdict,
+    sentence,
+    verdict_step,
+)
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"

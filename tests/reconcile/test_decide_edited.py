@@ -11,12 +11,12 @@ import pytest
 from decide_desk import ANNA, BERT, copy_of
 from signed import close_month
 
-from treasury.actions.enrolment import enrol_key
-from treasury.actions.policy import POLICY_FILE
+from treasury.actions.authority.enrolment import enrol_key
+from treasury.actions.authority.policy import POLICY_FILE
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal import Journal
 from treasury.journal.signing import make_key
-from treasury.panels.filed import note_file
+from treasury.panels.steps.filed_payments import note_file
 from treasury.reconcile import Rules
 from treasury.settings import JournalPlace
 from treasury.workspace import Workspace

@@ -12,11 +12,11 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treasury.decisions.remark_rows import REQUEST_MARKS
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
-from treasury.reconcile.marks import REQUEST_MARKS
+from treasury.reconcile.funding_words import funding_table
 from treasury.reconcile.rules import Rules
-from treasury.reconcile.worded import funding_table
 
 TODAY = date(2026, 11, 2)
 SCHEMA = pa.schema(

@@ -12,10 +12,11 @@ import pytest
 from decide_desk import ANNA, copy_of
 
 from treasury.errors import TreasuryError
-from treasury.journal.decisions import decision_table, standing
-from treasury.journal.turns import read_decided
-from treasury.reconcile import kept, monthly, pipeline
-from treasury.reconcile.memo import Memo
+from treasury.journal.decision_history import decision_table, standing
+from treasury.journal.decision_log import read_decided
+from treasury.reconcile import monthly
+from treasury.reconcile.engine import kept_run, pipeline
+from treasury.reconcile.engine.memo import Memo
 from treasury.workspace import Workspace
 
 MONTHS = ("2026-09", "2026-10")
@@ -23,7 +24,7 @@ MONTHS = ("2026-09", "2026-10")
 
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget every run and every answer."""
-    kept._KEPT.clear()
+    kept_run._KEPT.clear()
     for name in ("_ANSWERS", "_MATCHED", "_FUNDS"):
         monkeypatch.setattr(monthly, name, Memo())
 
@@ -69,15 +70,15 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
             return monthly.reconcile_month(desk.snapshot(), asked, decisions)  # noqa: B023
 
         again = answer()
-        runs = dict(kept._KEPT)
+        runs = dict(kept_run._KEPT)
         nothing_kept(monkeypatch)
         anew = answer()
         for name, table in anew.sheets().items():
             assert again.sheets()[name].equals(table), name
         for name, table in anew.matches.sheets().items():
             assert again.matches.sheets()[name].equals(table), name
-        kept._KEPT.clear()
-        kept._KEPT.update(runs)
+        kept_run._KEPT.clear()
+        kept_run._KEPT.update(runs)
 
 
 def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
@@ -86,13 +87,13 @@ def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
     desk = copy_of(month_end, tmp_path / "desk")
     row = next(row for row in desk.matches.open().to_pylist() if row["suggestion"])
     names: list[str] = []
-    real = kept.Run._run
+    real = kept_run.Run._run
 
-    def run(one: kept.Run, step: pipeline.Step) -> None:
+    def run(one: kept_run.Run, step: pipeline.Step) -> None:
         names.append(step.name)
         real(one, step)
 
-    monkeypatch.setattr(kept.Run, "_run", run)
+    monkeypatch.setattr(kept_run.Run, "_run", run)
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="seen", actor=ANNA)
     desk.matches.look()
     assert {"accepted", "outcomes", "allocations"} <= set(names)
@@ -102,18 +103,18 @@ def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
 
 def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) -> None:
     snapshot = month_end.snapshot()
-    with kept.kept_run(snapshot) as first:
+    with kept_run.kept_run(snapshot) as first:
         pass
-    with kept.kept_run(snapshot) as second:
+    with kept_run.kept_run(snapshot) as second:
         assert second is first
 
     def fails() -> None:
-        with kept.kept_run(snapshot):
+        with kept_run.kept_run(snapshot):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fails()
-    with kept.kept_run(snapshot) as third, kept.kept_run(snapshot) as fourth:
+    with kept_run.kept_run(snapshot) as third, kept_run.kept_run(snapshot) as fourth:
         assert first is not third is not fourth  # one that is in use is nobody else's
 
 
@@ -124,7 +125,7 @@ def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
     for amounts in ((pa.table({"n": [1]}), none, pa.table({"n": [1, 2]})),
                     (none, pa.table({"n": [1, 2, 3]}), none)):  # fmt: skip
         with duckdb.connect() as connection:
-            run = kept.Run(connection)
+            run = kept_run.Run(connection)
             for given in amounts:
                 run.give({"given": given})
                 run.bring((through, total))
@@ -134,8 +135,8 @@ def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
 
 def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None:
     snapshot = month_end.snapshot()
-    with kept.kept_run(snapshot) as first:
+    with kept_run.kept_run(snapshot) as first:
         pass
-    kept.forget_runs()
-    with kept.kept_run(snapshot) as second:
+    kept_run.forget_runs()
+    with kept_run.kept_run(snapshot) as second:
         assert second is not first

@@ -11,9 +11,9 @@ import pytest
 from decide_desk import ANNA, BERT, clock_at, copy_of, double, first_line, october
 from signed import close_month
 
+from treasury.close.ledger.accounting import accounting
 from treasury.money import total
-from treasury.panels.judging import sentence
-from treasury.report.accounting import accounting
+from treasury.panels.steps.verdict_steps import sentence
 from treasury.workspace import Workspace
 
 NOVEMBER = "2026-11-20T08:00:00+00:00"

@@ -11,8 +11,8 @@ import pytest
 from match_tables import OWN, arrow, expectation, line, match, outcome, state
 
 from treasury import match_references
+from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, _class_rules
-from treasury.reconcile.pipeline import load, run, steps_of
 from treasury.reconcile.rules import ClassRule, Rules
 
 LONG, SHORT, NEXT = "PAY-2026-004417", "PAY-2026-00441", "PAY-2026-004418"

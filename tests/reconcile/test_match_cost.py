@@ -7,9 +7,9 @@ from decimal import Decimal
 import duckdb
 from match_tables import arrow, expectation, line, match, outcome
 
-from treasury.reconcile.inputs import EXPECTATIONS, LINES, read_table
+from treasury.reconcile.engine.pipeline import load, run
 from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
-from treasury.reconcile.pipeline import load, run
+from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from match_tables import OWN, arrow, expectation, line, match
 from thorough import examples
 
-from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.matching import OUTCOMES, STEPS, rule_tables
-from treasury.reconcile.pipeline import load
+from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
 
 CODES = ["PAY-2026-000001", "PAY-2026-000002", "PAY-2026-000012", "VFY-8M3T-407"]

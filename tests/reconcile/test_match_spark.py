@@ -24,14 +24,15 @@ from sqlglot import exp
 
 from treasury import Workspace
 from treasury.lake import Snapshot
-from treasury.reconcile import lookup, matching, monthly, tracing
-from treasury.reconcile.dialect import SPARK_SETTINGS, render
-from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.kept import Run
-from treasury.reconcile.pipeline import Step, load, run
+from treasury.reconcile import matching, monthly
+from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
+from treasury.reconcile.engine.kept_run import Run
+from treasury.reconcile.engine.pipeline import Step, load, run
+from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.trace import lookup, tracer
 
-TRACED = (*monthly.STEPS, *tracing.TRACE_STEPS, lookup.CHOSEN)
+TRACED = (*monthly.STEPS, *tracer.TRACE_STEPS, lookup.CHOSEN)
 """A month's steps, and those by which a payment is looked up."""
 # Some twenty seconds alone to begin, minutes beside other work.
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
@@ -95,7 +96,7 @@ def models(
 
 def trace_all(month: Run) -> None:
     """Run what looks payments up on a month's run, and choose from everything there is."""
-    month.bring(tracing.TRACE_STEPS)
+    month.bring(tracer.TRACE_STEPS)
     every = "SELECT DISTINCT kind, id FROM traceables"
     month.give({"wanted": month.connection.sql(every).to_arrow_table()})
     month.bring((lookup.CHOSEN,))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from treasury.errors import InputError
-from treasury.reconcile.dialect import render
-from treasury.reconcile.pipeline import Step
+from treasury.reconcile.engine.dialect import render
+from treasury.reconcile.engine.pipeline import Step
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "treasury" / "reconcile").glob("*/*.sql"))
 

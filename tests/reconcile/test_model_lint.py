@@ -16,12 +16,15 @@ import sqlglot
 from mangled import draw
 from sqlglot import exp
 
-from treasury import Workspace, dictionary
-from treasury.reconcile import lookup, matching, monthly, rollforward, tracing
-from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.pipeline import Step, compose, in_order, load, run, steps_of
+from treasury import Workspace
+from treasury.close import roll_forward
+from treasury.close.ledger import accounting
+from treasury.desk import dictionary
+from treasury.reconcile import matching, monthly
+from treasury.reconcile.engine.pipeline import Step, compose, in_order, load, run, steps_of
+from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
-from treasury.report import accounting
+from treasury.trace import lookup, tracer
 
 ROOT = Path(__file__).resolve().parents[2] / "treasury"
 FILES = sorted(ROOT.glob("**/*.sql"))
@@ -155,9 +158,9 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
 MODEL = (
     *matching.STEPS,
     *monthly.STEPS,
-    *tracing.TRACE_STEPS,
+    *tracer.TRACE_STEPS,
     lookup.CHOSEN,
-    *steps_of(rollforward.PACKAGE).values(),
+    *steps_of(roll_forward.PACKAGE).values(),
     *steps_of(accounting.PACKAGE).values(),
 )
 

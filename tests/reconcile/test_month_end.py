@@ -135,7 +135,7 @@ def test_requests_that_await_funds_read_as_they_should(
 def test_pay_is_not_said_before_the_statements_reach(company: Sandbox, tmp_path: Path) -> None:
     folder = tmp_path / "desk"
     with company.serve() as served, pytest.MonkeyPatch.context() as patch:
-        from treasury.cli.practice import prepare
+        from treasury.cli.commands.practice import prepare
 
         workspace = prepare(folder, company, served)
         patch.setenv("TREASURY_MAKER_SECRET", company.credentials["maker"][1])

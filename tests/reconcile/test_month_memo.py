@@ -11,11 +11,13 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from treasury.close import roll_forward
+from treasury.close.roll_forward import MonthEnd, RollForward
 from treasury.errors import WorkspaceDamaged
 from treasury.journal import Actor
-from treasury.reconcile import kept, memo, monthly, pipeline, rollforward
-from treasury.reconcile.memo import Memo, fingerprint
-from treasury.reconcile.rollforward import MonthEnd, RollForward
+from treasury.reconcile import monthly
+from treasury.reconcile.engine import kept_run, memo, pipeline
+from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")
@@ -33,13 +35,13 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the steps that are run from here on."""
     names: list[str] = []
-    real = kept.Run._run
+    real = kept_run.Run._run
 
-    def run(one: kept.Run, step: pipeline.Step) -> None:
+    def run(one: kept_run.Run, step: pipeline.Step) -> None:
         names.append(step.name)
         real(one, step)
 
-    monkeypatch.setattr(kept.Run, "_run", run)
+    monkeypatch.setattr(kept_run.Run, "_run", run)
     return names
 
 
@@ -142,14 +144,14 @@ def test_open_items_are_rolled_forward_once_between_two_ends(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rolled: list[str] = []
-    real = rollforward._roll_forward
+    real = roll_forward._roll_forward
 
     def roll(opening: MonthEnd, closing: MonthEnd) -> RollForward:
         rolled.append(str(closing.month))
         return real(opening, closing)
 
-    monkeypatch.setattr(rollforward, "_roll_forward", roll)
-    monkeypatch.setattr(rollforward, "_ROLLS", Memo())
+    monkeypatch.setattr(roll_forward, "_roll_forward", roll)
+    monkeypatch.setattr(roll_forward, "_ROLLS", Memo())
     first, again = (desk.periods.roll_forward(MONTH) for _ in range(2))
     assert rolled == [MONTH]
     assert again.items.equals(first.items)

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
 from treasury.reconcile.monthly import step_sql
-from treasury.statements.proof import WITHOUT_BALANCES
+from treasury.statements.balance_proof import WITHOUT_BALANCES
 from treasury.workspace import Workspace
 
 

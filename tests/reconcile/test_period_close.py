@@ -12,19 +12,19 @@ from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line,
 from openpyxl import load_workbook
 from signed import carry_all, close_month
 
-from treasury.actions.policy import Policy
+from treasury.actions.authority.policy import Policy
 from treasury.calendar import Month
+from treasury.close import sign_off
+from treasury.close.period_pins import basis_of, reconcile
+from treasury.close.sign_off import _in_the_way
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.items import OpenItems
 from treasury.journal import Actor, Entry, Journal
-from treasury.journal.periods import require_turn
-from treasury.journal.turns import read_decided
+from treasury.journal.decision_log import read_decided
+from treasury.journal.period_history import require_turn
 from treasury.lake import Lake
 from treasury.reconcile.matching import Matches
-from treasury.reconcile.periods import basis_of, reconcile
-from treasury.report import locking
-from treasury.report.locking import _in_the_way
-from treasury.report.verify import verify_pack
+from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 
 
@@ -327,10 +327,10 @@ def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shares that say something else than what remains are an error no reason gets past."""
+    from treasury.close import roll_forward
     from treasury.errors import TreasuryError
-    from treasury.reconcile import rollforward
 
-    real = rollforward._matched
+    real = roll_forward._matched
 
     def off_by_a_cent(*tables: Any, **more: Any) -> Matches:
         matches: Matches = real(*tables, **more)
@@ -343,7 +343,7 @@ def test_case_34_a_month_whose_items_do_not_tie_is_not_closed(
         changed = pa.Table.from_pylist(rows, schema=matches.expectations.schema)
         return msgspec.structs.replace(matches, expectations=changed)
 
-    monkeypatch.setattr(rollforward, "_matched", off_by_a_cent)
+    monkeypatch.setattr(roll_forward, "_matched", off_by_a_cent)
     with pytest.raises(TreasuryError, match=r"do not roll forward: .* is off by EUR 0\.01"):
         desk.periods.prepare("2026-10", actor=ANNA)
     assert (desk.journal.entries(), desk.lake.pins()) == ([], [])
@@ -376,9 +376,9 @@ def test_a_closed_month_comes_out_again_whatever_becomes_known(
 def test_a_close_that_does_not_come_out_again_is_said(
     closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.reconcile import periods
+    from treasury.close import period_pins
 
-    monkeypatch.setattr(periods, "outcomes_hash", lambda _: "0" * 64)
+    monkeypatch.setattr(period_pins, "outcomes_hash", lambda _: "0" * 64)
     with pytest.raises(JournalError, match="does not come out again: the outcomes of its lines"):
         closed.periods.verify("2026-10")
 
@@ -416,7 +416,7 @@ def test_case_29_a_close_cut_off_after_any_write_ends_the_same_when_run_again(
     assert len(desk.lake.pins()) == 1
 
 
-SIGNING = ((locking, "write_answers"), (Journal, "extend"))
+SIGNING = ((sign_off, "write_answers"), (Journal, "extend"))
 
 
 def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(

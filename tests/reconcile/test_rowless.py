@@ -10,11 +10,12 @@ import sqlglot
 from mangled import draw
 from sqlglot import exp
 
-from treasury.reconcile import matching, monthly, pipeline
-from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
+from treasury.reconcile import matching, monthly
+from treasury.reconcile.engine import pipeline
+from treasury.reconcile.engine.pipeline import load, run
+from treasury.reconcile.engine.rowless import AGGREGATES, is_rowless
 from treasury.reconcile.matching import match_references
-from treasury.reconcile.pipeline import load, run
-from treasury.reconcile.rowless import AGGREGATES, is_rowless
+from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
 
 

@@ -16,10 +16,10 @@ from view_desk import look, pay_in, virtual
 
 from treasury import Workspace
 from treasury.errors import InputError, NothingStored
-from treasury.reconcile.lookup import amounts_in
-from treasury.reconcile.trace import Hop, Trace
-from treasury.reconcile.tracing import trace as traced
 from treasury.sandbox import Sandbox
+from treasury.trace.lookup import amounts_in
+from treasury.trace.payment_trace import Hop, Trace
+from treasury.trace.tracer import trace as traced
 
 
 def places(trace: Trace) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from treasury.reconcile import Reconciliation
 from treasury.reconcile.conversion import Conversion, conversion_rows
 from treasury.reconcile.rules import Rules
 from treasury.sandbox import Sandbox
-from treasury.sandbox.rates import conversion_rate
+from treasury.sandbox.story.rates import conversion_rate
 
 ZONE = ZoneInfo("Europe/Brussels")
 

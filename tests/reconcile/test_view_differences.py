@@ -170,8 +170,8 @@ def change_amount(company: Sandbox, request_id: str, amount: str) -> None:
     """The company changes what it asks for, while nobody has decided."""
     world = company._world
     with world.act():
-        from treasury.sandbox.cast import USERS
-        from treasury.sandbox.ramp_requests import ramp_request
+        from treasury.sandbox.ramp.ramp_requests import ramp_request
+        from treasury.sandbox.story.cast import USERS
 
         request = ramp_request(world, request_id)
         world.change(
@@ -265,8 +265,8 @@ def add_hash(company: Sandbox, request_id: str, given: str) -> None:
     """The company says which transaction carries the coins."""
     world = company._world
     with world.act():
-        from treasury.sandbox.cast import USERS
-        from treasury.sandbox.ramp_requests import ramp_request
+        from treasury.sandbox.ramp.ramp_requests import ramp_request
+        from treasury.sandbox.story.cast import USERS
 
         request = ramp_request(world, request_id)
         world.change(world.life.add_hash(request, USERS["maker"], given, world.clock.tick()))
@@ -327,7 +327,7 @@ def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> 
     ]  # fmt: skip
     import pyarrow as pa
 
-    from treasury.reconcile.marks import REQUEST_MARKS
+    from treasury.decisions.remark_rows import REQUEST_MARKS
 
     remarks = pa.Table.from_pylist(marks, schema=REQUEST_MARKS)
     table = awaiting_funds(workspace.snapshot(), workspace._question("2026-11"), None, remarks)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from filled import fill
 
-from treasury.extract.finance import VIRTUAL_BANK_ACCOUNTS
+from treasury.extract.finance_tables import VIRTUAL_BANK_ACCOUNTS
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from treasury.cli.practice import prepare
+from treasury.cli.commands.practice import prepare
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

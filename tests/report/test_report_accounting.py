@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_samples import HOSTILE, OWN, ZONE, account, fee, line, reconciliation, virtual
 
+from treasury.close.ledger.accounting import PACKAGE, ROLES, Accounting, accounting
+from treasury.close.ledger.transit import begun_before, owed_payouts
 from treasury.errors import InputError
 from treasury.money import total
-from treasury.reconcile.pipeline import Step, steps_of
-from treasury.report.accounting import PACKAGE, ROLES, Accounting, accounting
+from treasury.reconcile.engine.pipeline import Step, steps_of
 from treasury.report.accounting_files import (
     LedgerAccounts,
     load_mapping,
@@ -27,7 +28,6 @@ from treasury.report.accounting_files import (
     write_beancount,
     write_csv,
 )
-from treasury.report.transit import begun_before, owed_payouts
 from treasury.workspace import Workspace
 
 OFF_RAMP = fee(
@@ -194,7 +194,7 @@ def test_an_entry_that_does_not_balance_never_leaves(monkeypatch: pytest.MonkeyP
         "'ramp fees', '', fiat, fee", "'ramp fees', '', fiat, gross"
     )
     steps["request_legs"] = Step("request_legs", wrong, kept=False)
-    monkeypatch.setattr("treasury.report.accounting.steps_of", lambda _: steps)
+    monkeypatch.setattr("treasury.close.ledger.accounting.steps_of", lambda _: steps)
     with pytest.raises(AssertionError, match="request:r1 does not balance in EUR"):
         books(fee_requests=[fee()])
 

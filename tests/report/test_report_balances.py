@@ -12,7 +12,7 @@ import pytest
 from filled import fill
 
 from treasury.calendar import Month
-from treasury.report.closing import Closing
+from treasury.close.closing import Closing
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from openpyxl import load_workbook
 
+from treasury.close.closing import Closing
+from treasury.close.ledger.accounting import TRANSIT, accounting
+from treasury.close.ledger.transit_bridge import BRIDGE, TransitBridge
+from treasury.close.month_proof import in_transit
 from treasury.money import total
-from treasury.report.accounting import TRANSIT, accounting
-from treasury.report.bridge import BRIDGE, TransitBridge
-from treasury.report.closing import Closing
 from treasury.report.excel import workbook_beside
 from treasury.report.sections import sections
-from treasury.report.verdict import in_transit
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"

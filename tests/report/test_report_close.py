@@ -18,15 +18,16 @@ from hypothesis import strategies as st
 from report_samples import SCHEMAS, ZONE, fee, line, reconciliation, waiting
 from signed import carry_all
 
-from treasury import workbook
+from treasury.close.checklist import checklist
+from treasury.close.closing import Closing, closing_of
+from treasury.close.evidence import table_hash
 from treasury.errors import InputError, StorageError
 from treasury.lake import AMOUNT
-from treasury.report import pack, write_close
-from treasury.report.checklist import checklist
-from treasury.report.closing import Closing, closing_of
-from treasury.report.evidence import table_hash
+from treasury.report import write_close
 from treasury.report.excel import FILES, SHEETS, workbook_beside
-from treasury.workbook import DIGITS
+from treasury.report.pack import pack_contents as pack
+from treasury.tables import workbook
+from treasury.tables.workbook import DIGITS
 from treasury.workspace import Workspace
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from treasury.cli import treasury
 from treasury.errors import InputError
-from treasury.report.verify import verify_pack
+from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 
 HEAD = "hash,time,from,to,asset,amount"

@@ -19,8 +19,8 @@ from click.testing import CliRunner, Result
 from thorough import examples
 
 from treasury.cli import treasury
-from treasury.report import verify_process
-from treasury.report.pack import EVIDENCE, is_apart
+from treasury.report.pack import verification_process
+from treasury.report.pack.pack_contents import EVIDENCE, is_apart
 from treasury.workspace import Workspace
 
 JSON = dict[str, Any]
@@ -126,7 +126,7 @@ def test_every_field_of_the_evidence_may_be_anything(copy: Path) -> None:
 def reads(folder: Path) -> bool:
     """Whether the pack would be computed again: what is refused before that costs nothing."""
     from treasury.errors import InputError
-    from treasury.report.sealed import read_sealed
+    from treasury.report.pack.sealed_pack import read_sealed
 
     try:
         return not read_sealed(folder)[1]
@@ -344,7 +344,7 @@ def test_bytes_turned_in_tables_end_in_findings(pack: Path, tmp_path: Path) -> N
 def test_a_table_that_no_memory_holds_is_a_finding(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verify_process, "memory_bound", lambda: 2 << 30)
+    monkeypatch.setattr(verification_process, "memory_bound", lambda: 2 << 30)
     name = "inputs/decisions.parquet"
     columns = pq.read_schema(copy / name).names
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), ["x" * 1_000_000])
@@ -356,7 +356,7 @@ def test_a_table_that_no_memory_holds_is_a_finding(
 
 def test_a_table_of_too_many_rows_is_not_begun(copy: Path) -> None:
     name = "inputs/commits.parquet"
-    rows = verify_process.MOST_ROWS + 1
+    rows = verification_process.MOST_ROWS + 1
     pq.write_table(pa.table({"number": pa.nulls(rows, pa.int8())}), copy / name)
     sealed_again(copy)
     assert f"commits.parquet: says that it has {rows:,} rows" in refused(copy)

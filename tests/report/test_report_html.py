@@ -21,13 +21,13 @@ from report_samples import (
     waiting,
 )
 
+from treasury.close.closing import closing_of
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report import open_lines
-from treasury.report.closing import closing_of
 from treasury.report.excel import SHEETS
 from treasury.report.grids import SHOWN
-from treasury.report.html import render_html
 from treasury.report.pictures import month_figures
+from treasury.report.report_page import render_html
 from treasury.report.sections import sections
 
 OPEN_OUTCOMES = ("suggested", "conflict", "duplicate", "unreferenced", "returned", "ignored")

@@ -13,14 +13,14 @@ import pytest
 from report_samples import HOSTILE, OWN, PROVIDER, ZONE, reconciliation
 from report_samples import account as moved_account
 
+from treasury.close.balances import BALANCES
+from treasury.close.closing import closing_of
+from treasury.close.ledger.ledger_comparison import LedgerComparison, compare_ledger
+from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.errors import InputError
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.report.accounting_files import load_mapping
-from treasury.report.balances import BALANCES
-from treasury.report.closing import closing_of
-from treasury.report.ledger import LedgerComparison, compare_ledger
-from treasury.report.provided import LedgerFile
-from treasury.report.verify import verify_pack
+from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 
 PAYOUTS = "NL05TEST0417164300"

@@ -16,18 +16,22 @@ from report_samples import HOSTILE
 
 import treasury
 from treasury.errors import InputError, StorageError
-from treasury.reconcile.rows import Rows
-from treasury.statements.withdraw import StoredStatement, Withdrawal, find_statement
-from treasury.tabular import Tabular, cell, units_of
+from treasury.statements.store.withdraw import StoredStatement, Withdrawal, find_statement
+from treasury.tables.row_view import Rows
+from treasury.tables.tabular import Tabular, cell, units_of
 from treasury.workspace import Workspace
 
 
 def results(t: Workspace, folder: Path) -> dict[str, Any]:
     """One of each result, of the practice company's month where a workspace makes it."""
+    from treasury.close.ledger.ledger_comparison import compare_ledger
     from treasury.extract import SyncReport
-    from treasury.extract.run import Skipped, TableReport
-    from treasury.report.ledger import compare_ledger
-    from treasury.statements.wallets import WALLET_EVIDENCE, WALLET_MOVEMENTS, WalletEvidence
+    from treasury.extract.sync_run import Skipped, TableReport
+    from treasury.statements.store.wallet_evidence import (
+        WALLET_EVIDENCE,
+        WALLET_MOVEMENTS,
+        WalletEvidence,
+    )
 
     (folder / "ledger.csv").write_text("account,currency,balance\nBE1,EUR,1\n", "utf-8")
     (folder / "invoice.csv").write_text("reference,fee,currency\nX,1,EUR\n", "utf-8")
@@ -138,7 +142,7 @@ def test_a_workbook_that_cannot_be_written_leaves_the_former_one(
 ) -> None:
     rows = Rows(pa.table({"a": [1, 2, 3]}))
     before = rows.to_excel(tmp_path / "rows.xlsx").read_bytes()
-    monkeypatch.setattr("treasury.workbook.ROWS", 2)
+    monkeypatch.setattr("treasury.tables.workbook.ROWS", 2)
     with pytest.raises(InputError, match="Rows has 3 rows and a sheet takes 2"):
         rows.to_excel(tmp_path / "rows.xlsx")
     assert (tmp_path / "rows.xlsx").read_bytes() == before

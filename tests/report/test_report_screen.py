@@ -18,13 +18,13 @@ from report_samples import (
     waiting,
 )
 
+from treasury.close.closing import closing_of
 from treasury.report import (
     first_screen,
     funding_totals,
     funding_view,
     reconciliation_summary,
 )
-from treasury.report.closing import closing_of
 from treasury.workspace import Workspace
 
 DESK = """\
@@ -302,7 +302,7 @@ def test_the_first_screen_does_not_roll_open_items_forward(
         raise AssertionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("treasury.reconcile.periods.month_end", never)
+        patch.setattr("treasury.close.period_pins.month_end", never)
         assert str(month_end.status("2026-10")).startswith("October 2026")
     closing = month_end.periods.month("2026-10")
     assert closing.rolled.roll_forward.num_rows > 0

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 from openpyxl import load_workbook
 
-from treasury.items.facts import needing_a_person
+from treasury.close.closing import Closing
+from treasury.close.late_items import LATE_ITEMS
+from treasury.items.item_facts import needing_a_person
 from treasury.money import total
-from treasury.reconcile.late import LATE_ITEMS
-from treasury.report.closing import Closing
 from treasury.report.excel import workbook_beside
 from treasury.report.grids import Grid
-from treasury.report.html import render_html
+from treasury.report.report_page import render_html
 from treasury.report.sections import sections
 from treasury.workspace import Workspace
 

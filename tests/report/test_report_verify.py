@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from signed import close_month
 
 from treasury.cli import treasury
+from treasury.close.evidence import Evidence, code_of, encode
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor
-from treasury.report.evidence import Evidence, code_of, encode
-from treasury.report.pack import EVIDENCE, answer_tables, is_apart
-from treasury.report.verify import verify_pack
+from treasury.report.pack.pack_contents import EVIDENCE, answer_tables, is_apart
+from treasury.report.pack.pack_verification import verify_pack
 from treasury.statements import STATEMENT_ENTRIES
 from treasury.workspace import Workspace
 

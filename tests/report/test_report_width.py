@@ -20,12 +20,12 @@ from report_samples import (
     waiting,
 )
 
-from treasury.report import printing
-from treasury.report.closing import Rolled, closing_of
-from treasury.report.html import render_html
-from treasury.report.provided import LedgerFile
+from treasury.close.closing import Rolled, closing_of
+from treasury.close.ledger.provided_ledger import LedgerFile
+from treasury.report.pack import pdf_printing
+from treasury.report.report_page import render_html
 
-pytestmark = pytest.mark.skipif(printing.browser() is None, reason="no Chromium installed")
+pytestmark = pytest.mark.skipif(pdf_printing.browser() is None, reason="no Chromium installed")
 
 LARGE = Decimal("98765432.10")
 COINS = Decimal("98765432.123456")
@@ -41,7 +41,7 @@ WIDE = """[...document.querySelectorAll('.scroll')]
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu"]
-        found = playwright.chromium.launch(executable_path=printing.browser(), args=flags)
+        found = playwright.chromium.launch(executable_path=pdf_printing.browser(), args=flags)
         yield found
         found.close()
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from report_samples import PROVIDER, VIRTUAL, ZONE, line, reconciliation
 
-from treasury.report import words
-from treasury.report.words import outcome_word, reason_words
+from treasury.close import result_words
+from treasury.close.result_words import outcome_word, reason_words
 
 
 @pytest.mark.parametrize(
@@ -63,27 +63,29 @@ def test_a_suggestion_names_the_day_of_another_line_as_the_desk_does() -> None:
 
 
 def test_dates_are_short_and_show_their_year_only_where_it_differs() -> None:
-    assert words.day(date(2026, 10, 30)) == "30 Oct"
-    assert words.day(date(2025, 12, 1), 2026) == "1 Dec 2025"
-    assert words.day(None) == ""
+    assert result_words.day(date(2026, 10, 30)) == "30 Oct"
+    assert result_words.day(date(2025, 12, 1), 2026) == "1 Dec 2025"
+    assert result_words.day(None) == ""
 
 
 def test_an_instant_is_shown_in_the_reporting_time_zone() -> None:
     winter = datetime(2026, 11, 2, 8, 0, tzinfo=UTC)
-    assert words.moment(winter, ZONE) == "2 Nov 09:00 CET"
-    assert words.moment(datetime(2026, 10, 31, 23, 30, tzinfo=UTC), ZONE) == "1 Nov 00:30 CET"
+    assert result_words.moment(winter, ZONE) == "2 Nov 09:00 CET"
+    assert (
+        result_words.moment(datetime(2026, 10, 31, 23, 30, tzinfo=UTC), ZONE) == "1 Nov 00:30 CET"
+    )
 
 
 def test_amounts_of_two_currencies_are_never_summed() -> None:
     amounts = [(Decimal(1), "USDC"), (Decimal("2.50"), "EUR"), (Decimal(3), "EUR"), (None, "EUR")]
-    assert words.amounts_words(amounts) == (
+    assert result_words.amounts_words(amounts) == (
         "EUR 5.50 · USDC 1.000000 · 1 without a recorded amount"
     )
 
 
 def test_a_sum_keeps_every_digit_beyond_the_interpreters_precision() -> None:
     large, small = Decimal(12345678901234567890), Decimal("0.000000000000000001")
-    assert words.amounts_words([(large, "ETH"), (small, "ETH")]) == (
+    assert result_words.amounts_words([(large, "ETH"), (small, "ETH")]) == (
         "ETH 12,345,678,901,234,567,890.000000000000000001"
     )
 
@@ -97,7 +99,7 @@ def test_a_sum_keeps_every_digit_beyond_the_interpreters_precision() -> None:
     ],
 )
 def test_the_title_says_whether_the_money_is_real(environment: str, shown: str) -> None:
-    title = words.title_words(reconciliation(environment=environment), ZONE)
+    title = result_words.title_words(reconciliation(environment=environment), ZONE)
     assert title.startswith("October 2026 · Harbour Lane Trading NV · ")
     assert title.endswith("known at 2 Nov 09:00 CET")
     assert shown in title
@@ -111,15 +113,15 @@ def test_the_parts_of_the_bank_lines_add_up() -> None:
             line("c", outcome="ignored", line_class="bank_charge"),
         ]
     )
-    assert words.bank_lines_words(r) == "3 = 1 matched + 1 needs decision + 1 other business"
+    assert result_words.bank_lines_words(r) == "3 = 1 matched + 1 needs decision + 1 other business"
 
 
 @pytest.mark.parametrize(
     ("complete", "said"),
     [
-        ((), words.LINES_NOT_KNOWN),
-        ((False,), words.LINES_NOT_KNOWN),
-        ((True, False), words.LINES_NOT_KNOWN),
+        ((), result_words.LINES_NOT_KNOWN),
+        ((False,), result_words.LINES_NOT_KNOWN),
+        ((True, False), result_words.LINES_NOT_KNOWN),
         ((True, True), "0"),
     ],
 )
@@ -127,4 +129,4 @@ def test_no_bank_line_is_said_where_every_statement_is_complete(
     complete: tuple[bool, ...], said: str
 ) -> None:
     statements = [{"account": str(n), "complete": one} for n, one in enumerate(complete)]
-    assert words.bank_lines_words(reconciliation(statements=statements)) == said
+    assert result_words.bank_lines_words(reconciliation(statements=statements)) == said

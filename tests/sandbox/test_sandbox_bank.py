@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from treasury.sandbox import Sandbox
-from treasury.sandbox.ids import iban, is_iban
+from treasury.sandbox.state.ids import iban, is_iban
 
 NS = {"c": "urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"}
 

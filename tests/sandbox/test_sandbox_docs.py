@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 import pytest
 
-from treasury.cli.practice import sandbox as command
+from treasury.cli.commands.practice import sandbox as command
 from treasury.sandbox import PROFILES, Sandbox
-from treasury.sandbox.control import driver_of, drivers_of
-from treasury.sandbox.faults import CATALOGUE
+from treasury.sandbox.serve.control import driver_of, drivers_of
+from treasury.sandbox.serve.faults import CATALOGUE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text("utf-8")
 

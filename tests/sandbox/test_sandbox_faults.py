@@ -11,8 +11,8 @@ import pytest
 
 from treasury.errors import InputError
 from treasury.sandbox import RateLimit, Sandbox
-from treasury.sandbox.faults import CATALOGUE, Faults
-from treasury.sandbox.limits import LimitGate
+from treasury.sandbox.http.limits import LimitGate
+from treasury.sandbox.serve.faults import CATALOGUE, Faults
 
 FEES = "/ramp/v1/fees"
 LIST = "/ramp/v1/ramp-requests"

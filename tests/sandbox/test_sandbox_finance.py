@@ -10,7 +10,7 @@ import pytest
 
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox
-from treasury.sandbox.ids import is_iban
+from treasury.sandbox.state.ids import is_iban
 
 ACCOUNT = "f5520527-134b-49e6-ac6e-833cf327cb46"
 OPERATIONS = "aaaa0793-25d6-433b-ae47-6f2de3994601"

@@ -257,9 +257,9 @@ def test_who_may_decide_what(callers: dict[str, Any]) -> None:
 def test_a_creator_may_not_approve_even_as_an_administrator(
     own_sandbox: Sandbox, callers: dict[str, Any]
 ) -> None:
-    from treasury.sandbox.cast import USERS
-    from treasury.sandbox.ramps import record_of
-    from treasury.sandbox.shapes import zulu
+    from treasury.sandbox.state.shapes import zulu
+    from treasury.sandbox.story.cast import USERS
+    from treasury.sandbox.story.request_life import record_of
 
     world = own_sandbox._world
     request = world.life.create(

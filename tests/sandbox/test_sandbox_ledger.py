@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from treasury.errors import InputError
-from treasury.sandbox.cast import USERS
-from treasury.sandbox.finance import routes
-from treasury.sandbox.finance_drivers import FinanceDrivers
-from treasury.sandbox.http import Call, Refusal, Reply
-from treasury.sandbox.ledger import CONVERSION, WORLD, Ledger, Overdrawn, Posting, available
-from treasury.sandbox.shapes import encode
-from treasury.sandbox.store import Store
-from treasury.sandbox.world import World
+from treasury.sandbox.finance.finance_drivers import FinanceDrivers
+from treasury.sandbox.finance.finance_routes import routes
+from treasury.sandbox.http.exchange import Call, Refusal, Reply
+from treasury.sandbox.state.ledger import CONVERSION, WORLD, Ledger, Overdrawn, Posting, available
+from treasury.sandbox.state.shapes import encode
+from treasury.sandbox.state.store import Store
+from treasury.sandbox.story.cast import USERS
+from treasury.sandbox.story.world import World
 
 POST = {route.path: route.handler for route in routes("spec") if route.method == "POST"}
 INTERNAL = "/account-to-account-transfers"

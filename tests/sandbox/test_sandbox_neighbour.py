@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from treasury.sandbox import Sandbox
-from treasury.sandbox.finance import routes as finance_routes
-from treasury.sandbox.http import Route
-from treasury.sandbox.ramp import routes as ramp_routes
+from treasury.sandbox.finance.finance_routes import routes as finance_routes
+from treasury.sandbox.http.exchange import Route
+from treasury.sandbox.ramp.ramp_routes import routes as ramp_routes
 
 COLLECTIONS = {
     "party": "/parties",

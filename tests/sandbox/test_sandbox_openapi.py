@@ -11,9 +11,11 @@ import jsonschema
 import pytest
 from lxml import html
 
-from treasury.sandbox import Served, finance, ramp
-from treasury.sandbox.openapi import FINANCE, RAMP, TOKEN, document, statuses
-from treasury.sandbox.openapi_page import page
+from treasury.sandbox import Served
+from treasury.sandbox.finance import finance_routes
+from treasury.sandbox.ramp import ramp_routes
+from treasury.sandbox.serve.openapi import FINANCE, RAMP, TOKEN, document, statuses
+from treasury.sandbox.serve.openapi_page import page
 
 PROFILES = ("spec", "b")
 
@@ -40,7 +42,10 @@ def test_every_route_is_published_with_all_its_statuses_and_nothing_else(profile
     told = operations(document(profile))
     routes = {
         (route.method, service + route.path): route
-        for service, table in ((FINANCE, finance.routes(profile)), (RAMP, ramp.routes(profile)))
+        for service, table in (
+            (FINANCE, finance_routes.routes(profile)),
+            (RAMP, ramp_routes.routes(profile)),
+        )
         for route in table
     }
     assert set(told) == {*routes, ("POST", TOKEN)}

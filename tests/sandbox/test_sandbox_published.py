@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from treasury.sandbox import Sandbox
-from treasury.sandbox.finance import routes as finance_routes
-from treasury.sandbox.http import Route
-from treasury.sandbox.ramp import routes as ramp_routes
+from treasury.sandbox.finance.finance_routes import routes as finance_routes
+from treasury.sandbox.http.exchange import Route
+from treasury.sandbox.ramp.ramp_routes import routes as ramp_routes
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "published.md"
 needs_published = pytest.mark.skipif(

@@ -14,8 +14,8 @@ import pytest
 from treasury.errors import InputError
 from treasury.money import convert, fee_of, net_crypto
 from treasury.sandbox import Sandbox
-from treasury.sandbox.people import SCOPES
-from treasury.sandbox.ramp import routes
+from treasury.sandbox.ramp.people import SCOPES
+from treasury.sandbox.ramp.ramp_routes import routes
 
 EXAMPLES = Path(__file__).parents[3] / "shared" / "spec" / "examples.json"
 EUR, GBP = "4de2c612-1e9f-4952-a7e5-b9d024c8b985", "e5398c3d-acbe-41b8-a68c-aecc62c68ac7"

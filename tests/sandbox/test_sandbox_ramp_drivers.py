@@ -11,9 +11,9 @@ import pytest
 
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox
-from treasury.sandbox.cast import USERS
-from treasury.sandbox.lines import Line
-from treasury.sandbox.shapes import RampRequest, decode
+from treasury.sandbox.state.shapes import RampRequest, decode
+from treasury.sandbox.story.cast import USERS
+from treasury.sandbox.story.lines import Line
 
 
 def requests_of(sandbox: Sandbox, **where: str) -> list[RampRequest]:

@@ -11,7 +11,7 @@ import pytest
 
 from treasury.calendar import is_target_day, next_target_day
 from treasury.sandbox import Sandbox
-from treasury.sandbox.mangle import MANGLINGS, UNBROKEN
+from treasury.sandbox.story.mangle import MANGLINGS, UNBROKEN
 
 
 @pytest.fixture(scope="module")

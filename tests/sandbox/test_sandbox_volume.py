@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox, Volume
-from treasury.sandbox.finance_records import put_internal, put_transfer
-from treasury.sandbox.shapes import Transfer
-from treasury.sandbox.store import COLUMNS, Record, Store
-from treasury.sandbox.volume import Past
+from treasury.sandbox.finance.finance_records import put_internal, put_transfer
+from treasury.sandbox.state.shapes import Transfer
+from treasury.sandbox.state.store import COLUMNS, Record, Store
+from treasury.sandbox.story.volume import Past
 
 VOLUME = Volume(12_000, 30_000)
 

@@ -10,8 +10,8 @@ import pytest
 from camt_samples import OURS, balance, detail, document, entry, statement, write
 
 from treasury.errors import StatementError
-from treasury.statements import draft, read_file, read_statements
-from treasury.statements.files import open_file
+from treasury.statements import read_file, read_statements, statement_draft
+from treasury.statements.bank_file import open_file
 
 BEFORE, _ = document(statement(entry("1.00", "CRDT", detail("hello")))).split("hello")
 MT = f":20:X\r\n:25:{OURS}\r\n:28C:1/1\r\n:60F:C261001EUR1,00\r\n"
@@ -77,7 +77,7 @@ def test_a_file_has_no_more_statements_than_fit_in_memory(
 ) -> None:
     path = write(tmp_path, text)
     assert read_file(path).statements.num_rows == 4
-    monkeypatch.setattr(draft, "_MOST_STATEMENTS", 3)
+    monkeypatch.setattr(statement_draft, "_MOST_STATEMENTS", 3)
     with pytest.raises(StatementError, match="more than 3 statements in one file"):
         read_file(path)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from treasury.errors import InputError, StatementError
 from treasury.statements import StatementFile, read_batches, read_file
-from treasury.statements.cfonb import CfonbFile, french_iban
+from treasury.statements.fixed.cfonb import CfonbFile, french_iban
 
 OURS = "FR7630006000011234567890189"
 

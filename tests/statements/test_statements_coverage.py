@@ -10,7 +10,7 @@ from camt_samples import OURS, document, rows, statement, write
 from treasury.calendar import Month
 from treasury.settings import BankAccount, StatementDays
 from treasury.statements import coverage, read_statements
-from treasury.statements.coverage import month_coverage
+from treasury.statements.store.coverage import month_coverage
 
 OCTOBER = ("2026-10-01", "2026-10-31")
 NOVEMBER = ("2026-11-01", "2026-11-30")

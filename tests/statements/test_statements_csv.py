@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from treasury.errors import InputError, StatementError
 from treasury.statements import propose_profile, read_file, to_toml
-from treasury.statements.csv_file import CsvFile
-from treasury.statements.csv_values import amount_in, day_in, decimal_sign
-from treasury.statements.profiles import BUILT_IN, Profile, load_profile
+from treasury.statements.csv.csv_file import CsvFile
+from treasury.statements.csv.csv_values import amount_in, day_in, decimal_sign
+from treasury.statements.csv.profiles import BUILT_IN, Profile, load_profile
 
 SHARED = Path(__file__).parents[3] / "shared" / "statements"
 KBC = (

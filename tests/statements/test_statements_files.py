@@ -16,7 +16,7 @@ from lxml import etree
 
 from treasury.errors import StatementError
 from treasury.statements import read_file, read_statements
-from treasury.statements.camt import CamtFile
+from treasury.statements.camt.camt_file import CamtFile
 
 SHARED = Path(__file__).parents[3] / "shared" / "statements"
 GOOD = document(statement(entry("1.00", "CRDT", detail("hello")), closing="101.00"))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from treasury.errors import StatementError
 from treasury.statements import read_statements
-from treasury.statements.csv_file import CsvFile
-from treasury.statements.files import open_file
+from treasury.statements.bank_file import open_file
+from treasury.statements.csv.csv_file import CsvFile
 
 CAMT = document(statement(entry("1.00", "CRDT", detail("hello")), closing="101.00")).encode()
 MT = (

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.statements import read_file
-from treasury.statements.identity import Ordinals, entry_id, entry_ids
-from treasury.statements.rows import EntryRow
+from treasury.statements.entry_identity import Ordinals, entry_id, entry_ids
+from treasury.statements.entry_rows import EntryRow
 
 TWIN = entry("10.00", "CRDT", detail("INV 1"))
 
@@ -111,7 +111,7 @@ def test_ids_are_unique_and_the_set_of_them_does_not_depend_on_the_order(
 @given(st.lists(st.one_of(st.integers(0, 9), st.lists(st.integers(0, 30), max_size=6))))
 def test_a_key_is_counted_however_many_went_before(asked: list[int | list[int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("treasury.statements.identity._MOST_RECENT", 4)
+        patch.setattr("treasury.statements.entry_identity._MOST_RECENT", 4)
         ordinals, seen = Ordinals(), Counter[int]()
         for one in asked:
             keys = one if isinstance(one, list) else [one]

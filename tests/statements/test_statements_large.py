@@ -25,7 +25,7 @@ import json, sys
 from decimal import Decimal
 from pathlib import Path
 import pyarrow.compute as pc
-from treasury.statements.files import open_file
+from treasury.statements.bank_file import open_file
 
 rows, moved = 0, Decimal(0)
 with Path(sys.argv[1]).open("rb") as source:

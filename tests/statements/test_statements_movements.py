@@ -8,7 +8,7 @@ from camt_samples import OURS, balance, detail, document, entry, rows, statement
 
 from treasury.lake import Lake
 from treasury.statements import TABLES, add_statements
-from treasury.statements.movements import Version
+from treasury.statements.store.movement_identity import Version
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 TWIN = entry("10.00", "CRDT", detail("INV 1"))
@@ -155,7 +155,7 @@ def test_a_corrected_statement_without_movements_takes_all_of_them_back(desk: De
 def test_very_many_rows_alike_are_kept_and_known_again_without_comparing_each_with_each(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treasury.statements.written._COMPARED_AT_ONCE", 7)
+    monkeypatch.setattr("treasury.statements.store.written_rows._COMPARED_AT_ONCE", 7)
     looked_at = 0
     real = Version.replaces
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from treasury.errors import StatementError
 from treasury.statements import StatementFile, read_file
-from treasury.statements.mt import MtFile
+from treasury.statements.mt.mt_file import MtFile
 from treasury.statements.text_encoding import Letters
 
 SHARED = Path(__file__).parents[3] / "shared" / "statements"
@@ -550,7 +550,7 @@ def test_the_payer_stands_in_polish_free_text_in_capitals(tmp_path: Path) -> Non
 def test_a_lone_dash_in_a_text_ends_no_statement(
     tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treasury.statements.mt_text._CHUNK", chunk)
+    monkeypatch.setattr("treasury.statements.mt.mt_text._CHUNK", chunk)
     one = (":61:2610151015CR10,00NTRFNONREF", ":86:first\r\n-\r\nsecond")
     last = (":61:2610151015CR5,00NTRFNONREF", ":86:third\r\n-")
     text = statement(*one, *last, closing="C261031EUR115,00")
@@ -578,7 +578,7 @@ POLISH = "ZAŻÓŁĆ GĘŚLĄ JAŹŃ\r\nŁÓDŹ ÓŚ"
 def test_the_encoding_is_decided_once_for_a_file_by_its_letters(
     tmp_path: Path, encoding: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treasury.statements.mt_text._CHUNK", chunk)
+    monkeypatch.setattr("treasury.statements.mt.mt_text._CHUNK", chunk)
     texts = [":61:2610151015CR10,00NTRFNONREF", f":86:{POLISH}"] * 3
     content = statement(*texts, closing="C261031EUR130,00").encode(encoding)
     file = read_file(write(tmp_path, content, "file.sta"))

@@ -10,8 +10,8 @@ from camt_samples import OURS, document, entry, rows, statement, write
 from treasury.errors import StatementError
 from treasury.lake import Lake
 from treasury.statements import TABLES, AddReport, add_statements
-from treasury.statements.values import own_account
-from treasury.statements.withdraw import find_statement, withdraw_statement
+from treasury.statements.field_values import own_account
+from treasury.statements.store.withdraw import find_statement, withdraw_statement
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 

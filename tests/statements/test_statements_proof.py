@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from treasury.cli import treasury
 from treasury.statements import StatementFile, read_file
-from treasury.statements.proof import Balance, Tally, is_provable
+from treasury.statements.balance_proof import Balance, Tally, is_provable
 
 
 def test_a_statement_whose_sum_holds_is_proved_and_shows_the_sum(tmp_path: Path) -> None:

@@ -91,11 +91,11 @@ def test_a_broken_or_nested_archive_is_an_error_of_ours(tmp_path: Path, content:
 def test_large_files_are_shared_out_and_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.statements import parallel
+    from treasury.statements import parallel_reading
 
     paths = [write(tmp_path, CAMT.replace("S1", f"S{n}"), f"{n}.xml") for n in range(3)]
     alone = read_statements(paths, workers=1)
-    monkeypatch.setattr(parallel, "_LARGE", 1)
+    monkeypatch.setattr(parallel_reading, "_LARGE", 1)
     together = read_statements(paths, workers=2)
     assert together.entries == alone.entries
     assert together.statements == alone.statements
@@ -106,7 +106,7 @@ def test_large_files_are_shared_out_and_read_the_same(
 def test_a_process_that_reads_is_given_no_secret_and_takes_no_code_from_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.statements import parallel
+    from treasury.statements import parallel_reading
 
     given: list[object] = []
     start = subprocess.Popen
@@ -115,7 +115,7 @@ def test_a_process_that_reads_is_given_no_secret_and_takes_no_code_from_the_curr
         given.append((command, named))
         return start(command, **named)
 
-    monkeypatch.setattr(parallel, "_LARGE", 1)
+    monkeypatch.setattr(parallel_reading, "_LARGE", 1)
     monkeypatch.setattr(subprocess, "Popen", seen)
     monkeypatch.setenv("TREASURY_CLIENT_SECRET", "s3cret")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -131,9 +131,9 @@ def test_a_process_that_reads_is_given_no_secret_and_takes_no_code_from_the_curr
 def test_what_is_no_statement_in_a_folder_is_left_out_whatever_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
-    from treasury.statements import parallel
+    from treasury.statements import parallel_reading
 
-    monkeypatch.setattr(parallel, "_LARGE", large)
+    monkeypatch.setattr(parallel_reading, "_LARGE", large)
     write(tmp_path, CAMT, "good.xml")
     photo = write(tmp_path, "no statement", "photo.jpg")
     reading = read_statements([tmp_path], workers=2)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
-from treasury.statements.arrow import column
-from treasury.statements.rows import EntryRow, StatementRow
+from treasury.statements.arrow_columns import column
+from treasury.statements.entry_rows import EntryRow, StatementRow
 
 
 def test_the_rows_have_the_columns_that_are_declared() -> None:

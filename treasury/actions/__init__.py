@@ -37,16 +37,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from treasury.actions.action_facts import Fact, Moved, changed
+    from treasury.actions.action_states import OPEN, UNSETTLED, Action, Approval, Outcome
+    from treasury.actions.actions_desk import Actions, Ran
+    from treasury.actions.authority.policy import POLICY_FILE, Policy, load_policy
     from treasury.actions.batch import Batch
-    from treasury.actions.desk import Actions, Ran
     from treasury.actions.drafting import Confirmation
-    from treasury.actions.facts import Fact, Moved, changed
-    from treasury.actions.fields import field_names
-    from treasury.actions.kind import Kind, Money
-    from treasury.actions.kinds import KINDS, kind_of
-    from treasury.actions.policy import POLICY_FILE, Policy, load_policy
-    from treasury.actions.seen import RampSeen, moved
-    from treasury.actions.states import OPEN, UNSETTLED, Action, Approval, Outcome
+    from treasury.actions.kinds.action_fields import field_names
+    from treasury.actions.kinds.all_kinds import KINDS, kind_of
+    from treasury.actions.kinds.kind import Kind, Money
+    from treasury.actions.seen_request import RampSeen, moved
 
 __all__ = [
     "KINDS",
@@ -74,28 +74,28 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "Action": "states",
-    "Actions": "desk",
-    "Approval": "states",
+    "Action": "action_states",
+    "Actions": "actions_desk",
+    "Approval": "action_states",
     "Batch": "batch",
     "Confirmation": "drafting",
-    "Fact": "facts",
-    "KINDS": "kinds",
-    "Kind": "kind",
-    "Money": "kind",
-    "Moved": "facts",
-    "OPEN": "states",
-    "Outcome": "states",
-    "POLICY_FILE": "policy",
-    "Policy": "policy",
-    "RampSeen": "seen",
-    "Ran": "desk",
-    "UNSETTLED": "states",
-    "changed": "facts",
-    "field_names": "fields",
-    "kind_of": "kinds",
-    "load_policy": "policy",
-    "moved": "seen",
+    "Fact": "action_facts",
+    "KINDS": "kinds.all_kinds",
+    "Kind": "kinds.kind",
+    "Money": "kinds.kind",
+    "Moved": "action_facts",
+    "OPEN": "action_states",
+    "Outcome": "action_states",
+    "POLICY_FILE": "authority.policy",
+    "Policy": "authority.policy",
+    "RampSeen": "seen_request",
+    "Ran": "actions_desk",
+    "UNSETTLED": "action_states",
+    "changed": "action_facts",
+    "field_names": "kinds.action_fields",
+    "kind_of": "kinds.all_kinds",
+    "load_policy": "authority.policy",
+    "moved": "seen_request",
 }
 """The module of each name. Whoever asks for a policy does not need the client of the services."""
 

@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import msgspec
 
-from treasury.actions.kind import Money
-from treasury.actions.states import Action
+from treasury.actions.action_states import Action
+from treasury.actions.kinds.kind import Money
 from treasury.money import total
 
 __all__ = ["Batch", "batch_of"]

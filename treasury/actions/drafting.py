@@ -13,18 +13,18 @@ from typing import Any
 
 import msgspec
 
-from treasury.actions.authority import decided_today, refuse_maker
-from treasury.actions.context import Context
-from treasury.actions.facts import Fact
-from treasury.actions.fields import beside_field, field_names, read_fields
-from treasury.actions.hashes import requests_with_hash, uses_fact
-from treasury.actions.kind import Found, Kind, Money, Safety
-from treasury.actions.kinds import kind_of, sentence
-from treasury.actions.policy import Policy
-from treasury.actions.records import Live, Records, Stored
-from treasury.actions.seen import RampSeen
-from treasury.actions.states import Action
-from treasury.actions.twins import fingerprint_of, twin_fact, twins_since
+from treasury.actions.action_context import Context
+from treasury.actions.action_facts import Fact
+from treasury.actions.action_states import Action
+from treasury.actions.authority.authorization import decided_today, refuse_maker
+from treasury.actions.authority.policy import Policy
+from treasury.actions.execution.transaction_hashes import requests_with_hash, uses_fact
+from treasury.actions.execution.twins import fingerprint_of, twin_fact, twins_since
+from treasury.actions.kinds.action_fields import beside_field, field_names, read_fields
+from treasury.actions.kinds.all_kinds import kind_of, sentence
+from treasury.actions.kinds.kind import Found, Kind, Money, Safety
+from treasury.actions.kinds.service_records import Live, Records, Stored
+from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body, new_key
 from treasury.errors import ActionRefused, InputError, ServiceError
 from treasury.journal import Actor, Draft

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from treasury.api import bodies, models
 from treasury.api.codec import Record
-from treasury.loading import given_names
+from treasury.ground.loading import given_names
 
 if TYPE_CHECKING:
     from treasury.api.client import Client, Reply
+    from treasury.api.exchange.transport import Clock, Limits
     from treasury.api.paging import Page
-    from treasury.api.transport import Clock, Limits
 
 __all__ = ["Client", "Clock", "Limits", "Page", "Record", "Reply", "bodies", "models"]
 
@@ -19,8 +19,8 @@ __getattr__ = given_names(
     __name__,
     {
         "Client": "client",
-        "Clock": "transport",
-        "Limits": "transport",
+        "Clock": "exchange.transport",
+        "Limits": "exchange.transport",
         "Page": "paging",
         "Reply": "client",
     },

@@ -18,7 +18,6 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from treasury.api.auth import TokenAuth
 from treasury.api.bodies import Body
 from treasury.api.codec import (
     Pagination,
@@ -29,11 +28,12 @@ from treasury.api.codec import (
     result_bytes,
     split,
 )
-from treasury.api.errors import not_offered, where
-from treasury.api.finance import Finance
-from treasury.api.ramp import Ramp
+from treasury.api.exchange.auth import TokenAuth
+from treasury.api.exchange.transport import Call, Clock, Kind, Limits, Transport
+from treasury.api.finance_client import Finance
+from treasury.api.ramp_client import Ramp
 from treasury.api.resources import Service
-from treasury.api.transport import Call, Clock, Kind, Limits, Transport
+from treasury.api.service_errors import not_offered, where
 from treasury.errors import (
     ActionRefused,
     InputError,

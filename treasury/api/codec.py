@@ -12,8 +12,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from treasury.decoding import decode_json
 from treasury.errors import UnexpectedResponse
+from treasury.ground.decoding import decode_json
 
 __all__ = [
     "UNREADABLE",

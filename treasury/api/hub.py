@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from treasury.decoding import decode_json
 from treasury.errors import JournalError
+from treasury.ground.decoding import decode_json
 from treasury.settings import Secret
 
 __all__ = ["hub_user"]

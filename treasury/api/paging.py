@@ -18,7 +18,7 @@ from treasury.api.codec import Pagination, Record
 from treasury.errors import UnexpectedResponse
 
 if TYPE_CHECKING:
-    from treasury.api.transport import Limits
+    from treasury.api.exchange.transport import Limits
 
 __all__ = ["Page", "endless", "most_pages", "walk"]
 

@@ -17,10 +17,10 @@ from typing import Any
 import click
 
 from treasury import __version__
-from treasury.access import keep_to_user
 from treasury.cli.verbs import VERBS, Verbs
 from treasury.errors import TreasuryError
-from treasury.terminal import guard_output, guarded_output
+from treasury.ground.access import keep_to_user
+from treasury.ground.terminal import guard_output, guarded_output
 
 __all__ = ["main", "treasury"]
 

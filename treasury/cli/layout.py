@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 from rich.cells import cell_len
 
-from treasury.tabular import cell
+from treasury.tables.tabular import cell
 from treasury.text import clean
 
 __all__ = ["echo_folded", "print_table", "terminal_width"]

@@ -10,7 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from treasury.terminal import unguarded
+from treasury.ground.terminal import unguarded
 from treasury.text import clean
 
 __all__ = ["TerminalProgress"]

@@ -162,7 +162,7 @@ class Verbs(MutableMapping[str, click.Command]):
             return self._added[name]
         verb = VERBS[name]
         try:
-            module = importlib.import_module(f"treasury.cli.{verb.module}")
+            module = importlib.import_module(f"treasury.cli.commands.{verb.module}")
         except ModuleNotFoundError as error:
             missing = (error.name or "").partition(".")[0]
             if missing not in EXTRAS:

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from treasury.extract.run import Drift
-from treasury.extract.tables import TABLES
+from treasury.extract.sync_run import Drift
+from treasury.extract.synced_tables import TABLES
 from treasury.lake import Snapshot
 
 __all__ = ["before", "found"]

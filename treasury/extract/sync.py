@@ -16,18 +16,24 @@ import msgspec
 
 from treasury.api.codec import Record
 from treasury.api.models import Wallet
-from treasury.decoding import decode_json
 from treasury.errors import InputError, ServiceError
 from treasury.extract import drift
-from treasury.extract.finance import ACCOUNTS, TRANSFERS, WALLET_BALANCES, WALLETS, FoundBalance
-from treasury.extract.ramp import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
-from treasury.extract.requests import sync_requests
-from treasury.extract.rows import Form, Found
-from treasury.extract.run import REFUSED, Progress, Run, Scope, Silent, SyncReport, asking
-from treasury.extract.sources import PerAccount, Whole
-from treasury.extract.staging import Staged
-from treasury.extract.tables import FORMS, TABLES
-from treasury.extract.transfers import sync_transfers
+from treasury.extract.finance_tables import (
+    ACCOUNTS,
+    TRANSFERS,
+    WALLET_BALANCES,
+    WALLETS,
+    FoundBalance,
+)
+from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
+from treasury.extract.record_rows import Form, Found
+from treasury.extract.record_sources import PerAccount, Whole
+from treasury.extract.requests.ramp_requests import sync_requests
+from treasury.extract.sync_run import REFUSED, Progress, Run, Scope, Silent, SyncReport, asking
+from treasury.extract.sync_staging import Staged
+from treasury.extract.synced_tables import FORMS, TABLES
+from treasury.extract.transfer_lists import sync_transfers
+from treasury.ground.decoding import decode_json
 from treasury.lake import Lake, tables_of
 
 if TYPE_CHECKING:

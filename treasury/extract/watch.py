@@ -18,7 +18,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from treasury.decoding import decode_json
 from treasury.errors import (
     BadCredentials,
     ServiceError,
@@ -26,7 +25,8 @@ from treasury.errors import (
     TreasuryError,
     WorkspaceDamaged,
 )
-from treasury.extract.run import SyncReport
+from treasury.extract.sync_run import SyncReport
+from treasury.ground.decoding import decode_json
 
 __all__ = ["FILE_NAME", "WatchState", "read_state", "watch"]
 

@@ -1,14 +1,14 @@
 """What is open: one list, of which every surface shows rows and counts rows."""
 
-from treasury.items.acceptance import ACCEPTANCES, Acceptance, acceptances
+from treasury.items.carry_proposals import ACCEPTANCES, Acceptance, acceptances
 from treasury.items.carrying import CARRIED, Carrying
-from treasury.items.decisions import ACTIONS, open_actions
-from treasury.items.effects import EFFECTS, Effect, Effects, effects_between
-from treasury.items.facts import Facts
-from treasury.items.item import OPEN_ITEMS, OpenItem
-from treasury.items.kinds import KINDS, TURNS, ItemKind
-from treasury.items.listing import ItemGroup, OpenItems, open_items, read_items
+from treasury.items.decision_effects import EFFECTS, Effect, Effects, effects_between
+from treasury.items.decision_items import ACTIONS, open_actions
+from treasury.items.item_facts import Facts
+from treasury.items.item_kinds import KINDS, TURNS, ItemKind
 from treasury.items.materiality import LIMITS, Limits, limits_in_force
+from treasury.items.open_item import OPEN_ITEMS, OpenItem
+from treasury.items.open_items import ItemGroup, OpenItems, open_items, read_items
 
 __all__ = [
     "ACCEPTANCES",

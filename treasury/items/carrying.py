@@ -16,10 +16,10 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.policy import Policy
+from treasury.actions.authority.policy import Policy
 from treasury.calendar import Month
 from treasury.errors import ActionRefused, InputError
-from treasury.items.acceptance import (
+from treasury.items.carry_proposals import (
     ACCEPTANCES,
     ACCEPTED,
     PROPOSED,
@@ -27,14 +27,14 @@ from treasury.items.acceptance import (
     Acceptance,
     standing_acceptances,
 )
-from treasury.items.item import OpenItem
-from treasury.items.listing import OpenItems
+from treasury.items.open_item import OpenItem
+from treasury.items.open_items import OpenItems
 from treasury.journal import Actor, Draft, Journal
-from treasury.journal.names import same_person
-from treasury.journal.periods import closed_periods
-from treasury.journal.turns import Decided, decide, read_decided, require_present
+from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.period_history import closed_periods
+from treasury.journal.person_names import same_person
 from treasury.lake import TEXT
-from treasury.reconcile.rows import Rows
+from treasury.tables.row_view import Rows
 from treasury.text import clean
 
 __all__ = ["CARRIED", "Carrying"]

@@ -21,15 +21,15 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.policy import POLICY_FILE, Materiality, Policy
+from treasury.actions.authority.policy import POLICY_FILE, Materiality, Policy
 from treasury.errors import ActionRefused, InputError
-from treasury.items.item import OpenItem
+from treasury.items.open_item import OpenItem
 from treasury.journal import Actor, Draft, Entry, Journal
-from treasury.journal.names import same_person
-from treasury.journal.turns import Decided, decide, read_decided, require_present
+from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.person_names import same_person
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits, total
-from treasury.reconcile.rows import Rows
+from treasury.tables.row_view import Rows
 
 __all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force", "not_in_force"]
 

@@ -2,10 +2,10 @@
 
 from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import Entry, Head
-from treasury.journal.decisions import decisions
-from treasury.journal.end import ADOPTED
+from treasury.journal.decision_history import decisions
+from treasury.journal.journal_end import ADOPTED
+from treasury.journal.journal_store import Draft, Journal
 from treasury.journal.signing import SignatureRules, Signing
-from treasury.journal.store import Draft, Journal
 
 __all__ = [
     "ADOPTED",

@@ -22,7 +22,7 @@ import msgspec
 from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
 from treasury.journal.actor import Actor
 from treasury.journal.chain import signed_hash
-from treasury.journal.names import same_name
+from treasury.journal.person_names import same_name
 from treasury.settings import Secret, find_secret
 
 __all__ = [

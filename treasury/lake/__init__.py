@@ -3,9 +3,12 @@
 One commit names one version of every table; readers pin a commit, one writer at a time adds one.
 """
 
-from treasury.lake.changes import CHANGE, changes
 from treasury.lake.commits import Commit
-from treasury.lake.declare import (
+from treasury.lake.incoming_rows import with_hash
+from treasury.lake.lake import Lake
+from treasury.lake.pins import Pin
+from treasury.lake.snapshot import Snapshot
+from treasury.lake.table_declaration import (
     AMOUNT,
     BOOL,
     DATE,
@@ -18,15 +21,12 @@ from treasury.lake.declare import (
     Column,
     Table,
 )
-from treasury.lake.durations import DURATION, Events, durations
-from treasury.lake.lake import Lake
-from treasury.lake.marks import mark_of, marked, tables_of
-from treasury.lake.pins import Pin
-from treasury.lake.repair import Repair, repair
-from treasury.lake.rows import with_hash
-from treasury.lake.snapshot import Snapshot
-from treasury.lake.status import LakeStatus, lake_status
-from treasury.lake.verify import Damage, damages
+from treasury.lake.upkeep.file_check import Damage, damages
+from treasury.lake.upkeep.repair import Repair, repair
+from treasury.lake.upkeep.repair_marks import mark_of, marked, tables_of
+from treasury.lake.upkeep.storage_status import LakeStatus, lake_status
+from treasury.lake.views.field_changes import CHANGE, changes
+from treasury.lake.views.status_durations import DURATION, Events, durations
 from treasury.lake.writer import Changes, Writer
 
 __all__ = [

@@ -16,12 +16,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treasury.decoding import convert
 from treasury.errors import WorkspaceDamaged
+from treasury.ground.decoding import convert
 from treasury.lake import delta
-from treasury.lake.declare import INSTANT, INTEGER, TEXT, TEXTS
 from treasury.lake.disk import REPAIR, denied, writing
 from treasury.lake.sealed import read_sealed, write_sealed
+from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT, TEXTS
 
 __all__ = [
     "COMMITS",

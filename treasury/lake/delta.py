@@ -18,10 +18,10 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema, WriterProperties, write_deltalake
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-from treasury.decoding import decode_json
+from treasury.ground.decoding import decode_json
 from treasury.lake import disk
-from treasury.lake.declare import OPEN
 from treasury.lake.parquet import Written
+from treasury.lake.table_declaration import OPEN
 
 __all__ = [
     "StoredFile",

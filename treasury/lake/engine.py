@@ -25,7 +25,9 @@ import duckdb
 import pyarrow as pa
 
 from treasury.errors import QueryError, StorageError, WorkspaceDamaged
-from treasury.lake.declare import (
+from treasury.lake.delta import StoredFile
+from treasury.lake.disk import REPAIR, problem_of
+from treasury.lake.table_declaration import (
     AMOUNT,
     BOOL,
     DATE,
@@ -37,8 +39,6 @@ from treasury.lake.declare import (
     VALID_FROM,
     VALID_TO,
 )
-from treasury.lake.delta import StoredFile
-from treasury.lake.disk import REPAIR, problem_of
 
 __all__ = [
     "Params",

@@ -16,7 +16,6 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury import durable
 from treasury.errors import (
     ActionRefused,
     InputError,
@@ -24,7 +23,8 @@ from treasury.errors import (
     WorkspaceDamaged,
     WorkspaceLocked,
 )
-from treasury.lake import delta, disk, engine, form, upkeep
+from treasury.ground import durable
+from treasury.lake import delta, disk, engine
 from treasury.lake.commits import (
     COMMITS,
     LAST,
@@ -37,14 +37,15 @@ from treasury.lake.commits import (
     rows_of,
 )
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
-from treasury.lake.declare import Table
-from treasury.lake.digests import Digests
 from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
-from treasury.lake.marks import marked, tables_of
 from treasury.lake.pins import PINS, Pin, add_pin, all_pins, read_pins, remove_pin
-from treasury.lake.publish import FILE_NAME, publish, published
 from treasury.lake.snapshot import Snapshot
+from treasury.lake.table_declaration import Table
+from treasury.lake.upkeep import compaction, storage_form
+from treasury.lake.upkeep.file_digests import Digests
+from treasury.lake.upkeep.repair_marks import marked, tables_of
+from treasury.lake.views.published import FILE_NAME, publish, published
 from treasury.lake.writer import Writer
 
 __all__ = ["COMMITS_KEPT", "REPAIRED", "Lake"]
@@ -137,7 +138,7 @@ class Lake:
         Raises WorkspaceLocked while another process writes, and StorageError where the lake may
         only be read.
         """
-        if self._has_form or form.is_present(self.folder):
+        if self._has_form or storage_form.is_present(self.folder):
             return
         try:
             with self.locked("migrate"):
@@ -156,13 +157,13 @@ class Lake:
     def locked(self, kind: str) -> Iterator[None]:
         """Hold the workspace's lock, with the lake in its present form; `kind` names the work."""
         with workspace_lock(self.workspace, command_line(kind)):
-            if not (self._has_form or form.is_present(self.folder)):
-                form.migrate(self.folder, self.digests)
+            if not (self._has_form or storage_form.is_present(self.folder)):
+                storage_form.migrate(self.folder, self.digests)
                 self._tell(
                     f"{self.folder} was stored by an earlier version and has the present form now;"
                     " work on it with this version only"
                 )
-            self._has_form = form.is_marked(self.folder)
+            self._has_form = storage_form.is_marked(self.folder)
             yield
 
     @contextmanager
@@ -176,7 +177,7 @@ class Lake:
             raise InputError(f"{now} has no time zone", do="give an instant in UTC")
         with self.locked(kind):
             if not self._has_form:
-                form.mark(self.folder)
+                storage_form.mark(self.folder)
             before = self.recover()
             last = None if before is None else before.commit
             versions = {} if last is None else last.versions
@@ -250,7 +251,7 @@ class Lake:
         self.migrate()
         return all_pins(self.folder)
 
-    def sweep(self) -> upkeep.Swept:
+    def sweep(self) -> compaction.Swept:
         """Remove superseded files that no kept or pinned commit and no reader needs.
 
         This happens by itself after each `kept` commits.
@@ -259,10 +260,10 @@ class Lake:
             self._undone()
             return self._sweep()
 
-    def _sweep(self) -> upkeep.Swept:
+    def _sweep(self) -> compaction.Swept:
         last = self.last()
         if last is None:
-            return upkeep.Swept()
+            return compaction.Swept()
         reading = leased(self.folder)
         commits = self._recent(max(self._kept, self._reach(reading)))
         repaired = _last_repair(commits)
@@ -271,8 +272,8 @@ class Lake:
             c for c in commits if c.number in recent or (c.number in reading and self._opens(c))
         ]
         older = datetime.now(UTC) - self._grace
-        times = upkeep.Times(older.timestamp(), self._committed_at())
-        swept = upkeep.sweep(self.folder, kept, self.pins(), last.listed, times)
+        times = compaction.Times(older.timestamp(), self._committed_at())
+        swept = compaction.sweep(self.folder, kept, self.pins(), last.listed, times)
         self.digests.forget_removed()
         return swept
 
@@ -370,7 +371,7 @@ class Lake:
     def _list(self, commit: Commit) -> LastCommit:
         table = self.folder / COMMITS
         if delta.exists(table):
-            upkeep.joined(table, delta.load(table))
+            compaction.joined(table, delta.load(table))
         return LastCommit(commit, add_commit(self.folder, commit))
 
     def refresh(self, commit: Commit) -> None:

@@ -18,10 +18,10 @@ from typing import Final
 import filelock
 import msgspec
 
-from treasury import durable
-from treasury.decoding import decode_json
 from treasury.errors import StorageError, WorkspaceLocked
-from treasury.regular_files import open_regular
+from treasury.ground import durable
+from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import open_regular
 
 __all__ = ["Holder", "workspace_lock"]
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from treasury.lake import disk
-from treasury.lake.declare import HASH, OPEN, RAW
+from treasury.lake.table_declaration import HASH, OPEN, RAW
 
 __all__ = ["Files", "Written"]
 

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from treasury import durable
-from treasury.decoding import decode_json
 from treasury.errors import WorkspaceDamaged
+from treasury.ground import durable
+from treasury.ground.decoding import decode_json
 from treasury.lake import delta, disk
 from treasury.lake.commits import Commit
 from treasury.lake.sealed import read_sealed, write_sealed

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import msgspec
 
-from treasury import durable
-from treasury.decoding import decode_json
+from treasury.ground import durable
+from treasury.ground.decoding import decode_json
 
 __all__ = ["read_sealed", "write_sealed"]
 

@@ -22,7 +22,7 @@ from treasury.errors import InputError, QueryError
 from treasury.lake import delta, engine
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
-from treasury.lake.declare import HISTORY, Table
+from treasury.lake.table_declaration import HISTORY, Table
 
 __all__ = ["Snapshot"]
 

@@ -21,11 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import StorageError, TableError
-from treasury.lake import delta, engine, upkeep
-from treasury.lake.declare import HASH, OPEN, RAW, VALID_FROM, VALID_TO, VANISHED, Table
+from treasury.lake import delta, engine
+from treasury.lake.incoming_rows import RULE, conform, hashed, with_hash
 from treasury.lake.parquet import Files
-from treasury.lake.rows import RULE, conform, hashed, with_hash
 from treasury.lake.snapshot import Snapshot
+from treasury.lake.table_declaration import HASH, OPEN, RAW, VALID_FROM, VALID_TO, VANISHED, Table
+from treasury.lake.upkeep import compaction
 
 __all__ = ["Changes", "Writer"]
 
@@ -97,7 +98,7 @@ class Writer:
         for name, version in list(self.versions.items()):
             if before.get(name) != version:
                 folder = self._folder / name
-                self.versions[name] = upkeep.joined(folder, self._load(name))
+                self.versions[name] = compaction.joined(folder, self._load(name))
 
     def stored(self, name: str, version: int) -> delta.StoredTable:
         """A version of a table as its log has it, read once."""

@@ -25,14 +25,14 @@ journal; a panel remembers only what is on screen.
 from __future__ import annotations
 
 from treasury.calendar import Month
-from treasury.panels.approvals import ApprovalsPanel
-from treasury.panels.desk import Desk
-from treasury.panels.exceptions import ExceptionsPanel
-from treasury.panels.funding import FundingPanel
-from treasury.panels.matches import MatchesPanel
-from treasury.panels.paging import SIZE
+from treasury.panels.approvals_panel import ApprovalsPanel
+from treasury.panels.exceptions_panel import ExceptionsPanel
+from treasury.panels.frames.query_pages import SIZE
+from treasury.panels.funding_panel import FundingPanel
+from treasury.panels.matches_panel import MatchesPanel
+from treasury.panels.panel_desk import Desk
 from treasury.panels.sync_panel import SyncPanel
-from treasury.panels.transfers import TransfersPanel
+from treasury.panels.transfers_panel import TransfersPanel
 
 __all__ = [
     "ApprovalsPanel",

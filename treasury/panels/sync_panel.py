@@ -17,14 +17,14 @@ import pyarrow as pa
 from treasury.errors import TreasuryError
 from treasury.extract import TABLES
 from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
-from treasury.panels.blocks import Button, Column, Line, Message, Press, Row
-from treasury.panels.desk import Desk
-from treasury.panels.listing import Listing, ListPanel
-from treasury.panels.paging import SIZE, Held, Source
-from treasury.panels.panel import alert
+from treasury.panels.frames.background_work import Work
+from treasury.panels.frames.blocks import Button, Column, Line, Message, Press, Row
+from treasury.panels.frames.list_panel import Listing, ListPanel
+from treasury.panels.frames.panel import alert
+from treasury.panels.frames.panel_text import instant
+from treasury.panels.frames.query_pages import SIZE, Held, Source
+from treasury.panels.panel_desk import Desk
 from treasury.panels.syncing import SyncProgress, synced
-from treasury.panels.text import instant
-from treasury.panels.work import Work
 
 __all__ = ["SyncPanel"]
 

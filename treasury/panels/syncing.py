@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from treasury.extract import SyncReport
-from treasury.panels.blocks import Line, Message
-from treasury.panels.panel import status
-from treasury.panels.text import instant
-from treasury.panels.work import Work
+from treasury.panels.frames.background_work import Work
+from treasury.panels.frames.blocks import Line, Message
+from treasury.panels.frames.panel import status
+from treasury.panels.frames.panel_text import instant
 
 __all__ = ["SyncProgress", "synced"]
 

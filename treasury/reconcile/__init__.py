@@ -2,8 +2,8 @@
 
 from treasury.reconcile.matching import Matches, match_references
 from treasury.reconcile.monthly import Question, Reconciliation, awaiting_funds, reconcile_month
-from treasury.reconcile.rows import Rows
 from treasury.reconcile.rules import ClassRule, Rules, load_rules
+from treasury.tables.row_view import Rows
 
 __all__ = [
     "ClassRule",

@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.decoding import decode_json
 from treasury.errors import InputError
+from treasury.ground.decoding import decode_json
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.money import format_amount, parse_amount
 from treasury.reconcile.clocks import days_word, rail_of, reacts_by, stage_of

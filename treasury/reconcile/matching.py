@@ -16,16 +16,25 @@ import pyarrow.compute as pc
 
 from treasury.errors import TableError
 from treasury.lake import AMOUNT, TEXT
-from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.memo import Memo, fingerprint
-from treasury.reconcile.pipeline import Step, compose, in_order, load, needed, run, steps_of, stored
+from treasury.reconcile.engine.memo import Memo, fingerprint
+from treasury.reconcile.engine.pipeline import (
+    Step,
+    compose,
+    in_order,
+    load,
+    needed,
+    run,
+    steps_of,
+    stored,
+)
+from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.reconcile.unnamed import fact_tables
-from treasury.tabular import Tabular
+from treasury.tables.tabular import Tabular
 from treasury.text import safe_html
 
 if TYPE_CHECKING:
-    from treasury.reconcile.inputs import TableLike
+    from treasury.reconcile.matching_inputs import TableLike
 
 __all__ = ["OUTCOMES", "STEPS", "TIERS", "Matches", "Tier", "match_references"]
 
@@ -137,7 +146,7 @@ def match_references(
     """Match bank lines to expectations by reference; what is not proved is suggested only.
 
     Tables are pandas, Arrow, a DuckDB relation or a Parquet path; their columns are those of
-    `treasury.reconcile.inputs`. Raises TableError for a missing or mistyped column, a repeated
+    `treasury.reconcile.matching_inputs`. Raises TableError for a missing or mistyped column, a repeated
     `entry_id` or `expectation_id`, an amount that is not positive, or decisions that cannot all
     hold. Rows may come in any order: the result is the same.
     """

@@ -23,20 +23,9 @@ from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
-from treasury.reconcile.inputs import Field, read_table
-from treasury.reconcile.internal import INTERNAL_TRANSFERS
-from treasury.reconcile.kept import Run, kept_run
-from treasury.reconcile.matching import (
-    OUTCOMES,
-    PACKAGE,
-    RESULTS,
-    Matches,
-    read_decisions,
-    read_matches,
-    rule_tables,
-)
-from treasury.reconcile.memo import Memo, fingerprint
-from treasury.reconcile.pipeline import (
+from treasury.reconcile.engine.kept_run import Run, kept_run
+from treasury.reconcile.engine.memo import Memo, fingerprint
+from treasury.reconcile.engine.pipeline import (
     Step,
     compose,
     in_order,
@@ -46,17 +35,28 @@ from treasury.reconcile.pipeline import (
     steps_of,
     stored,
 )  # fmt: skip
+from treasury.reconcile.funding_words import funding_table
+from treasury.reconcile.internal import INTERNAL_TRANSFERS
+from treasury.reconcile.matching import (
+    OUTCOMES,
+    PACKAGE,
+    RESULTS,
+    Matches,
+    read_decisions,
+    read_matches,
+    rule_tables,
+)
+from treasury.reconcile.matching_inputs import Field, read_table
 from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
-from treasury.reconcile.view import view_of
-from treasury.reconcile.worded import funding_table
+from treasury.reconcile.treasury_view import view_of
 from treasury.settings import BankAccount
-from treasury.statements.coverage import month_coverage
-from treasury.statements.tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
-from treasury.tabular import Tabular, html_table
+from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
+from treasury.statements.store.coverage import month_coverage
+from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
 if TYPE_CHECKING:
-    from treasury.reconcile.inputs import TableLike
+    from treasury.reconcile.matching_inputs import TableLike
 
 __all__ = [
     "Basis",

@@ -17,8 +17,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.decoding import convert
 from treasury.errors import SettingsError
+from treasury.ground.decoding import convert
 
 __all__ = [
     "ClassRule",

@@ -1,9 +1,10 @@
 """What a person reads of a reconciliation: the first screen, the fees, the month's close."""
 
-from treasury.report.close import ClosePack, write_close
+from treasury.close.fees.fee_table import Fees, calculated_fees, fees_between, fees_of
+from treasury.close.fees.invoice import Tied, tie_invoice
+from treasury.close.result_words import count, outcome_word, reason_words
 from treasury.report.exceptions import open_lines
-from treasury.report.fees import Fees, calculated_fees, fees_between, fees_of
-from treasury.report.invoice import Tied, tie_invoice
+from treasury.report.pack.pack_folder import ClosePack, write_close
 from treasury.report.screen import (
     SERVICES_ADD,
     first_screen,
@@ -12,7 +13,6 @@ from treasury.report.screen import (
     reconciliation_summary,
     unknown_screen,
 )
-from treasury.report.words import count, outcome_word, reason_words
 
 __all__ = [
     "SERVICES_ADD",

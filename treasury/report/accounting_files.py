@@ -18,10 +18,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.csv_output import write_csv_table
+from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.errors import InputError
-from treasury.report.accounting import ROLES, Accounting
-from treasury.tabular import clean_column, shown_amounts
+from treasury.tables.csv_output import write_csv_table
+from treasury.tables.tabular import clean_column, shown_amounts
 from treasury.text import clean
 
 __all__ = [

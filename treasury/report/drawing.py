@@ -22,9 +22,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from treasury.calendar import Month, is_target_day
+from treasury.close.result_words import amount_words, day
 from treasury.errors import InputError
-from treasury.report.words import amount_words, day
-from treasury.tabular import wide
+from treasury.tables.tabular import wide
 
 if TYPE_CHECKING:
     import pandas as pd

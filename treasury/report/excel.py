@@ -11,22 +11,22 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.close.balances import BALANCES
+from treasury.close.checklist import CHECKLIST, checklist
+from treasury.close.closing import Closing
+from treasury.close.late_items import LATE_ITEMS
+from treasury.close.ledger.ledger_comparison import LEDGER
+from treasury.close.ledger.transit_bridge import BRIDGE
+from treasury.close.result_words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
+from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
+from treasury.decisions.remark_rows import REQUEST_MARKS
 from treasury.items import OPEN_ITEMS
-from treasury.reconcile.late import LATE_ITEMS
-from treasury.reconcile.marks import REQUEST_MARKS
 from treasury.reconcile.monthly import Reconciliation
-from treasury.reconcile.rollforward import ITEMS, ROLL_FORWARD
-from treasury.report.balances import BALANCES
-from treasury.report.bridge import BRIDGE
-from treasury.report.checklist import CHECKLIST, checklist
-from treasury.report.closing import Closing
-from treasury.report.ledger import LEDGER
 from treasury.report.screen import ALONE
-from treasury.report.words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
-from treasury.tabular import units_of
+from treasury.tables.tabular import units_of
+from treasury.tables.workbook import Book, Column, Sheet, sheet_of
+from treasury.tables.workbook_process import written_beside
 from treasury.text import clean
-from treasury.workbook import Book, Column, Sheet, sheet_of
-from treasury.workbook_process import written_beside
 
 __all__ = ["FILES", "LONGEST_SHEET", "SHEETS", "workbook_beside"]
 

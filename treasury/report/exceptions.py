@@ -13,12 +13,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.identifiers import plain_account
-from treasury.items.facts import needing_a_person
-from treasury.lake import AMOUNT, DATE, TEXT
-from treasury.reconcile.monthly import Reconciliation
-from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
-from treasury.report.words import (
+from treasury.close.result_words import (
     DIRECTIONS,
     amount_words,
     amounts_words,
@@ -29,6 +24,11 @@ from treasury.report.words import (
     reason_words,
     short_account,
 )
+from treasury.identifiers import plain_account
+from treasury.items.item_facts import needing_a_person
+from treasury.lake import AMOUNT, DATE, TEXT
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.text import clean
 
 __all__ = ["OPEN_LINES", "decisions_section", "earlier_section", "exceptions_section", "open_lines"]

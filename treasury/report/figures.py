@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from treasury.calendar import Month
+from treasury.close.result_words import amount_words, amounts_words, count
 from treasury.money import total
 from treasury.report.drawing import (
     INK,
@@ -32,7 +33,6 @@ from treasury.report.drawing import (
     style,
     together,
 )
-from treasury.report.words import amount_words, amounts_words, count
 
 if TYPE_CHECKING:
     from treasury.report.drawing import Frame

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.report.words import amount_words
+from treasury.close.result_words import amount_words
 from treasury.text import clean
 
 __all__ = ["SHOWN", "Cell", "Grid", "Head", "Section", "amount_cell", "make_cell", "make_grid"]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from matplotlib.figure import Figure
 
-from treasury.report.closing import Closing
+from treasury.close.closing import Closing
 from treasury.report.drawing import figure_svg
 from treasury.report.figures import (
     cash_by_day,

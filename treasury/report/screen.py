@@ -14,16 +14,10 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.items import TURNS, ItemGroup, OpenItems
-from treasury.items.evidence import NOT_PROVABLE, unprovable_accounts
-from treasury.journal.periods import Close
-from treasury.lake import Snapshot
-from treasury.money import total
-from treasury.reconcile.monthly import Question, Reconciliation, synced_at
-from treasury.report.closing import Closing
-from treasury.report.fees import Fees
-from treasury.report.verdict import Proof, in_transit, proof_of
-from treasury.report.words import (
+from treasury.close.closing import Closing
+from treasury.close.fees.fee_table import Fees
+from treasury.close.month_proof import Proof, in_transit, proof_of
+from treasury.close.result_words import (
     OUTCOMES,
     amount_words,
     amounts_words,
@@ -34,6 +28,12 @@ from treasury.report.words import (
     moment,
     title_words,
 )
+from treasury.items import TURNS, ItemGroup, OpenItems
+from treasury.items.evidence_items import NOT_PROVABLE, unprovable_accounts
+from treasury.journal.period_history import Close
+from treasury.lake import Snapshot
+from treasury.money import total
+from treasury.reconcile.monthly import Question, Reconciliation, synced_at
 from treasury.text import clean
 
 __all__ = [

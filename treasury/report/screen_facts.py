@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from treasury.close.closing import Closing
+from treasury.close.month_proof import in_transit, proof_of
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import total
-from treasury.report.closing import Closing
-from treasury.report.verdict import in_transit, proof_of
 
 __all__ = ["FACTS", "screen_facts"]
 

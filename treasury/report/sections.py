@@ -11,24 +11,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.items import OpenItem
-from treasury.items.evidence import NOT_PROVABLE
-from treasury.items.kinds import OWNERS
-from treasury.money import total
-from treasury.reconcile.monthly import Reconciliation
-from treasury.report.closing import Closing
-from treasury.report.evidence import bank_files
-from treasury.report.exceptions import (
-    decisions_section,
-    earlier_section,
-    exceptions_section,
-)
-from treasury.report.fee_section import fees_section
-from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
-from treasury.report.ledger import AGREES, LedgerComparison
-from treasury.report.screen import UNREAD, open_words, overdue_words, transit_words
-from treasury.report.verdict import in_transit, proof_of
-from treasury.report.words import (
+from treasury.close.closing import Closing
+from treasury.close.evidence import bank_files
+from treasury.close.ledger.ledger_comparison import AGREES, LedgerComparison
+from treasury.close.month_proof import in_transit, proof_of
+from treasury.close.result_words import (
     LINE_CLASSES,
     OUTCOMES,
     amount_words,
@@ -39,7 +26,20 @@ from treasury.report.words import (
     moment,
     short_account,
 )
-from treasury.tabular import shown
+from treasury.items import OpenItem
+from treasury.items.evidence_items import NOT_PROVABLE
+from treasury.items.item_kinds import OWNERS
+from treasury.money import total
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.exceptions import (
+    decisions_section,
+    earlier_section,
+    exceptions_section,
+)
+from treasury.report.fee_section import fees_section
+from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
+from treasury.report.screen import UNREAD, open_words, overdue_words, transit_words
+from treasury.tables.tabular import shown
 from treasury.text import clean
 
 __all__ = ["sections", "tally"]

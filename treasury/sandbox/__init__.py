@@ -4,9 +4,9 @@ Deterministic by seed. Made from the specification alone, and sharing no model w
 that one misreading cannot pass on both sides.
 """
 
-from treasury.sandbox.limits import RateLimit
-from treasury.sandbox.server import PROFILES, Sandbox, Served, serve_forever
-from treasury.sandbox.volume import Volume
-from treasury.sandbox.world import SCENARIOS
+from treasury.sandbox.http.limits import RateLimit
+from treasury.sandbox.serve.server import PROFILES, Sandbox, Served, serve_forever
+from treasury.sandbox.story.volume import Volume
+from treasury.sandbox.story.world import SCENARIOS
 
 __all__ = ["PROFILES", "SCENARIOS", "RateLimit", "Sandbox", "Served", "Volume", "serve_forever"]

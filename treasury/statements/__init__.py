@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treasury.loading import given_names
-from treasury.statements.coverage import COVERAGE, coverage, stored_coverage
-from treasury.statements.tables import STATEMENT_ENTRIES, STATEMENTS
-from treasury.statements.tables import TABLES as STATEMENT_TABLES
-from treasury.statements.wallets import WALLET_TABLES
+from treasury.ground.loading import given_names
+from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.statement_tables import TABLES as STATEMENT_TABLES
+from treasury.statements.store.coverage import COVERAGE, coverage, stored_coverage
+from treasury.statements.store.wallet_evidence import WALLET_TABLES
 
 if TYPE_CHECKING:
-    from treasury.statements.add import AddedStatement, AddReport, add_statements
-    from treasury.statements.check import CHECKS, check_statements
-    from treasury.statements.confirm import confirm_balance
-    from treasury.statements.files import StatementFile
-    from treasury.statements.profiles import Profile, load_profiles, to_toml
-    from treasury.statements.propose import Proposal, propose_profile, sketch_profile
-    from treasury.statements.read import Reading, read_batches, read_file, read_statements
-    from treasury.statements.rows import Problem
-    from treasury.statements.withdraw import (
+    from treasury.statements.bank_file import StatementFile
+    from treasury.statements.csv.profile_proposal import Proposal, propose_profile, sketch_profile
+    from treasury.statements.csv.profiles import Profile, load_profiles, to_toml
+    from treasury.statements.entry_rows import Problem
+    from treasury.statements.read_files import Reading, read_batches, read_file, read_statements
+    from treasury.statements.store.add import AddedStatement, AddReport, add_statements
+    from treasury.statements.store.check import CHECKS, check_statements
+    from treasury.statements.store.confirmed_balance import confirm_balance
+    from treasury.statements.store.withdraw import (
         StoredStatement,
         Withdrawal,
         find_statement,
@@ -70,29 +70,29 @@ __all__ = [
 __getattr__ = given_names(
     __name__,
     {
-        "AddReport": "add",
-        "AddedStatement": "add",
-        "CHECKS": "check",
-        "Problem": "rows",
-        "Profile": "profiles",
-        "Proposal": "propose",
-        "Reading": "read",
-        "StatementFile": "files",
-        "StoredStatement": "withdraw",
-        "Withdrawal": "withdraw",
-        "add_statements": "add",
-        "check_statements": "check",
-        "confirm_balance": "confirm",
-        "find_statement": "withdraw",
-        "load_profiles": "profiles",
-        "planned_withdrawal": "withdraw",
-        "propose_profile": "propose",
-        "read_batches": "read",
-        "read_file": "read",
-        "read_statements": "read",
-        "sketch_profile": "propose",
-        "to_toml": "profiles",
-        "withdraw_statement": "withdraw",
+        "AddReport": "store.add",
+        "AddedStatement": "store.add",
+        "CHECKS": "store.check",
+        "Problem": "entry_rows",
+        "Profile": "csv.profiles",
+        "Proposal": "csv.profile_proposal",
+        "Reading": "read_files",
+        "StatementFile": "bank_file",
+        "StoredStatement": "store.withdraw",
+        "Withdrawal": "store.withdraw",
+        "add_statements": "store.add",
+        "check_statements": "store.check",
+        "confirm_balance": "store.confirmed_balance",
+        "find_statement": "store.withdraw",
+        "load_profiles": "csv.profiles",
+        "planned_withdrawal": "store.withdraw",
+        "propose_profile": "csv.profile_proposal",
+        "read_batches": "read_files",
+        "read_file": "read_files",
+        "read_statements": "read_files",
+        "sketch_profile": "csv.profile_proposal",
+        "to_toml": "csv.profiles",
+        "withdraw_statement": "store.withdraw",
     },
 )
 """What reads files is loaded when it is asked for: most verbs read what is stored."""

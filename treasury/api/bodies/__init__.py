@@ -1,7 +1,7 @@
 """Request bodies of both services: frozen structs, checked and keyed when they are made."""
 
-from treasury.api.bodies.base import Amount, Body, Keyed, new_key
-from treasury.api.bodies.finance import (
+from treasury.api.bodies.body_base import Amount, Body, Keyed, new_key
+from treasury.api.bodies.finance_bodies import (
     AccountChanges,
     ExternalAddress,
     NewAccount,
@@ -18,7 +18,7 @@ from treasury.api.bodies.finance import (
     PartyDetails,
     PostalAddress,
 )
-from treasury.api.bodies.ramp import (
+from treasury.api.bodies.ramp_bodies import (
     BankAccountChanges,
     CompanyWalletChanges,
     FeeQuestion,

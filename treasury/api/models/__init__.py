@@ -1,7 +1,6 @@
 """The records of both services as frozen structs: the contract, one class for each resource."""
 
-from treasury.api.models.base import Model
-from treasury.api.models.finance import (
+from treasury.api.models.finance_models import (
     Account,
     Address,
     Allowance,
@@ -21,7 +20,8 @@ from treasury.api.models.finance import (
     VirtualBankAccount,
     Wallet,
 )
-from treasury.api.models.ramp import (
+from treasury.api.models.model_base import Model
+from treasury.api.models.ramp_models import (
     CalculatedFee,
     Chain,
     Company,

@@ -1,0 +1,202 @@
+"""The journal's entries about actions, folded once and then kept up with.
+
+Whoever decides does it on the book as it was read: the entries are appended only if the journal
+still ends where the book does (`Journal.decide`). If it does not, the new entries are read and the
+decision is taken again, or refused, on what they say. So of two processes that execute one action,
+one does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from treasury.actions.action_folding import ActionFold
+from treasury.actions.action_states import DROPPED, OPEN, UNSETTLED, Action
+from treasury.actions.execution.twins import WINDOW, Twin
+from treasury.errors import ActionRefused, InputError, JournalError
+from treasury.journal import Actor, Draft, Entry, Head, Journal
+
+__all__ = ["MAKES", "Book"]
+
+_EMPTY: Final = Head(0, "0" * 64)
+MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
+"""Kinds whose person is a maker of the request: never the one to approve it."""
+
+
+class Book:
+    """Every action by id, in the order proposed; safe to use from several threads."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._lock = threading.RLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._head = _EMPTY
+        self._fold = ActionFold()
+        self._wrong: JournalError | None = None
+
+    @property
+    def last_left(self) -> datetime:
+        """The latest instant at which anything left, by the clocks of the machines it left from."""
+        return self._fold.last_left
+
+    def refresh(self) -> None:
+        """Read what was written since."""
+        with self._lock:
+            added, wrong = self._journal.follow(self._head)
+            if added and added[0].prev_hash != self._head.hash:  # another journal than was read
+                self._forget()
+                added, wrong = self._journal.follow(self._head)
+            self._take(added)
+            self._wrong = self._wrong or wrong
+
+    def decide(
+        self, build: Callable[[], Sequence[Draft]], *, thorough: bool = False
+    ) -> list[Entry]:
+        """Append what `build` makes of the book as it is; nothing where `build` raises.
+
+        Raises what `Journal.decide` raises, whose `thorough` it is.
+        """
+
+        def drafts(head: Head) -> Sequence[Draft]:
+            self._read_to(head)
+            return build()
+
+        with self._lock:
+            added = self._journal.decide(drafts, thorough=thorough)
+            self._take(added)
+            return added
+
+    def note(self, drafts: Sequence[Draft]) -> None:
+        """Append what has happened, whatever others wrote and whatever became of the journal."""
+        with self._lock:
+            added = self._journal.note(drafts)
+            if added and added[0].prev_hash == self._head.hash:
+                self._take(added)
+            else:
+                self.refresh()
+
+    def _read_to(self, head: Head) -> None:
+        """Read what was written since; all of it where the journal is not the one that was read."""
+        if self._head != head:
+            self.refresh()
+        if self._wrong is not None or not (self._head == head or self._journal.holds(self._head)):
+            self._forget()
+            self.refresh()
+        if self._wrong is not None:
+            raise self._wrong
+
+    def get(self, action_id: str) -> Action:
+        """An action by its id; InputError where there is none."""
+        with self._lock:
+            found = self._fold.actions.get(action_id)
+        if found is None:
+            raise InputError(
+                f"there is no action {action_id}", do="see `treasury actions list` for those"
+            )
+        return found
+
+    def all(self) -> list[Action]:
+        """Every action, oldest first."""
+        with self._lock:
+            return list(self._fold.actions.values())
+
+    def next_id(self, ahead: int = 0) -> str:
+        """The id of the next action that is proposed."""
+        return f"A-{self._fold.proposals + 1 + ahead}"
+
+    def knows_policy(self, policy: str) -> bool:
+        """Whether the journal holds the text of a policy by its hash."""
+        return policy in self._fold.policies
+
+    def twins(self, fingerprint: str, *, but: str = "") -> Iterator[Action]:
+        """Other actions of exactly the same content."""
+        for action_id in self._fold.alike.get(fingerprint, ()) if fingerprint else ():
+            if action_id != but:
+                yield self._fold.actions[action_id]
+
+    def blocking(self, fingerprint: str, *, but: str = "") -> Action | None:
+        """A twin that may have been carried out and is not known to have been.
+
+        Of two that carry a version only one can take effect: those block nothing.
+        """
+        for twin in self.twins(fingerprint, but=but):
+            if twin.state in UNSETTLED and twin.safety != "versioned":
+                return twin
+        return None
+
+    def look_alikes(self, fingerprint: str, *, but: str = "") -> list[Action]:
+        """Twins that are open or done: not wrong, but to be said."""
+        states = OPEN | {"done"}
+        return [twin for twin in self.twins(fingerprint, but=but) if twin.state in states]
+
+    def wished_since(self, fingerprint: str, moment: datetime) -> datetime:
+        """Since when a record at the service may be what an action of a moment wishes for.
+
+        That is some days before it; where the same was wished for until then and came to nothing,
+        some days before that. A journal that was put back from an older copy may be wrong there.
+        """
+        earlier = [twin for twin in self.twins(fingerprint) if twin.state in OPEN | DROPPED]
+        since = moment - WINDOW
+        for twin in sorted(earlier, key=lambda action: action.proposed_at, reverse=True):
+            if twin.state in OPEN or twin.changed_at >= since:
+                since = min(since, twin.proposed_at - WINDOW)
+        return since
+
+    def makers(self, request_id: str) -> list[Actor]:
+        """Who made a ramp request from here, or changed its amount, or may have."""
+        return [
+            action.proposed_by
+            for action in self.all()
+            if action.kind in MAKES and request_id in _made_by(action)
+        ]
+
+    def strangers(self, records: Iterable[Any]) -> list[Twin]:
+        """Those of the service's records that no action here has made or is making, newest first.
+
+        A key tells its action only once that has left from here: a key that was used and, by this
+        journal, never left is that of a journal that went back. ActionRefused where a record
+        carries the key of an action that is said not to have been carried out: it was.
+        """
+        found = [
+            Twin(
+                id=one.id,
+                at=getattr(one, "created_at", None),
+                key=getattr(one, "idempotency_key", None),
+                status=getattr(one, "status", None),
+            )
+            for one in records
+        ]
+        if not found:
+            return []
+        made = self.records()
+        left = {action.key: action for action in self.all() if action.key and action.attempts}
+        for one in found:
+            action = left.get(one.key or "")
+            if action is not None and action.state not in UNSETTLED | {"done"}:
+                raise ActionRefused(
+                    f"{action.id} is {action.state}, and was carried out: {one} carries its key;"
+                    " nothing was proposed or sent",
+                    do=f"run `treasury actions recover {action.id}`, and look at it again",
+                )
+        return [one for one in found if one.id not in made and one.key not in left]
+
+    def records(self) -> set[str]:
+        """The ids of every record that an action is known to have made."""
+        return {a.outcome.record for a in self.all() if a.outcome is not None and a.outcome.record}
+
+    def _take(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            self._fold.add(entry)
+            self._head = Head(entry.seq, entry.hash)
+
+
+def _made_by(action: Action) -> tuple[str, ...]:
+    """The record that an action made, or that it may have changed."""
+    if action.outcome is not None:
+        return (action.outcome.record, action.target)
+    return (action.target,) if action.state in UNSETTLED else ()

@@ -1,0 +1,342 @@
+"""Where each action stands: nothing but what its entries in the journal amount to, in their order.
+
+    proposed -> ready -> sending -> done
+       |          |         |-> refused   nothing was carried out
+       |          |         |-> unknown   nobody can tell yet; never sent again by itself
+       |          |-> lapsed              what was approved is no longer so
+       |-> rejected, withdrawn
+
+What never left goes back to ready. An action of one person is ready when it is proposed. Entries
+that an earlier version wrote (a decision sent at once, about a ramp request) read as actions too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+import msgspec
+
+from treasury.actions.action_facts import Fact
+from treasury.actions.execution.twins import fingerprint_of
+from treasury.actions.kinds.kind import Money, Safety
+from treasury.actions.seen_request import RampSeen, facts_of
+from treasury.ground.decoding import convert
+from treasury.journal import Actor, Entry
+
+__all__ = [
+    "DROPPED",
+    "OPEN",
+    "UNSETTLED",
+    "Action",
+    "Approval",
+    "Outcome",
+    "Sending",
+    "State",
+    "after",
+]
+
+State = Literal[
+    "proposed", "ready", "sending", "done", "refused", "unknown", "lapsed", "rejected", "withdrawn"
+]
+OPEN: Final = frozenset({"proposed", "ready"})
+"""What may still be decided, withdrawn or executed."""
+DROPPED: Final = frozenset({"lapsed", "refused", "rejected", "withdrawn"})
+"""What came to nothing."""
+UNSETTLED: Final = frozenset({"sending", "unknown"})
+"""What may have been carried out and is not known to have been."""
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """Who approved which content, when."""
+
+    actor: Actor
+    at: datetime
+    content_hash: str
+    reason: str | None = None
+    seq: int = 0
+    """The number of its entry in the journal."""
+
+
+class Sending(msgspec.Struct, frozen=True, kw_only=True):
+    """What left, or was about to: the exact body, and when by the machine's clock and by ours."""
+
+    at: datetime
+    left_at: datetime
+    first_left_at: datetime
+    ids: tuple[str, ...]
+    body: str
+    version: int | None
+    known: tuple[str, ...]
+    actor: Actor
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an action that was carried out.
+
+    `how`: the service answered, was asked again, was sent the same again, shows one record that can
+    only be ours, or a person said so. `response` is the record's own JSON.
+    """
+
+    kind: str
+    subject: str
+    how: Literal["answered", "read back", "sent again", "adopted", "said by a person"]
+    text: str
+    status: str
+    version: int | None
+    record: str
+    response: str | None
+    service_user: str | None
+    """Whom the service recorded for it; our own person is `decided_by`."""
+    decided_by: str
+    at: datetime
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """One action: what it would do, who agreed to it, and where it stands.
+
+    `money` is what it moves or is about, in its own currency; `target` the record it is about;
+    `facts` are what was shown, and `content_hash` covers them and the exact content.
+    """
+
+    id: str
+    kind: str
+    state: State
+    operation: str
+    safety: Safety
+    fields: dict[str, Any]
+    facts: tuple[Fact, ...]
+    text: str
+    masked: str
+    money: Money | None
+    target: str
+    key: str
+    content_hash: str
+    fingerprint: str
+    needed: int
+    policy: str
+    credential: str
+    client_id: str
+    reason: str | None
+    proposed_by: Actor
+    proposed_at: datetime
+    seq: int
+    """The number of its proposal in the journal."""
+    changed_at: datetime
+    place: str = ""
+    """The environment that it was proposed for; empty where an earlier version did not say."""
+    request: RampSeen | None = None
+    approvals: tuple[Approval, ...] = ()
+    attempts: int = 0
+    sending: Sending | None = None
+    outcome: Outcome | None = None
+    why: str = ""
+    """Why it is refused, unknown, lapsed, rejected or withdrawn."""
+    refusal_in_doubt: bool = False
+    """Whether the service refused it and may have meant a repeat: unknown until it is settled."""
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.state}: {self.text}"
+
+    @property
+    def waits_for(self) -> int:
+        """How many more people have to approve it."""
+        return max(0, self.needed - 1 - len(self.approvals)) if self.state == "proposed" else 0
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Everybody who agreed to it, its maker first."""
+        return (self.proposed_by.name, *(approval.actor.name for approval in self.approvals))
+
+
+def after(action: Action | None, entry: Entry) -> Action | None:
+    """The action after one more entry about it; None where the entry is about none."""
+    if action is None:
+        if entry.kind == "action.proposed":
+            return _proposed(entry)
+        return _of_old(entry) if entry.kind == "action.sending" else None
+    step = _STEPS.get(entry.kind)
+    changed = action if step is None else step(action, entry)
+    return msgspec.structs.replace(changed, changed_at=entry.at)
+
+
+def _proposed(entry: Entry) -> Action:
+    body = entry.body
+    told = {name: body[name] for name in _PROPOSED if name in body}
+    needed = int(body["needed"])
+    facts = convert(body["facts"], list[Fact])
+    made: Action = convert(
+        told
+        | {
+            # worked out anew: earlier versions had other eyes for what is the same
+            "fingerprint": fingerprint_of(body["kind"], body["fields"], facts),
+            "id": entry.subject,
+            "state": "ready" if needed <= 1 else "proposed",
+            "proposed_by": entry.actor,
+            "proposed_at": entry.at,
+            "seq": entry.seq,
+            "changed_at": entry.at,
+        },
+        Action,
+        from_attributes=True,
+    )
+    return made
+
+
+_PROPOSED: Final = (
+    "kind", "operation", "safety", "fields", "facts", "text", "masked", "money", "target", "key",
+    "content_hash", "fingerprint", "needed", "policy", "credential", "client_id", "reason",
+    "place", "request",
+)  # fmt: skip
+
+
+def _approved(action: Action, entry: Entry) -> Action:
+    body = entry.body
+    given = Approval(entry.actor, entry.at, body["content_hash"], body.get("reason"), entry.seq)
+    approvals = (*action.approvals, given)
+    needed = int(entry.body.get("needed", action.needed))
+    ready = action.state == "proposed" and len(approvals) + 1 >= needed
+    return msgspec.structs.replace(
+        action,
+        approvals=approvals,
+        needed=needed,
+        state="ready" if ready else action.state,
+    )
+
+
+def _ended(state: State) -> Callable[[Action, Entry], Action]:
+    def step(action: Action, entry: Entry) -> Action:
+        if action.state == "done":
+            return action
+        said = entry.body.get("why") or entry.body.get("reason") or ""
+        return msgspec.structs.replace(action, state=state, why=str(said))
+
+    return step
+
+
+def _refused(action: Action, entry: Entry) -> Action:
+    """Nothing was carried out: it speaks for its own sending, and never for one that came after."""
+    body = entry.body
+    if action.state not in UNSETTLED or body.get("attempt", action.attempts) < action.attempts:
+        return action
+    old = body.get("facts")
+    why = body.get("why") or (old.get("error") if isinstance(old, dict) else "") or ""
+    state: State = "ready" if body.get("again") else "refused"
+    return msgspec.structs.replace(action, state=state, why=str(why))
+
+
+def _unknown(action: Action, entry: Entry) -> Action:
+    if action.state == "done":
+        return action
+    old = entry.body.get("facts")
+    why = entry.body.get("why") or (old.get("found") if isinstance(old, dict) else "") or ""
+    in_doubt = bool(entry.body.get("refusal_in_doubt"))
+    return msgspec.structs.replace(action, state="unknown", why=str(why), refusal_in_doubt=in_doubt)
+
+
+def _sent(action: Action, entry: Entry) -> Action:
+    body = entry.body
+    left = datetime.fromisoformat(body["left_at"])
+    first = action.sending.first_left_at if action.sending is not None else left
+    sending = Sending(
+        at=entry.at,
+        left_at=left,
+        first_left_at=first,
+        ids=tuple(body["ids"]),
+        body=body["body"],
+        version=body.get("version"),
+        known=tuple(body.get("known", ())),
+        actor=entry.actor,
+    )
+    return msgspec.structs.replace(
+        action, state="sending", sending=sending, attempts=action.attempts + 1, why=""
+    )
+
+
+def _done(action: Action, entry: Entry) -> Action:
+    facts = {**_old_facts(entry), **entry.body}
+    outcome = Outcome(
+        kind=action.kind,
+        subject=action.target,
+        how=facts.get("how", "answered"),
+        text=action.text,
+        status=facts.get("status") or "",
+        version=facts.get("version"),
+        record=facts.get("record") or action.target,
+        response=facts.get("response"),
+        service_user=facts.get("service_user"),
+        decided_by=entry.actor.name,
+        at=entry.at,
+    )
+    return msgspec.structs.replace(action, state="done", outcome=outcome, why="")
+
+
+def _old_facts(entry: Entry) -> dict[str, Any]:
+    old = entry.body.get("facts")
+    return old if isinstance(old, dict) else {}
+
+
+def _of_old(entry: Entry) -> Action:
+    """A decision that an earlier version sent at once; its id is made of its entry's number."""
+    body = entry.body
+    seen = convert(body["seen"], RampSeen)
+    sent = body["body"]
+    text, name = body.get("text", ""), body["action"]
+    return Action(
+        id=f"S-{entry.seq}",
+        kind=name,
+        state="sending",
+        operation=body["operation"],
+        safety="versioned",
+        fields={"request_id": entry.subject},
+        facts=facts_of(seen),
+        text=text,
+        masked=text,
+        money=_money_of(seen),
+        target=entry.subject,
+        key="",
+        content_hash="",
+        fingerprint="",
+        needed=1,
+        policy="",
+        credential=body["credential"],
+        client_id=body["client_id"],
+        reason=body.get("reason"),
+        proposed_by=entry.actor,
+        proposed_at=entry.at,
+        seq=entry.seq,
+        changed_at=entry.at,
+        request=seen,
+        attempts=1,
+        sending=Sending(
+            at=entry.at,
+            left_at=entry.at.astimezone(UTC),
+            first_left_at=entry.at.astimezone(UTC),
+            ids=(entry.subject,),
+            body=msgspec.json.encode(sent).decode(),
+            version=sent.get("version"),
+            known=(),
+            actor=entry.actor,
+        ),
+    )
+
+
+def _money_of(seen: RampSeen) -> Money | None:
+    amount: Decimal | None = seen.fiat_amount if seen.on_ramp else seen.crypto_amount
+    currency = seen.fiat_currency if seen.on_ramp else seen.crypto_currency
+    return None if amount is None or currency is None else Money(currency, amount)
+
+
+_STEPS: Final[dict[str, Callable[[Action, Entry], Action]]] = {
+    "action.approved": _approved,
+    "action.rejected": _ended("rejected"),
+    "action.withdrawn": _ended("withdrawn"),
+    "action.lapsed": _ended("lapsed"),
+    "action.sending": _sent,
+    "action.done": _done,
+    "action.refused": _refused,
+    "action.unknown": _unknown,
+    "action.recovered": _refused,
+}

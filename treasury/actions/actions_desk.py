@@ -1,0 +1,479 @@
+"""What an analyst does with actions: propose, approve, reject, withdraw, execute, recover, list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, get_args
+
+import msgspec
+
+from treasury.actions.action_context import Context, Present, wall_clock
+from treasury.actions.action_history import Book
+from treasury.actions.action_list import ActionList
+from treasury.actions.action_states import OPEN, Action, State
+from treasury.actions.authority.authorization import decided_today, refuse_maker
+from treasury.actions.authority.policy import Policy, load_policy, same_name, same_person
+from treasury.actions.batch import Batch, batch_of
+from treasury.actions.drafting import Confirmation, draft, hold_day, proposal
+from treasury.actions.execution.outcomes import Answers
+from treasury.actions.execution.recovery import Recovery
+from treasury.actions.execution.sending import Lives, Sender
+from treasury.actions.kinds.action_fields import read_fields
+from treasury.actions.kinds.all_kinds import kind_of
+from treasury.actions.kinds.kind import Kind, Money
+from treasury.api import Client
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    JournalError,
+    OutcomeUnknown,
+    ServiceUnreachable,
+    TreasuryError,
+)
+from treasury.journal import ADOPTED, Actor, Draft, Journal
+from treasury.journal.workspace_copies import adopt_copy, original_of
+from treasury.lake import Snapshot
+from treasury.settings import Settings
+from treasury.text import clean
+
+__all__ = ["Actions", "Ran"]
+
+
+Batched = list["Ran"]
+Chunks = Iterator[list[str]]
+Drafts = list[Draft]
+Spent = list[tuple[Kind, Money]]
+Outcomes = dict[str, TreasuryError | None]
+_STOPS: Final = (ServiceUnreachable, OutcomeUnknown)
+TOGETHER: Final = 50
+"""How many are journaled together, and at most cut off together."""
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one action of a batch: the action as it stands, and what was in its way."""
+
+    action: Action
+    error: TreasuryError | None = None
+
+
+class Actions:
+    """The actions of one workspace; `connect` gives the client of a named credential.
+
+    What is proposed is checked against `snapshot`, the last sync, and against the services where
+    there is none. `now` is the desk's clock, `wall` the machine's, `who` the person at it, who is
+    the journal's where left out.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        connect: Callable[[str], Client],
+        settings: Settings,
+        now: Callable[[], datetime],
+        *,
+        folder: Path | None = None,
+        snapshot: Callable[[], Snapshot] | None = None,
+        wall: Callable[[], datetime] = wall_clock,
+        who: Callable[[], Actor] | None = None,
+    ) -> None:
+        self._journal = journal
+        self._context = Context(
+            book=Book(journal),
+            connect=connect,
+            settings=settings,
+            load_policy=lambda: load_policy(folder) if folder is not None else Policy(),
+            snapshot=snapshot,
+            now=now,
+            wall=wall,
+            who=Present(who or journal.who),
+            journal_folder=journal.folder,
+        )
+        self._book = self._context.book
+        answers = Answers(self._context)
+        self._sender = Sender(self._context, answers)
+        self._recovery = Recovery(self._context, answers)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as its file says now; SettingsError names the key that does not read."""
+        return self._context.load_policy()
+
+    # What there is
+
+    def list(self, *, state: State | None = None, kind: str | None = None) -> ActionList:
+        """Every action, oldest first; those in a state or of a kind where named.
+
+        InputError for a state or a kind that there is none of.
+        """
+        if state is not None and state not in get_args(State):
+            raise InputError(
+                f"there is no state {clean(state)[:60]!r} of an action",
+                do=f"give one of {', '.join(get_args(State))}",
+            )
+        wanted = None if kind is None else kind_of(kind).name
+        self._book.refresh()
+        return ActionList(
+            action
+            for action in self._book.all()
+            if state in {None, action.state} and wanted in {None, action.kind}
+        )
+
+    def get(self, action_id: str) -> Action:
+        """An action as it stands; InputError where there is none."""
+        self._book.refresh()
+        return self._book.get(action_id)
+
+    def unsettled(self) -> tuple[Action, ...]:
+        """What may have been carried out and is not known to have been."""
+        return tuple(self._recovery.unsettled())
+
+    def adopt_journal(self, reason: str) -> tuple[Action, ...]:
+        """Go on with an older copy of a journal, or a copy of a workspace; what is open lapses.
+
+        The copy does not know what was carried out elsewhere or since, so nothing that it holds as
+        approved is sent: propose it again once the service was looked at. Gives what lapsed. Raises
+        InputError without a reason, ActionRefused where there is nothing to adopt.
+        """
+        if not reason.strip():
+            raise InputError("reason: is missing", do="say why this copy is the one to go on with")
+        lost, actor = self._journal.lost(), self._context.who()
+        folder = self._journal.folder
+        original = None if folder is None else original_of(folder)
+        if lost is None and original is None:
+            raise ActionRefused(
+                "the journal did not go back, and this workspace is no copy: there is nothing to"
+                " adopt",
+                do="run `treasury journal verify`",
+            )
+        self._context.load_policy().check_identity(actor)
+
+        def entries() -> list[Draft]:
+            body = {
+                "reason": reason.strip(),
+                "lost_end": None if lost is None else f"{lost.seq}:{lost.hash}",
+                "copy_of": None if original is None else str(original),
+            }
+            open_ones = [action for action in self._book.all() if action.state in OPEN]
+            return [
+                Draft(ADOPTED, "journal", body, actor),
+                *(_lapses_unread(action, actor) for action in open_ones),
+            ]
+
+        self._book.refresh()
+        added = self._book.decide(entries)
+        if folder is not None and original is not None:
+            adopt_copy(folder)
+        return tuple(self._book.get(one.subject) for one in added if one.kind == "action.lapsed")
+
+    # What is wanted
+
+    def draft(
+        self,
+        kind: str,
+        *,
+        reason: str | None = None,
+        live: bool = False,
+        without_key: bool = False,
+        **fields: object,
+    ) -> Confirmation:
+        """What `propose` would propose: to be shown, and journaled nowhere.
+
+        With `live` everything is read from the service, for a decision that is taken at once.
+        `without_key` leaves out a key that is sent as evidence only, for a service that refuses it.
+        Raises InputError, whose text begins with the field's name, for a field that cannot be;
+        ActionRefused for what the world or the policy does not allow; ServiceError.
+        """
+        return draft(self._context, kind, fields, reason=reason, live=live, without_key=without_key)
+
+    def propose(
+        self,
+        kind: str,
+        *,
+        reason: str | None = None,
+        live: bool = False,
+        without_key: bool = False,
+        **fields: object,
+    ) -> Action:
+        """Propose an action; it is ready at once where one person is enough. Sends nothing."""
+        drafted = self.draft(kind, reason=reason, live=live, without_key=without_key, **fields)
+        return self.propose_drafts(drafted)[0]
+
+    def propose_drafts(self, *drafts: Confirmation, nonce: str | None = None) -> tuple[Action, ...]:
+        """Propose what was shown, all of it or nothing; a nonce is good for one proposal."""
+        policy, actor = self.policy, self._context.who()
+        self._context.register()
+
+        def entries() -> Drafts:
+            hold_day(self._context, policy, actor, drafts)
+            made = [
+                proposal(one, self._book.next_id(place), nonce if place == 0 else None)
+                for place, one in enumerate(drafts)
+            ]
+            return [*self._context.policy_drafts(policy, actor), *made]
+
+        added = self._book.decide(entries)
+        return tuple(self._book.get(e.subject) for e in added if e.kind == "action.proposed")
+
+    def again(
+        self, action_id: str, *, reason: str | None = None, without_key: bool = False
+    ) -> Action:
+        """Propose the same once more, on what is so now: what lapsed, was refused or rejected.
+
+        ActionRefused where the service shows that it was carried out after all.
+        """
+        before = self.get(action_id)
+        action = self._recovery.adopt_by_key(before)
+        if action.state != before.state and action.outcome is not None:
+            raise ActionRefused(
+                f"{action_id} was carried out: {action.outcome.record} carries its key; nothing was"
+                " proposed",
+                do=f"look at {action_id} as it is now; propose it anew if it is wanted twice",
+            )
+        return self.propose(
+            action.kind,
+            reason=reason or action.reason,
+            live=True,
+            without_key=without_key,
+            **action.fields,
+        )
+
+    # What is decided
+
+    def batch(self, *action_ids: str) -> Batch:
+        """What a person confirms for several at once: each sentence, and totals by currency."""
+        self._book.refresh()
+        return batch_of([self._book.get(action_id) for action_id in _each(action_ids)])
+
+    def approve(
+        self, *action_ids: str, shown: Batch | None = None, reason: str | None = None
+    ) -> tuple[Action, ...]:
+        """Approve actions, all of them or none; the hash of what was shown is journaled.
+
+        `shown` is the batch that was confirmed: what differs from it is refused. Raises
+        ActionRefused where this person made one of them, has approved it before, or may not.
+        """
+        ids, policy, actor = _each(action_ids), self.policy, self._context.who()
+        self._context.register()
+
+        def entries() -> Drafts:
+            made: Drafts = []
+            spent: Spent = []
+            for action_id in ids:
+                action = self._book.get(action_id)
+                self._check_approval(action, policy, actor, shown, spent)
+                kind = kind_of(action.kind)
+                needed = max(action.needed, policy.people(kind, action.money, action.facts))
+                body = {
+                    "kind": action.kind,
+                    "target": action.target,
+                    "content_hash": action.content_hash,
+                    "facts": action.facts,
+                    "text": action.text,
+                    "needed": needed,
+                    "policy": policy.hash,
+                    "reason": reason,
+                }
+                made.append(Draft("action.approved", action_id, body, actor))
+            return [*self._context.policy_drafts(policy, actor), *made]
+
+        self._book.decide(entries, thorough=True)
+        return tuple(self._book.get(action_id) for action_id in ids)
+
+    def reject(self, action_id: str, reason: str) -> Action:
+        """Turn an action down; whoever may approve it may."""
+        actor, policy = self._context.who(), self.policy
+
+        def check(action: Action) -> None:
+            policy.check("approve", kind_of(action.kind), None, actor, ())
+
+        return self._end("action.rejected", action_id, reason, actor, check)
+
+    def withdraw(self, action_id: str, reason: str = "") -> Action:
+        """Take back an action that one proposed oneself."""
+        actor = self._context.who()
+
+        def check(action: Action) -> None:
+            if not same_name(action.proposed_by.name, actor.name):
+                raise ActionRefused(
+                    f"{action.proposed_by.name} proposed {action_id}, not {actor.name}",
+                    do="reject it, with the reason",
+                )
+
+        return self._end("action.withdrawn", action_id, reason, actor, check)
+
+    # What is done
+
+    def execute(self, action_id: str) -> Action:
+        """Carry out an action that is ready, once.
+
+        Raises ActionRefused where nothing was carried out (it is not ready, what was approved has
+        moved), OutcomeUnknown where nobody can tell yet, and the service's own error where it
+        refused. Each of them is in the journal, except what never left this machine.
+        """
+        self._book.refresh()
+        return self._sender.execute(action_id, Lives(self._context.connect))
+
+    def execute_all(
+        self, action_ids: Iterable[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[Ran, ...]:
+        """Carry out several, each as `execute` does; what is wrong with one stops no other.
+
+        Stops where the service is out of reach, where an outcome is unknown, or where `progress`
+        raises: what was not tried stays ready. JournalError where it cannot be written what came of
+        those that were sent.
+        """
+        ids, lives, ran = _each(action_ids), Lives(self._context.connect), Batched()
+        self._book.refresh()
+        for several in self._chunks(ids):
+            if progress is not None:
+                progress(len(ran), len(ids))
+            outcome = self._execute(several, lives)
+            ran += [Ran(action=self._book.get(one), error=outcome[one]) for one in several]
+            if any(isinstance(error, _STOPS) for error in outcome.values()):
+                break
+        return tuple(ran)
+
+    def _execute(self, several: Sequence[str], lives: Lives) -> Outcomes:
+        if len(several) > 1:
+            return self._sender.execute_all(several, lives)
+        try:
+            self._sender.execute(several[0], lives)
+        except JournalError:
+            raise
+        except TreasuryError as error:
+            return {several[0]: error}
+        return {several[0]: None}
+
+    def _chunks(self, ids: Sequence[str]) -> Chunks:
+        """What may leave together: what is safe to send again, and no two of the same content."""
+        chunk: dict[str, str] = {}
+        for action_id in ids:
+            action = self._book.get(action_id)
+            alone = action.safety == "neither"
+            if chunk and (alone or action.fingerprint in chunk.values() or len(chunk) >= TOGETHER):
+                yield list(chunk)
+                chunk = {}
+            chunk[action_id] = action.fingerprint
+            if alone:
+                yield list(chunk)
+                chunk = {}
+        if chunk:
+            yield list(chunk)
+
+    def carry_out(self, confirmed: Confirmation, *, nonce: str | None = None) -> Action:
+        """Propose and execute in one step what a single person may decide; as `execute` raises."""
+        return self._sender.carry_out(confirmed, Lives(self._context.connect), nonce)
+
+    def recover(self, *action_ids: str) -> tuple[Action, ...]:
+        """Settle what is unsettled, or the ones named, as far as that is possible now.
+
+        One named that was refused is done where the service's record carries its key.
+        Nothing is sent that could take effect twice. What stays open says why; ServiceError where
+        the service is out of reach.
+        """
+        ids = action_ids or tuple(action.id for action in self.unsettled())
+        return tuple(self._recovery.recover(action_id) for action_id in ids)
+
+    def settling_until(self, action_id: str) -> datetime:
+        """By the machine's clock: until when a look-up of it may come too early."""
+        return self._recovery.settling_until(self.get(action_id))
+
+    def settle(
+        self, action_id: str, *, carried_out: bool, reason: str, record: str | None = None
+    ) -> Action:
+        """Say what became of an action whose outcome is unknown, and how one knows."""
+        self._book.refresh()
+        return self._recovery.settle(
+            action_id, carried_out=carried_out, reason=reason, record=record
+        )
+
+    def _check_approval(
+        self,
+        action: Action,
+        policy: Policy,
+        actor: Actor,
+        shown: Batch | None,
+        spent: Spent,
+    ) -> None:
+        if action.state != "proposed":
+            raise ActionRefused(
+                f"{action.id} is {action.state}, not waiting for approval; nothing was approved",
+                do="look at the list again",
+            )
+        if shown is not None and shown.hashes.get(action.id) != action.content_hash:
+            raise ActionRefused(
+                f"{action.id} is not what was confirmed; nothing was approved",
+                do="show it again and confirm what is shown",
+            )
+        if any(same_person(name, actor.name) for name in action.people):
+            raise ActionRefused(
+                f"{actor.name} has agreed to {action.id} already, and the maker is never the"
+                " checker; nothing was approved",
+                do="ask a colleague",
+            )
+        kind = kind_of(action.kind)
+        if kind.decides_on_maker:
+            refuse_maker(self._context, policy, read_fields(kind.fields, action.fields), actor)
+        policy.check("approve", kind, action.money, actor, self._today(kind, policy, actor, spent))
+        if action.money is not None:
+            spent.append((kind, action.money))
+
+    def _today(
+        self, kind: Kind, policy: Policy, actor: Actor, spent: Sequence[tuple[Kind, Money]]
+    ) -> Sequence[Money]:
+        """What this person decided today under the same rule, this batch so far included."""
+        now = [money for one, money in spent if policy.rule(one) == policy.rule(kind)]
+        return [*decided_today(self._context, policy, kind, actor), *now]
+
+    def _end(
+        self,
+        entry: str,
+        action_id: str,
+        reason: str,
+        actor: Actor,
+        check: Callable[[Action], None],
+    ) -> Action:
+        if entry == "action.rejected" and not reason.strip():
+            raise InputError("reason: is missing", do="say why it is turned down")
+
+        def entries() -> Drafts:
+            action = self._book.get(action_id)
+            if action.state not in OPEN:
+                raise ActionRefused(
+                    f"{action_id} is {action.state}; nothing was changed",
+                    do="look at the list again",
+                )
+            check(action)
+            body = {
+                "kind": action.kind,
+                "target": action.target,
+                "content_hash": action.content_hash,
+                "reason": reason,
+                "policy": self.policy.hash,
+            }
+            return [Draft(entry, action_id, body, actor)]
+
+        self._book.decide(entries)
+        return self._book.get(action_id)
+
+
+def _each(action_ids: Iterable[str]) -> list[str]:
+    ids = list(dict.fromkeys(action_ids))
+    if not ids:
+        raise InputError("no action is named", do="name at least one, such as A-1")
+    return ids
+
+
+def _lapses_unread(action: Action, actor: Actor) -> Draft:
+    """That an action of an older copy of the journal is open no more."""
+    body = {
+        "kind": action.kind,
+        "content_hash": action.content_hash,
+        "target": action.target,
+        "why": "this is a copy that was adopted, and it may have been carried out elsewhere or"
+        " since: look at the service before it is proposed again",
+        "moved": [],
+    }
+    return Draft("action.lapsed", action.id, body, actor)

@@ -1,0 +1,123 @@
+"""Whether who agreed to an action may, by the policy and the journal as they are now.
+
+A proposal and an approval are held against the policy when they are given, and once more, whole,
+when the action leaves: a limit that was lowered, a person who was taken off a list, a source of
+names that is trusted no longer hold for what was agreed to before. Nothing is remembered of the
+policy that it was agreed to under.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from treasury.actions.action_context import Context
+from treasury.actions.action_states import DROPPED, Action
+from treasury.actions.authority.policy import POLICY_FILE, Policy, same_person
+from treasury.actions.kinds.action_fields import read_fields
+from treasury.actions.kinds.all_kinds import kind_of
+from treasury.actions.kinds.kind import Kind, Money
+from treasury.errors import ActionRefused
+from treasury.journal import Actor
+
+__all__ = ["decided_today", "refuse_maker", "refuse_outdated"]
+
+
+def refuse_outdated(
+    context: Context, kind: Kind, action: Action, *, so: str = "nothing was sent"
+) -> None:
+    """ActionRefused where the present policy does not allow what was agreed to."""
+    policy = context.load_policy()
+    people = [action.proposed_by, *(approval.actor for approval in action.approvals)]
+    try:
+        _hold_number(policy.people(kind, action.money, action.facts), people, so)
+        alone: Sequence[Money] = ()
+        if not action.approvals:
+            at, seq = action.proposed_at, action.seq
+            alone = _decided_on(context, policy, kind, action.proposed_by, at, before=seq)
+        policy.check("propose", kind, action.money, action.proposed_by, alone, so=so)
+        for approval in action.approvals:
+            actor, at = approval.actor, approval.at
+            today = _decided_on(context, policy, kind, actor, at, before=approval.seq)
+            policy.check("approve", kind, action.money, actor, today, so=so)
+        if kind.decides_on_maker:
+            fields = read_fields(kind.fields, action.fields)
+            for person in people:
+                refuse_maker(context, policy, fields, person, so=so)
+    except ActionRefused as refusal:
+        raise ActionRefused(
+            f"{action.id} was agreed to, and {POLICY_FILE} does not allow it now: {refusal.what}",
+            do=f"withdraw it and propose it again, or change {POLICY_FILE}",
+        ) from None
+
+
+def _hold_number(needed: int, people: Sequence[Actor], so: str) -> None:
+    persons = [
+        person
+        for place, person in enumerate(people)
+        if not any(same_person(person.name, before.name) for before in people[:place])
+    ]
+    if len(persons) < needed:
+        noun = "person" if len(persons) == 1 else "people"
+        raise ActionRefused(
+            f"it is approved by {len(persons)} {noun}, and the policy now wants {needed}: {so}"
+        )
+
+
+def refuse_maker(
+    context: Context,
+    policy: Policy,
+    fields: Any,
+    actor: Actor,
+    *,
+    so: str = "nothing was decided",
+) -> None:
+    """ActionRefused where this person made what is to be approved."""
+    makers = context.book.makers(fields.request_id)
+    if policy.one_person or not any(same_person(maker.name, actor.name) for maker in makers):
+        return
+    raise ActionRefused(
+        f"{actor.name} made this request, and the maker is never the checker: {so}",
+        do="ask a colleague to approve it",
+    )
+
+
+def decided_today(context: Context, policy: Policy, kind: Kind, actor: Actor) -> list[Money]:
+    """What this person approved today, or proposed for nobody to approve, under the same rule."""
+    return _decided_on(context, policy, kind, actor, context.now())
+
+
+def _decided_on(
+    context: Context,
+    policy: Policy,
+    kind: Kind,
+    actor: Actor,
+    at: datetime,
+    *,
+    before: int | None = None,
+) -> list[Money]:
+    """What this person decided alone on the day of an instant, before an entry of the journal."""
+    rule, zone = policy.rule(kind), context.settings.zone
+    if rule.per_day is None:
+        return []
+    day = at.astimezone(zone).date()
+
+    def counts(who: Actor, when: datetime, seq: int) -> bool:
+        earlier = before is None or seq < before
+        return earlier and when.astimezone(zone).date() == day and same_person(who.name, actor.name)
+
+    return [
+        action.money
+        for action in context.book.all()
+        if action.money is not None
+        and (
+            any(counts(approval.actor, approval.at, approval.seq) for approval in action.approvals)
+            or (
+                action.needed <= 1
+                and action.state not in DROPPED
+                and counts(action.proposed_by, action.proposed_at, action.seq)
+            )
+        )
+        and policy.rule(kind_of(action.kind)) == rule
+    ]

@@ -1,0 +1,290 @@
+"""Who may propose and approve what, up to which amount, and when it takes several people.
+
+The file is `policy.toml` in the workspace. The first rule that names a kind holds for it; a kind
+that no rule names, and a workspace without the file, follow the default: everything that moves
+money, or decides where it can go, needs a second person. The maker is never the checker. Where a
+workspace has one person the file has to say so, and every decision then says it too.
+
+    one_person = false
+    identified_by = ["hub", "environment", "system"]
+
+    [[rules]]
+    kinds = ["crypto_transfer.*", "payment_request.create"]
+    propose = ["ines"]
+    approve = ["jonas", "nora"]
+    two_people_from = { EUR = 0, USDC = "1000.00" }
+    at_most = { USDC = 50000 }
+    per_day = { USDC = 100000 }
+
+    [hub]
+    api = "https://hub.example.test/hub/api"
+
+    [keys]
+    ines = "ed25519:…"
+
+    [recovery]
+    key_retention_hours = 24
+    settling_seconds = 120
+
+    [materiality.EUR]
+    item = 50
+    total = 200
+
+A currency that a limit does not name is not allowed under it; one that `two_people_from` does not
+name always takes two. `per_day` is what one person may approve (or propose, where nobody approves)
+in a day of the reporting time zone under all rules that name the kind. A name that nobody vouches
+for counts as one from the environment. With `signed = true` every entry of the journal after number
+`signed_after` has to be signed by a key of the person who wrote it. The limits below `materiality`
+say up to which amount an open item does not block a close; two people put them in force.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from treasury.actions.action_facts import Fact
+from treasury.errors import ActionRefused, InputError, SettingsError
+from treasury.ground.decoding import convert
+from treasury.journal import Actor, SignatureRules
+from treasury.journal.person_names import same_name, same_person
+from treasury.journal.signing import public_key
+from treasury.money import format_amount, parse_amount, total
+from treasury.settings import require_https
+
+if TYPE_CHECKING:
+    from treasury.actions.kinds.kind import Kind, Money
+
+__all__ = [
+    "POLICY_FILE",
+    "Hub",
+    "Materiality",
+    "Policy",
+    "Recovery",
+    "Rule",
+    "load_policy",
+    "parse_policy",
+    "read_keys",
+    "same_name",
+    "same_person",
+]
+
+POLICY_FILE: Final = "policy.toml"
+EVERYBODY: Final = "*"
+
+Limits = Mapping[str, Decimal]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule; `people` is how many have to agree, its maker included."""
+
+    kinds: tuple[str, ...]
+    propose: tuple[str, ...] = (EVERYBODY,)
+    approve: tuple[str, ...] = (EVERYBODY,)
+    people: int | None = None
+    two_people_from: dict[str, Decimal] | None = None
+    at_most: dict[str, Decimal] | None = None
+    per_day: dict[str, Decimal] | None = None
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long the provider remembers a key, and how long its lists may lag behind."""
+
+    key_retention_hours: int = 24
+    settling_seconds: int = 120
+
+    def remembers(self, made: datetime, now: datetime) -> bool:
+        """Whether a key is sure to be known when what leaves now arrives, which takes a while."""
+        arrives = now + timedelta(seconds=self.settling_seconds)
+        return arrives < made + timedelta(hours=self.key_retention_hours)
+
+
+class Hub(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The notebook hub that is asked who is deciding; `api` ends in `/hub/api`."""
+
+    api: str
+
+
+class Materiality(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Up to which amount an open item does not block a close, and all such items together."""
+
+    item: Decimal
+    total: Decimal
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the file says; `text` is the file and `hash` stands for it in every decision."""
+
+    one_person: bool = False
+    identified_by: tuple[str, ...] = ("hub", "environment", "system")
+    rules: tuple[Rule, ...] = ()
+    recovery: Recovery = Recovery()
+    materiality: dict[str, Materiality] = {}
+    hub: Hub | None = None
+    keys: dict[str, str | tuple[str, ...]] = {}
+    signed: bool = False
+    signed_after: int = 0
+    text: str = ""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the file's text; of nothing where there is no file."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def signatures(self) -> SignatureRules:
+        """The people's public keys, and from which entry on the journal has to be signed."""
+        return SignatureRules(
+            keys=read_keys(self.keys), required=self.signed, after=self.signed_after
+        )
+
+    def rule(self, kind: Kind) -> Rule:
+        """The first rule that names the kind, else the default for it."""
+        named = (r for r in self.rules if any(fnmatchcase(kind.name, k) for k in r.kinds))
+        return next(named, Rule(kinds=(kind.name,)))
+
+    def people(self, kind: Kind, money: Money | None, facts: Iterable[Fact] = ()) -> int:
+        """How many people have to agree, the maker included; a fact may take a second one."""
+        if self.one_person:
+            return 1
+        rule, usual = self.rule(kind), 2 if kind.second_person else 1
+        if rule.two_people_from is not None and money is not None:
+            limit = rule.two_people_from.get(money.currency)
+            usual = 2 if limit is None or money.amount >= limit else 1
+        least = 2 if any(one.takes_two for one in facts) else 1
+        return max(usual if rule.people is None else rule.people, least)
+
+    def check_identity(self, actor: Actor, *, so: str = "nothing was decided") -> None:
+        """ActionRefused where the policy does not trust how this person is known."""
+        source = actor.verified_source
+        if self.hub is not None and source != "hub":  # nobody else vouches: entries may be older
+            source = "environment"
+        if source not in self.identified_by:
+            known = " or ".join(self.identified_by)
+            raise ActionRefused(
+                f"{actor.name} is known from the {source} only, and {POLICY_FILE}"
+                f" wants the {known}: {so}",
+                do=self._way_in,
+            )
+
+    @property
+    def _way_in(self) -> str:
+        if "hub" in self.identified_by and self.hub is None:
+            return f'name the hub in {POLICY_FILE}: [hub] api = "https://…/hub/api"'
+        return "decide where you are logged in so"
+
+    def check(
+        self,
+        verb: str,
+        kind: Kind,
+        money: Money | None,
+        actor: Actor,
+        today: Iterable[Money],
+        *,
+        so: str = "nothing was decided",
+    ) -> None:
+        """ActionRefused where this person may not `propose` or `approve` this, or not so much.
+
+        `today` is what the same person decided that day about kinds of the same rule; `so` is what
+        the refusal says became of it.
+        """
+        self.check_identity(actor, so=so)
+        rule = self.rule(kind)
+        allowed: tuple[str, ...] = getattr(rule, verb)
+        if not any(one == EVERYBODY or same_name(one, actor.name) for one in allowed):
+            raise ActionRefused(
+                f"{actor.name} may not {verb} {kind.name}: {so}",
+                do=f"ask {' or '.join(allowed) or 'nobody: the policy names no one'}",
+            )
+        if money is None:
+            return
+        self._hold(rule.at_most, money.currency, money.amount, f"may {verb} {kind.name}", so)
+        same = [one.amount for one in today if one.currency == money.currency]
+        whole = total([*same, money.amount])
+        self._hold(rule.per_day, money.currency, whole, f"may {verb} in a day", so)
+
+    def _hold(
+        self, limits: Limits | None, currency: str, amount: Decimal, what: str, so: str
+    ) -> None:
+        if limits is None:
+            return
+        limit = limits.get(currency, Decimal(0))
+        if amount > limit:
+            raise ActionRefused(
+                f"{format_amount(amount, currency)} is more than one {what}:"
+                f" {format_amount(limit, currency)}; {so}",
+                do=f"ask somebody whom {POLICY_FILE} allows it, or change the policy",
+            )
+
+
+def load_policy(folder: Path) -> Policy:
+    """The policy of a workspace, the default where it has no file; SettingsError names the key."""
+    path = folder / POLICY_FILE
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return Policy()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}", do="mend the file") from None
+    return parse_policy(text, path)
+
+
+def parse_policy(text: str, path: Path) -> Policy:
+    """The policy that the text of a file is; SettingsError names the file and the key."""
+    try:
+        given = tomllib.loads(text, parse_float=Decimal)
+        policy = convert(_amounts(given), Policy)
+        read_keys(policy.keys)
+        if policy.hub is not None:
+            require_https(policy.hub.api, "hub.api: ")
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, InputError) as error:
+        raise SettingsError(f"{path}: {error}", do="correct that key") from None
+    return msgspec.structs.replace(policy, text=text)
+
+
+def read_keys(keys: Mapping[str, str | tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Each person's public keys; InputError for what is none, and for a key of two people."""
+    read = {
+        name: tuple(map(public_key, [listed] if isinstance(listed, str) else listed))
+        for name, listed in keys.items()
+    }
+    every = [key for listed in read.values() for key in listed]
+    if len(every) != len(set(every)):
+        raise InputError(
+            "a key stands below [keys] twice", do="give each person a key of their own"
+        )
+    return read
+
+
+_LIMITS: Final = ("two_people_from", "at_most", "per_day")
+
+
+def _amounts(given: dict[str, Any]) -> dict[str, Any]:
+    """The same with exact amounts in the limits; `text` is no key of the file."""
+    if "text" in given:
+        raise InputError("there is no key text", do="remove it")
+    rules = given.get("rules", [])
+    for rule in rules if isinstance(rules, list) else []:
+        for name in _LIMITS:
+            limits = rule.get(name) if isinstance(rule, dict) else None
+            if isinstance(limits, dict):
+                rule[name] = {
+                    currency: parse_amount(amount, what=f"{name}.{currency}")
+                    for currency, amount in limits.items()
+                }
+    currencies = given.get("materiality", {})
+    for currency, limits in currencies.items() if isinstance(currencies, dict) else ():
+        if isinstance(limits, dict):
+            currencies[currency] = {
+                name: parse_amount(amount, what=f"materiality.{currency}.{name}")
+                for name, amount in limits.items()
+            }
+    return given

@@ -1,0 +1,1 @@
+"""Carrying out an approved action at most once, and settling what was left open."""

@@ -1,0 +1,133 @@
+"""A call as the journal pins it, and as it leaves: the same bytes, however often.
+
+The text of the body in the entry is what is sent; nothing is put together a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions.action_context import Context
+from treasury.actions.action_states import Action, Sending
+from treasury.actions.drafting import body_of
+from treasury.actions.kinds.action_fields import read_fields
+from treasury.actions.kinds.kind import Found, Kind, Safety, Sent
+from treasury.api import Client, Record
+from treasury.api.bodies import Body
+from treasury.journal import Actor, Draft
+
+__all__ = ["post", "sending_draft", "sent_of"]
+
+
+class Pinned(Body, frozen=True, kw_only=True):
+    """A body as the journal holds it, sent byte for byte."""
+
+    content: str
+    idempotency_key: str | None = None
+
+    def wire(self) -> Any:
+        """The text itself."""
+        return msgspec.Raw(self.content.encode())
+
+
+class PinnedKeyed(Pinned, frozen=True, kw_only=True):
+    """The same with a key that makes sending it again safe."""
+
+    REPEATS = "keyed"
+
+
+class PinnedVersioned(Pinned, frozen=True, kw_only=True):
+    """The same with a version: of two only one can take effect."""
+
+    REPEATS = "versioned"
+
+
+_PINNED: Final[dict[Safety, type[Pinned]]] = {
+    "keyed": PinnedKeyed,
+    "versioned": PinnedVersioned,
+    "neither": Pinned,
+}
+
+
+def sending_draft(
+    context: Context,
+    action: Action,
+    actor: Actor,
+    *,
+    ids: tuple[str, ...],
+    body: str,
+    version: int | None,
+    known: Sequence[str],
+) -> Draft:
+    """The entry that pins what is about to be sent."""
+    told = {
+        "kind": action.kind,
+        "operation": action.operation,
+        "target": action.target,
+        "content_hash": action.content_hash,
+        "credential": action.credential,
+        "client_id": action.client_id,
+        "text": action.text,
+        "reason": action.reason,
+        "people": action.people,
+        "policy": action.policy,
+        "attempt": action.attempts + 1,
+        "left_at": context.wall().isoformat(),
+        "ids": ids,
+        "key": action.key,
+        "version": version,
+        "known": known,
+        "body": body,
+    }
+    return Draft("action.sending", action.id, told, actor)
+
+
+def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
+    """Send what the journal holds; the record that the service answers with."""
+    body: Body | None = None
+    if sending.body:
+        safe = kind.safety == "keyed"  # elsewhere a key is in the body as evidence only
+        body = _PINNED[kind.safety](
+            content=sending.body, idempotency_key=key if safe and key else None
+        )
+    reply = client.request(
+        kind.method,
+        kind.route,
+        *sending.ids,
+        service=kind.service,
+        body=body,
+        look_up="run `treasury actions recover`; it is never sent again blindly",
+    )
+    return reply.record(kind.model)
+
+
+def sent_of(kind: Kind, action: Action, known: Sequence[str] = ()) -> Sent:
+    """The call as it left, for recognising its effect."""
+    sending = action.sending
+    assert sending is not None
+    fields = read_fields(kind.fields, action.fields)
+    return Sent(
+        fields=fields,
+        ids=sending.ids,
+        body=_likeness(kind, fields, sending),
+        key=action.key,
+        version=sending.version,
+        at=min(sending.at, sending.left_at),  # an entry is never earlier than the one before it
+        known=(*sending.known, *known),
+    )
+
+
+def _likeness(kind: Kind, fields: Any, sending: Sending) -> Body | None:
+    """The body again, from what was sent, for comparing records with it."""
+    if kind.alike is None or not sending.body:
+        return None
+    given = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
+    resolved = {
+        "fiat": str(given.get("fiatCurrencyId", "")),
+        "crypto": str(given.get("cryptoCurrencyId", "")),
+    }
+    found = Found(facts=(), says="", masked="", version=sending.version, resolved=resolved)
+    return body_of(kind, fields, found, str(given.get("idempotencyKey", "")))

@@ -1,0 +1,319 @@
+"""Settles what a crash, a timeout or a dropped connection left open, by what its operation allows.
+
+Keyed: the identical request again, as long as the provider remembers the key; after that its record
+is looked up by the key. Versioned: the effect is read back; where it does not show and the version
+is still the one that was sent, the same again is safe, for only one of the two can take effect.
+Neither: never again. After a settling time one record that can only be ours settles it; otherwise
+the outcome is unknown and a person says what became of it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from treasury.actions.action_context import Context
+from treasury.actions.action_history import MAKES
+from treasury.actions.action_states import UNSETTLED, Action, Sending
+from treasury.actions.authority.authorization import refuse_outdated
+from treasury.actions.authority.policy import same_person
+from treasury.actions.execution.outcomes import Answers, End, has_passed
+from treasury.actions.execution.pinned_call import post, sending_draft
+from treasury.actions.kinds.all_kinds import kind_of
+from treasury.actions.kinds.kind import Kind
+from treasury.api import Client, Record
+from treasury.api.lookup import SKEW
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    JournalError,
+    KeySpent,
+    NotFound,
+    ServiceError,
+    TreasuryError,
+    VersionConflict,
+)
+from treasury.journal import Draft
+from treasury.text import clean
+
+__all__ = ["Recovery"]
+
+JUDGED: Final = frozenset({400, 402, 415, 422})
+"""The statuses of a service that has looked at the call itself, and does not do it."""
+
+
+class Recovery:
+    """Settles actions one by one; what stays open says why in its entry."""
+
+    def __init__(self, context: Context, answers: Answers) -> None:
+        self._context = context
+        self._book = context.book
+        self._answers = answers
+
+    def unsettled(self) -> list[Action]:
+        """What may have been carried out and is not known to have been."""
+        self._book.refresh()
+        return [action for action in self._book.all() if action.state in UNSETTLED]
+
+    def recover(self, action_id: str) -> Action:
+        """Settle one action as far as that is possible now; ServiceError where nobody answers."""
+        self._book.refresh()
+        action = self._book.get(action_id)
+        if action.state not in UNSETTLED:
+            return self.adopt_by_key(action)
+        self._context.require_original()
+        self._context.require_place(action)
+        try:
+            return self._settle_by_class(action)
+        except Exception as error:
+            now = self._book.get(action_id)
+            left_again = now.attempts > action.attempts
+            if isinstance(error, JournalError) or (
+                isinstance(error, TreasuryError) and not left_again
+            ):
+                raise  # nobody answers, or nothing may be sent: it stays as it is
+            return self._ended(self._answers.unreadable(now, error))
+
+    def adopt_by_key(self, action: Action) -> Action:
+        """What is said not to have been carried out is done where a record carries its key."""
+        kind = kind_of(action.kind)
+        if action.state in UNSETTLED | {"done"} or not (action.attempts and action.key):
+            return action
+        self._context.require_place(action)
+        record = self._answers.look_up(action, kind, self._context.connect(action.credential))
+        if record is None or getattr(record.value, "idempotency_key", None) != action.key:
+            return action
+        return self._ended(self._answers.done(action, record, "adopted"))
+
+    def _settle_by_class(self, action: Action) -> Action:
+        kind = kind_of(action.kind)
+        client = self._context.connect(action.credential)
+        match kind.safety:
+            case "keyed":
+                return self._keyed(action, kind, client)
+            case "versioned":
+                return self._versioned(action, kind, client)
+            case _:
+                return self._neither(action, kind, client)
+
+    def settling_until(self, action: Action) -> datetime:
+        """Until when an effect may be on its way, or not listed yet."""
+        assert action.sending is not None
+        seconds = self._context.load_policy().recovery.settling_seconds
+        return action.sending.left_at + timedelta(seconds=seconds)
+
+    def _settles(self, action: Action) -> bool:
+        return self._context.wall() < self.settling_until(action)
+
+    def _keyed(self, action: Action, kind: Kind, client: Client) -> Action:
+        assert action.sending is not None
+        forgotten = self._forgotten(action.sending)
+        if forgotten:
+            return self._looked_up(action, kind, client, forgotten)
+        if not self._context.is_same_client(action):  # whose keys the provider keeps apart
+            why = f"its key is of {action.client_id}, and {action.credential} is another client now"
+            return self._looked_up(action, kind, client, why)
+        outdated = self._outdated(kind, action)
+        if outdated:
+            return self._looked_up(action, kind, client, outdated)
+        client.require_writes(kind.operation)
+        action = self._leave_again(action)
+        assert action.sending is not None
+        try:
+            record = post(client, kind, action.sending, action.key)
+        except KeySpent as error:
+            return self._looked_up(action, kind, client, error.what)
+        except ServiceError as error:
+            return self._refused_again(action, error)
+        if not self._answers.is_shown(action, kind, client, record):
+            return self._open(action, "the answer does not show what was sent", None)
+        return self._ended(self._answers.done(action, record, "sent again"))
+
+    def _outdated(self, kind: Kind, action: Action) -> str:
+        """Why the present policy does not allow it; empty where it does.
+
+        To send it again decides nothing anew, but what did not arrive would take effect now.
+        """
+        try:
+            refuse_outdated(self._context, kind, action, so="it is not sent again")
+        except ActionRefused as refusal:
+            return refusal.what
+        return ""
+
+    def _forgotten(self, sending: Sending) -> str:
+        """Why the provider may not know the key any more; empty where it is sure to.
+
+        A clock that went back says no age at all.
+        """
+        policy, now = self._context.load_policy().recovery, self._context.wall()
+        if now + SKEW < self._book.last_left:
+            return "the clock went back since, so how old its key is nobody can tell"
+        if policy.remembers(sending.first_left_at, now):
+            return ""
+        return f"its key is older than {policy.key_retention_hours} hours"
+
+    def _versioned(self, action: Action, kind: Kind, client: Client) -> Action:
+        record = client.ramp.requests.get(action.target)
+        if self._answers.is_shown(action, kind, client, record):
+            return self._ended(self._answers.done(action, record, "read back"))
+        assert action.sending is not None
+        if has_passed(action, record):
+            return self._not_carried_out(action, record)
+        if record.value.version != action.sending.version:  # an old answer, or none at all
+            what = f"it was sent on version {action.sending.version}, and the record is shown at"
+            return self._open(action, f"{what} {record.value.version}", None)
+        outdated = self._outdated(kind, action)
+        if outdated:
+            return self._open(action, outdated, None)
+        client.require_writes(kind.operation)
+        action = self._leave_again(action)
+        assert action.sending is not None
+        try:
+            record = post(client, kind, action.sending, action.key)
+        except VersionConflict as conflict:
+            record = client.ramp.requests.get(action.target)
+            if self._answers.is_shown(action, kind, client, record):
+                return self._ended(self._answers.done(action, record, "read back"))
+            if has_passed(action, record):
+                return self._not_carried_out(action, record)
+            return self._open(action, conflict.what, conflict)
+        except ServiceError as error:
+            return self._refused_again(action, error)
+        if not self._answers.is_shown(action, kind, client, record):
+            return self._open(action, f"the service shows it {clean(record.value.status)}", None)
+        return self._ended(self._answers.done(action, record, "sent again"))
+
+    def _neither(self, action: Action, kind: Kind, client: Client) -> Action:
+        if self._settles(action):
+            return action
+        return self._looked_up(action, kind, client, "it is not sent a second time")
+
+    def _ended(self, end: End) -> Action:
+        self._answers.note([end])
+        return self._book.get(end.draft.subject)
+
+    def _leave_again(self, action: Action) -> Action:
+        """Journal that the same bytes leave once more."""
+        actor = self._context.who()
+
+        def entries() -> list[Draft]:
+            now = self._book.get(action.id)
+            if now.state not in UNSETTLED or now.attempts != action.attempts:
+                raise ActionRefused(
+                    f"{action.id} is being settled by somebody else; nothing was sent",
+                    do="look at it again in a moment",
+                )
+            sent = now.sending
+            assert sent is not None
+            return [
+                sending_draft(
+                    self._context,
+                    now,
+                    actor,
+                    ids=sent.ids,
+                    body=sent.body,
+                    version=sent.version,
+                    known=sent.known,
+                )
+            ]
+
+        self._book.decide(entries, thorough=True)
+        return self._book.get(action.id)
+
+    def _refused_again(self, action: Action, error: ServiceError) -> Action:
+        """A refusal of the second sending speaks for the first only once that has arrived."""
+        asked = not error.may_have_executed
+        assert action.sending is not None
+        first = action.sending.first_left_at
+        seconds = self._context.load_policy().recovery.settling_seconds
+        late = self._context.wall() >= first + timedelta(seconds=seconds)
+        if asked and late and error.status in JUDGED:
+            return self._ended(self._answers.refused(action, error))
+        return self._ended(self._answers.unknown(action, error.what, error))
+
+    def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
+        """Its version has passed without the effect: what was sent can never take effect now."""
+        assert action.sending is not None
+        why = (
+            f"not carried out: it was sent on version {action.sending.version}, the record is at"
+            f" {record.value.version} ({record.value.status}) without it"
+        )
+        return self._recovered(action, why, again=True)
+
+    def _looked_up(self, action: Action, kind: Kind, client: Client, why: str) -> Action:
+        record = None
+        try:
+            record = self._answers.look_up(action, kind, client)
+        except NotFound as error:
+            why = f"{why}; {error.what}"
+        if record is not None:
+            return self._ended(self._answers.done(action, record, "adopted"))
+        if action.refusal_in_doubt:
+            return self._recovered(action, f"{action.why}; and no record shows it", again=False)
+        shown = "no record shows it" if kind.look_up is not None else "the service lists none"
+        what = f"OUTCOME UNKNOWN: {why}; {shown}"
+        return self._open(action, what, None)
+
+    def _open(self, action: Action, what: str, cause: ServiceError | None) -> Action:
+        """It stays unknown; said once, however often it is asked."""
+        if (action.state, action.why) == ("unknown", what):
+            return action
+        return self._ended(self._answers.unknown(action, what, cause))
+
+    def _recovered(self, action: Action, why: str, *, again: bool) -> Action:
+        body = {
+            "kind": action.kind,
+            "target": action.target,
+            "content_hash": action.content_hash,
+            "carried_out": False,
+            "why": why,
+            "again": again,
+            "attempt": action.attempts,
+        }
+        self._book.note([Draft("action.recovered", action.id, body, self._context.who.last())])
+        return self._book.get(action.id)
+
+    def settle(
+        self, action_id: str, *, carried_out: bool, reason: str, record: str | None
+    ) -> Action:
+        """A person says what became of it, who is not the one who made it."""
+        if not reason.strip():
+            raise InputError("reason: is missing", do="say how you know")
+        actor, policy = self._context.who(), self._context.load_policy()
+
+        def entries() -> list[Draft]:
+            action = self._book.get(action_id)
+            if action.state != "unknown":
+                raise ActionRefused(
+                    f"{action_id} is {action.state}, not unknown; nothing was settled",
+                    do=f"run `treasury actions recover {action_id}` first",
+                )
+            kind = kind_of(action.kind)
+            policy.check("approve", kind, None, actor, ())
+            alone = policy.people(kind, action.money, action.facts) <= 1
+            if not alone and same_person(action.proposed_by.name, actor.name):
+                raise ActionRefused(
+                    f"{actor.name} made {action_id}: somebody else has to say what became of it",
+                    do="ask a colleague to settle it",
+                )
+            body: dict[str, Any] = {
+                "kind": action.kind,
+                "operation": action.operation,
+                "target": action.target,
+                "content_hash": action.content_hash,
+                "reason": reason,
+                "policy": policy.hash,
+                "carried_out": carried_out,
+            }
+            if carried_out and kind.name in MAKES and not record:
+                raise InputError(
+                    "record: is missing",
+                    do="give the id of the request: its maker does not approve it",
+                )
+            if carried_out:
+                body |= {"how": "said by a person", "record": record, "response": None}
+                return [Draft("action.done", action_id, body, actor)]
+            return [Draft("action.recovered", action_id, {**body, "why": reason}, actor)]
+
+        self._book.decide(entries)
+        return self._book.get(action_id)

@@ -1,0 +1,388 @@
+"""Carries out an action at most once: read, compare, journal, send, journal what came of it.
+
+The entry that something is being sent, with its exact body and key, is in the journal before a byte
+leaves, and is appended only while the action is ready by the journal as it ends then: a double
+click, a second notebook and a second process all meet the same refusal. After it comes what
+happened: done, refused, or unknown. What is refused or unknown is raised, so nobody overlooks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from treasury.actions.action_context import Context
+from treasury.actions.action_facts import Moved, changed
+from treasury.actions.action_states import Action
+from treasury.actions.authority.authorization import refuse_outdated
+from treasury.actions.drafting import (
+    Confirmation,
+    body_of,
+    hold_day,
+    is_as_approved,
+    proposal,
+)
+from treasury.actions.execution.outcomes import Answers, End
+from treasury.actions.execution.pinned_call import sending_draft
+from treasury.actions.execution.transaction_hashes import new_uses, requests_with_hash
+from treasury.actions.execution.twins import new_among, twins_since
+from treasury.actions.kinds.action_fields import read_fields
+from treasury.actions.kinds.all_kinds import kind_of
+from treasury.actions.kinds.kind import Kind
+from treasury.actions.kinds.service_records import Live, Records
+from treasury.api import Client
+from treasury.api.bodies import Body
+from treasury.api.codec import encode
+from treasury.api.lookup import SKEW
+from treasury.errors import (
+    ActionRefused,
+    Forbidden,
+    NotOffered,
+    OutcomeUnknown,
+    ServiceUnreachable,
+    TreasuryError,
+)
+from treasury.journal import Draft
+
+__all__ = ["Lives", "Sender"]
+
+_ROUNDS: Final = 3
+"""How often a version that was raised in between is read again."""
+
+
+class Lives:
+    """The services as they are now, one reading for each credential of a batch."""
+
+    def __init__(self, connect: Callable[[str], Client]) -> None:
+        self._connect = connect
+        self._lives: dict[str, Live] = {}
+
+    def of(self, credential: str) -> Live:
+        """What the service says to a credential."""
+        if credential not in self._lives:
+            self._lives[credential] = Live(lambda: self._connect(credential))
+        return self._lives[credential]
+
+
+class _Prepared(msgspec.Struct, frozen=True):
+    """An action that has been checked, and what is about to leave."""
+
+    action: Action
+    ids: tuple[str, ...]
+    body: str
+    version: int | None
+    known: tuple[str, ...]
+
+
+class Sender:
+    """Executes the actions of one workspace."""
+
+    def __init__(self, context: Context, answers: Answers) -> None:
+        self._context = context
+        self._book = context.book
+        self._answers = answers
+
+    def execute(self, action_id: str, lives: Lives) -> Action:
+        """Carry out an action that is ready; raises unless it is done."""
+        for _ in range(_ROUNDS):
+            prepared = self._prepare(self._ready(action_id), lives)
+            self._leave([prepared])
+            end = self._answers.send(self._book.get(action_id))
+            self._answers.note([end])
+            if end.bumped:
+                continue
+            if end.error is not None:
+                raise end.error
+            return self._book.get(action_id)
+        raise ActionRefused(
+            f"{action_id}: its record is being changed by others all the time",
+            do="run it again in a moment",
+        )
+
+    def execute_all(
+        self, action_ids: Sequence[str], lives: Lives
+    ) -> dict[str, TreasuryError | None]:
+        """Carry out several that may safely be sent again, journaled together.
+
+        That they leave is in the journal before the first of them does. What has not left when
+        something stops this is ready again; what a crash cuts off is settled by `recover`, as for
+        one. By id: what was in its way, or None.
+        """
+        outcome: dict[str, TreasuryError | None] = {}
+        prepared: list[_Prepared] = []
+        for action_id in action_ids:
+            try:
+                prepared.append(self._prepare(self._ready(action_id), lives))
+            except TreasuryError as error:
+                outcome[action_id] = error
+        prepared = self._leave(prepared, outcome)
+        left = {one.action.id: self._book.get(one.action.id) for one in prepared}
+        ends: dict[str, End] = {}
+        begun: set[str] = set()
+        try:
+            for one in prepared:
+                begun.add(one.action.id)
+                end = ends[one.action.id] = self._answers.send(left[one.action.id])
+                if isinstance(end.error, ServiceUnreachable | OutcomeUnknown):
+                    break
+        finally:  # one that was begun and has no end stays as it is: it may have been carried out
+            kept = [self._not_left(one) for name, one in left.items() if name not in begun]
+            self._answers.note([*ends.values(), *kept])
+        for end in (*ends.values(), *kept):
+            outcome[end.draft.subject] = end.error
+        for action_id, end in ends.items():
+            if end.bumped:
+                outcome[action_id] = self._once_more(action_id, lives)
+        return outcome
+
+    def _once_more(self, action_id: str, lives: Lives) -> TreasuryError | None:
+        try:
+            self.execute(action_id, lives)
+        except TreasuryError as error:
+            return error
+        return None
+
+    def _not_left(self, action: Action) -> End:
+        error = ServiceUnreachable(
+            f"{action.id} was not sent: what was before it was stopped",
+            do="execute it again when that is settled",
+            operation=action.operation,
+        )
+        return self._answers.refused(action, error, again=True)
+
+    def carry_out(self, confirmed: Confirmation, lives: Lives, nonce: str | None) -> Action:
+        """Propose what was confirmed and execute it at once, where one person is enough."""
+        if confirmed.needed > 1:
+            raise ActionRefused(
+                f"{confirmed.kind} needs {confirmed.needed} people: nothing was sent",
+                do="propose it, and have a colleague approve it",
+            )
+        self._context.require_original()
+        kind = kind_of(confirmed.kind)
+        self._context.connect(confirmed.credential).require_writes(kind.operation)
+        found = kind.read(
+            read_fields(kind.fields, confirmed.fields), Records(lives.of(confirmed.credential))
+        )
+        moved = changed(confirmed.facts, found.facts)
+        if moved:
+            raise _lapse(confirmed.target or confirmed.kind, moved)
+        policy = self._context.load_policy()
+
+        def entries() -> list[Draft]:
+            hold_day(self._context, policy, confirmed.actor, [confirmed])
+            return [
+                *self._context.policy_drafts(policy, confirmed.actor),
+                proposal(confirmed, self._book.next_id(), nonce),
+            ]
+
+        action_id = self._book.decide(entries)[-1].subject
+        return self.execute(action_id, lives)
+
+    # Before it leaves
+
+    def _ready(self, action_id: str) -> Action:
+        """The action, if it is ready; what the book says is held against the journal first."""
+        try:
+            action = self._book.get(action_id)
+            _require_ready(action)
+        except TreasuryError:
+            self._book.refresh()
+            action = self._book.get(action_id)
+            _require_ready(action)
+        return action
+
+    def _prepare(self, action: Action, lives: Lives) -> _Prepared:
+        """What is to leave, by what the world says now; an entry where the approval lapses."""
+        kind = kind_of(action.kind)
+        self._context.require_original()
+        self._context.require_place(action)
+        if not is_as_approved(action):
+            raise ActionRefused(
+                f"{action.id} is not what its people agreed to: the journal was changed after it"
+                " was written; nothing was sent",
+                do="run `treasury journal verify`, and keep the journal as evidence",
+            )
+        if not self._context.is_same_client(action):
+            raise ActionRefused(
+                f"{action.id} is approved to be sent as {action.client_id}, and the credential"
+                f" {action.credential} is another client now: nothing was sent",
+                do="withdraw it and propose it again",
+            )
+        client = self._context.connect(action.credential)
+        client.require_writes(kind.operation)
+        fields = read_fields(kind.fields, action.fields)
+        self._context.load_policy().check_identity(self._context.who(), so="nothing was sent")
+        refuse_outdated(self._context, kind, action)
+        live = lives.of(action.credential)
+        found = kind.read(fields, Records(live))
+        moved = changed(action.facts, found.facts)
+        if moved:
+            self._lapsed(action, _lapse(action.id, moved), moved)
+        if found.problem:
+            raise ActionRefused(
+                f"{action.id}: {found.problem}; nothing was sent",
+                do="mend that and execute it again, or withdraw it",
+            )
+        others = requests_with_hash(self._context, kind, fields, before=action.seq)
+        uses = new_uses(others, action.facts)
+        if uses is not None:
+            self._lapsed(action, _lapse(action.id, [uses]), [uses])
+        body = body_of(kind, fields, found, action.key)
+        self._refuse_strangers(kind, action, fields, body, live)
+        if found.drawn is not None:
+            live.draw(*found.drawn)
+        known: tuple[str, ...] = ()
+        if kind.alike is not None and body is not None:
+            known = tuple(str(one.id) for one in kind.alike(client, fields, body))
+        text = "" if body is None else encode(body.wire()).decode()
+        return _Prepared(action, kind.ids(fields), text, found.version, known)
+
+    def _refuse_strangers(
+        self, kind: Kind, action: Action, fields: Any, body: Body | None, live: Live
+    ) -> None:
+        """The approval lapses where the service has what does the same and nobody was shown.
+
+        Somebody else made it, or this journal did before it was put back from an older copy. The
+        same holds where only the key would tell, and the provider may have forgotten that.
+        """
+        if body is None:
+            return
+        forgotten = self._forgotten(action) if kind.safety == "keyed" else ""
+        if kind.twins is None:
+            if forgotten:
+                self._lapse_untold(action, f"{forgotten}, and the service lists none")
+            return
+        since = self._book.wished_since(action.fingerprint, action.proposed_at)
+        try:
+            twins = [*kind.twins(Records(live, since=since), fields, body)]
+        except (Forbidden, NotOffered, ActionRefused) as error:
+            if kind.safety != "keyed":
+                raise
+            if forgotten:
+                self._lapse_untold(action, f"{forgotten}, and no list tells: {error.what}")
+            return
+        if self._book.strangers(twins):
+            self._book.refresh()  # a colleague may have made it from here a moment ago
+        recent = twins_since(self._book.strangers(twins), since)
+        moved = new_among(recent, action.facts)
+        if moved is not None:
+            self._lapsed(action, _lapse(action.id, [moved]), [moved])
+
+    def _forgotten(self, action: Action) -> str:
+        """Why the provider may not know a key that this journal has not used; empty if it would.
+
+        A copy of this journal may have used it at any time since it was made.
+        """
+        recovery, now = self._context.load_policy().recovery, self._context.now()
+        key = f"its key is of {action.proposed_at:%Y-%m-%d %H:%M} UTC"
+        if now + SKEW < action.proposed_at:
+            return f"{key}, which is later than now, so how old it is nobody can tell"
+        if recovery.remembers(action.proposed_at, now):
+            return ""
+        return f"{key}, older than the {recovery.key_retention_hours} hours that it is remembered"
+
+    def _lapse_untold(self, action: Action, why: str) -> NoReturn:
+        """The approval lapses: whether a copy of this journal has sent it a person finds out."""
+        error = ActionRefused(
+            f"{action.id}: {why}, so whether it was carried out from a copy of this journal nobody"
+            " here can tell; nothing was sent",
+            do="look for it in the provider's portal; where it is not there,"
+            f" `treasury actions again {action.id}` proposes it with a new key",
+        )
+        self._lapsed(action, error)
+
+    def _lapsed(
+        self, action: Action, error: ActionRefused, moved: Sequence[Moved] = ()
+    ) -> NoReturn:
+        """Journal that what was approved is no longer so, and raise why."""
+
+        def entries() -> list[Draft]:
+            _require_ready(self._book.get(action.id))
+            body = {
+                "kind": action.kind,
+                "content_hash": action.content_hash,
+                "target": action.target,
+                "why": error.what,
+                "moved": moved,
+            }
+            return [Draft("action.lapsed", action.id, body, self._context.who())]
+
+        self._book.decide(entries)
+        raise error
+
+    def _leave(
+        self,
+        prepared: Sequence[_Prepared],
+        outcome: dict[str, TreasuryError | None] | None = None,
+    ) -> list[_Prepared]:
+        """Journal that they leave; from here on they may have been carried out.
+
+        One that may not raises, or is left out and its error put in `outcome`.
+        """
+        actor, leaving = self._context.who(), list[_Prepared]()
+
+        def entries() -> list[Draft]:
+            leaving.clear()
+            for one in prepared:
+                try:
+                    now = self._book.get(one.action.id)
+                    _require_ready(now)
+                    self._refuse_blocked(now)
+                except ActionRefused as error:
+                    if outcome is None:
+                        raise
+                    outcome[one.action.id] = error
+                    continue
+                leaving.append(one)
+            return [
+                sending_draft(
+                    self._context,
+                    one.action,
+                    actor,
+                    ids=one.ids,
+                    body=one.body,
+                    version=one.version,
+                    known=one.known,
+                )
+                for one in leaving
+            ]
+
+        self._book.decide(entries, thorough=True)
+        return leaving
+
+    def _refuse_blocked(self, action: Action) -> None:
+        twin = self._book.blocking(action.fingerprint, but=action.id)
+        if twin is not None:
+            raise ActionRefused(
+                f"{action.id} is the same as {twin.id}, and whether that was carried out is not"
+                " known: nothing was sent",
+                do=f"run `treasury actions recover {twin.id}`, or settle it, first",
+            )
+
+
+def _require_ready(action: Action) -> None:
+    if action.state == "ready":
+        return
+    by = action.sending.actor.name if action.sending is not None else ""
+    said = {
+        "proposed": f"waits for {action.waits_for} more to approve it",
+        "sending": f"is being sent by {by}, or was cut off",
+        "unknown": "may have been carried out",
+        "done": f"was already carried out by {by}",
+    }.get(action.state, f"is {action.state}: {action.why}")
+    advice = {
+        "proposed": "have a colleague approve it",
+        "sending": f"run `treasury actions recover {action.id}` if nobody is sending it",
+        "unknown": f"run `treasury actions recover {action.id}`",
+    }.get(action.state, "propose it again if it is still wanted")
+    raise ActionRefused(f"{action.id} {said}; nothing was sent", do=advice)
+
+
+def _lapse(name: str, moved: Sequence[Moved]) -> ActionRefused:
+    return ActionRefused(
+        f"{name} changed since it was shown, and nothing was carried out:"
+        f" {'; '.join(map(str, moved))}",
+        do="look at it as it is now, then decide again",
+    )

@@ -1,0 +1,71 @@
+"""The requests that a transaction hash stands on already: one transaction pays for one request.
+
+A hash that is given for a second request may hide that nothing was sent for it. So it takes a
+second person, and a workspace of one person says why. What is known comes from the last sync and
+from the actions that gave a hash here and that the last sync may not show yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from treasury.actions.action_context import Context
+from treasury.actions.action_facts import Fact, Moved, fact
+from treasury.actions.action_states import DROPPED, OPEN
+from treasury.actions.kinds.kind import Kind
+from treasury.text import clean
+
+__all__ = ["STANDS_ON", "new_uses", "requests_with_hash", "uses_fact"]
+
+STANDS_ON: Final = "the hash stands on"
+_STORED: Final = """\
+SELECT coalesce(payment_reference, id) AS name FROM ramp_requests
+WHERE id <> $request AND CASE WHEN lower(substr(blockchain_transaction_hash, 1, 2)) = '0x'
+    THEN lower(blockchain_transaction_hash) ELSE blockchain_transaction_hash END = $hash
+ORDER BY name
+"""
+
+
+def requests_with_hash(
+    context: Context, kind: Kind, fields: Any, *, before: int | None = None
+) -> tuple[str, ...]:
+    """The references of other requests that have the hash of this action, or are given it here.
+
+    Of actions that have not left, those count that were proposed before an entry of the journal.
+    """
+    if kind.gives_hash is None:
+        return ()
+    wanted, request = _key(kind.gives_hash(fields)), fields.request_id
+    names: list[str] = []
+    snapshot = context.snapshot() if context.snapshot is not None else None
+    if snapshot is not None and snapshot.commit is not None:
+        found = snapshot.sql(_STORED, {"hash": wanted, "request": request})
+        names += found["name"].to_pylist()
+    for action in context.book.all():
+        given = action.fields.get("transaction_hash")
+        later = before is not None and action.state in OPEN and action.seq >= before
+        if action.kind != kind.name or action.target == request or action.state in DROPPED or later:
+            continue
+        if given is not None and _key(given) == wanted:
+            names.append(action.request.name if action.request is not None else action.target)
+    return tuple(dict.fromkeys(map(clean, names)))
+
+
+def uses_fact(names: Sequence[str]) -> Fact | None:
+    """What a person is shown of them; None where the hash stands on no other request."""
+    if not names:
+        return None
+    return fact(STANDS_ON, ", ".join(names), material=False, takes_two=True)
+
+
+def new_uses(names: Iterable[str], facts: Iterable[Fact]) -> Moved | None:
+    """The requests that whoever agreed was not shown."""
+    shown = next((one.value for one in facts if one.name == STANDS_ON), "")
+    fresh = [name for name in names if name not in shown.split(", ")]
+    return Moved(STANDS_ON, shown or "no other request", ", ".join(fresh)) if fresh else None
+
+
+def _key(given: str) -> str:
+    """A hash as it is compared: on chains that write 0x, letters of either case are the same."""
+    return given.lower() if given[:2].lower() == "0x" else given

@@ -1,0 +1,87 @@
+"""What would do the same: by its content here, and at the service by its record.
+
+Two actions of the same content are told apart by nothing, however their amounts and addresses are
+written. A record at the service that is just like an action, and that this journal does not know,
+was made by somebody else, or from here by a journal that was put back from an older copy since:
+either way a person sees it before the same is done once more. So the service's records are read
+back to before the wish, however long ago that was and however many came since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions.action_facts import Fact, Moved, fact
+from treasury.journal.chain import canonical
+from treasury.text import clean
+
+__all__ = ["LIKE", "WINDOW", "Twin", "fingerprint_of", "new_among", "twin_fact", "twins_since"]
+
+LIKE: Final = "just like it at the service"
+NONE: Final = "none"
+WINDOW: Final = timedelta(days=3)
+"""How long before a proposal a record was made that may be the same wish."""
+_HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{40,}", re.ASCII | re.IGNORECASE)
+_TO: Final = ("receiver_account_id", "receiver_external_id")
+
+
+class Twin(msgspec.Struct, frozen=True):
+    """A record that is just like an action, whatever became of it; its key where that is shown."""
+
+    id: str
+    at: datetime | None
+    key: str | None = None
+    status: str | None = None
+
+    def __str__(self) -> str:
+        when = "" if self.at is None else f" of {self.at:%Y-%m-%d %H:%M} UTC"
+        status = "" if self.status is None else f" ({clean(self.status)})"
+        return f"{clean(self.id)}{when}{status}"
+
+
+def fingerprint_of(name: str, content: Mapping[str, Any], facts: Iterable[Fact]) -> str:
+    """What two actions have in common when they would do the same.
+
+    An amount counts by its value, an address without its case, a receiver by who it is.
+    """
+    same = {field: _plain(field, value) for field, value in content.items()}
+    receiver = next((one.value for one in facts if one.name == "receiver"), None)
+    if receiver is not None and any(field in same for field in _TO):
+        same = {field: value for field, value in same.items() if field not in _TO}
+        same["receiver"] = receiver
+    return hashlib.sha256(canonical([name, same]).encode()).hexdigest()
+
+
+def _plain(field: str, value: Any) -> Any:
+    if field.endswith("amount"):
+        whole, point, rest = f"{Decimal(value):f}".partition(".")
+        return f"{whole}{point}{rest}".rstrip("0").rstrip(".") if point else whole
+    if isinstance(value, str) and _HEXADECIMAL.fullmatch(value):
+        return value.lower()
+    return value
+
+
+def twins_since(twins: Iterable[Twin], moment: datetime) -> list[Twin]:
+    """Those that were made at a moment or since, or do not say when."""
+    return [twin for twin in twins if twin.at is None or twin.at >= moment]
+
+
+def twin_fact(twins: Iterable[Twin]) -> Fact | None:
+    """What a person is shown of them; None where there are none. That there are is no obstacle."""
+    shown = ", ".join(map(str, twins))
+    return fact(LIKE, shown, material=False) if shown else None
+
+
+def new_among(twins: Iterable[Twin], facts: Iterable[Fact]) -> Moved | None:
+    """The twins that whoever agreed was not shown."""
+    shown = next((one.value for one in facts if one.name == LIKE), "")
+    ids = {one.partition(" ")[0] for one in shown.split(", ")}
+    fresh = [one for one in twins if clean(one.id) not in ids]
+    return Moved(LIKE, shown or NONE, ", ".join(map(str, fresh))) if fresh else None

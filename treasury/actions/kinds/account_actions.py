@@ -1,0 +1,368 @@
+"""What is made on an account or for a card: virtual accounts, wallets, checkouts, card payments.
+
+Most are keyed. Not every generation of the service honours a wallet's key and reactivating has no
+body, so each of these is sent at most once. A checkout and a card payment cannot be read again:
+their answers are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds.kind import Found, Kind, Money, Sent, echoes, is_created
+from treasury.actions.kinds.service_records import Records
+from treasury.actions.kinds.transfer_actions import account_name, active
+from treasury.api import Client, Record
+from treasury.api.bodies import (
+    Body,
+    NewPaymentRequest,
+    NewPaymentSession,
+    NewVirtualBankAccount,
+    NewWallet,
+)
+from treasury.api.lookup import only_one
+from treasury.api.models import (
+    Account,
+    PaymentRequest,
+    PaymentSession,
+    VirtualBankAccount,
+    Wallet,
+)
+from treasury.errors import InputError
+from treasury.money import exponent, is_exact_in
+from treasury.text import clean
+
+__all__ = [
+    "ACCOUNT_KINDS",
+    "CardPayment",
+    "Checkout",
+    "NewVirtualAccount",
+    "OnAccount",
+    "WalletOn",
+]
+
+
+_PAID_IN: Final = ("EUR",)
+_COINS: Final = ("USDC", "EURC", "USDT")
+"""What the specification lets euros become."""
+
+
+class OnAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """Which account of the finance service."""
+
+    account_id: str
+
+
+class WalletOn(OnAccount, frozen=True, kw_only=True):
+    """A custodial wallet on the account's own chain."""
+
+    chain: str
+
+
+class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
+    """An IBAN on which euros arrive, and the coin that they become."""
+
+    name: str
+    in_currency: str
+    target_cryptocurrency: str
+
+
+class Checkout(OnAccount, frozen=True, kw_only=True):
+    """A hosted checkout: what the customer pays and what the account's wallet gets."""
+
+    in_amount: Decimal
+    in_currency: str
+    out_cryptocurrency: str
+    callback_url: str
+    success_redirect_url: str | None = None
+    failure_redirect_url: str | None = None
+
+
+class CardPayment(msgspec.Struct, frozen=True, kw_only=True):
+    """A payment tied to a card provider's reference; `type` is spelt as agreed with it."""
+
+    type: str
+    reference_id: str
+    amount: Decimal
+    currency: str
+    external_id: str | None = None
+    description: str | None = None
+
+
+def _decimals(amount: Decimal, unit: str, field: str) -> list[Fact]:
+    if is_exact_in(amount, unit):
+        return []
+    problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
+    return [fact("amount", amount, field=field, problem=problem)]
+
+
+def _offered(value: str, offered: tuple[str, ...], field: str) -> None:
+    if value not in offered:
+        raise InputError(
+            f"{field}: {clean(value)!r} is not offered", do=f"use one of: {', '.join(offered)}"
+        )
+
+
+def _on(account: Account) -> list[Fact]:
+    return [fact("account", account_name(account)), active(account, "account", "account_id")]
+
+
+def _read_virtual(fields: NewVirtualAccount, records: Records) -> Found:
+    _offered(fields.in_currency, _PAID_IN, "in_currency")
+    _offered(fields.target_cryptocurrency, _COINS, "target_cryptocurrency")
+    account = records.account(fields.account_id, "account_id")
+    lead = f'virtual account "{clean(fields.name)}" in {fields.in_currency}, converted into'
+    return Found(
+        facts=tuple(_on(account)),
+        says=f"{lead} {fields.target_cryptocurrency}, for account {account_name(account)}.",
+        masked=f"{lead} {fields.target_cryptocurrency}, for account"
+        f" {account_name(account, masked=True)}.",
+    )
+
+
+def _read_wallet(fields: WalletOn, records: Records) -> Found:
+    account = records.account(fields.account_id, "account_id")
+    chains = {account.chain} if account.chain else {w.chain for w in records.wallets(account.id)}
+    chains.discard(None)
+    wrong = bool(chains) and fields.chain not in chains
+    said = ", ".join(sorted(filter(None, chains)))
+    problem = f"account {account_name(account)} is on {said}, not on {fields.chain}"
+    facts = [
+        *_on(account),
+        fact("account chain", said or None, field="chain", problem=problem if wrong else ""),
+    ]
+    return Found(
+        facts=tuple(facts),
+        says=f"wallet on {fields.chain} for account {account_name(account)}.",
+        masked=f"wallet on {fields.chain} for account {account_name(account, masked=True)}.",
+    )
+
+
+def _read_checkout(fields: Checkout, records: Records) -> Found:
+    _offered(fields.in_currency, _PAID_IN, "in_currency")
+    _offered(fields.out_cryptocurrency, _COINS, "out_cryptocurrency")
+    account = records.account(fields.account_id, "account_id")
+    money = Money(fields.in_currency, fields.in_amount)
+    facts = [*_on(account), *_decimals(fields.in_amount, fields.in_currency, "in_amount")]
+    lead = f"checkout of {money}, paid out as {fields.out_cryptocurrency} to account"
+    return Found(
+        facts=tuple(facts),
+        says=f"{lead} {account_name(account)}.",
+        masked=f"{lead} {account_name(account, masked=True)}.",
+        money=money,
+    )
+
+
+def _read_card(fields: CardPayment, _: Records) -> Found:
+    money = Money(fields.currency, fields.amount)
+    reference = clean(fields.reference_id)
+    end = f', described as "{clean(fields.description)}"' if fields.description else ""
+    lead = f"{money} for the {clean(fields.type)} card reference"
+    return Found(
+        facts=(
+            fact("card", f"{fields.type} {fields.reference_id}"),
+            *_decimals(fields.amount, fields.currency, "amount"),
+        ),
+        says=f"{lead} {reference}{end}.",
+        masked=f"{lead} …{reference[-4:]}{end}.",
+        money=money,
+    )
+
+
+def _read_suspended(fields: OnAccount, records: Records) -> Found:
+    account = records.account(fields.account_id, "account_id")
+    wrong = account.status != "SUSPENDED"
+    problem = f"account {account_name(account)} is {account.status}, not SUSPENDED" if wrong else ""
+    return Found(
+        facts=(
+            fact("account", account_name(account)),
+            fact("account status", account.status, field="account_id", problem=clean(problem)),
+        ),
+        says=f"account {account_name(account)}.",
+        masked=f"account {account_name(account, masked=True)}.",
+    )
+
+
+def _on_account(fields: OnAccount) -> tuple[str, ...]:
+    return (fields.account_id,)
+
+
+def _virtual_body(fields: NewVirtualAccount, _: Found, key: str) -> Body:
+    return NewVirtualBankAccount(
+        name=fields.name,
+        in_currency=fields.in_currency,
+        target_cryptocurrency=fields.target_cryptocurrency,
+        idempotency_key=key,
+    )
+
+
+def _checkout_body(fields: Checkout, _: Found, key: str) -> Body:
+    return NewPaymentSession(
+        in_amount=fields.in_amount,
+        in_currency=fields.in_currency,
+        out_cryptocurrency=fields.out_cryptocurrency,
+        callback_url=fields.callback_url,
+        success_redirect_url=fields.success_redirect_url,
+        failure_redirect_url=fields.failure_redirect_url,
+        idempotency_key=key,
+    )
+
+
+def _card_body(fields: CardPayment, _: Found, key: str) -> Body:
+    return NewPaymentRequest(
+        type=fields.type,
+        reference_id=fields.reference_id,
+        amount=fields.amount,
+        currency=fields.currency,
+        external_id=fields.external_id,
+        description=fields.description,
+        idempotency_key=key,
+    )
+
+
+def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
+    """The one wallet on the chain that was not there before."""
+    listed = client.finance.wallets.iterate(*sent.ids)
+    found = [
+        record
+        for record in listed
+        if record.value.id not in {None, *sent.known} and record.value.chain == sent.fields.chain
+    ]
+    return only_one(found, "GET /accounts/{accountId}/wallets") if found else None
+
+
+def _wallets_there(client: Client, fields: WalletOn, _: Body) -> Iterable[Any]:
+    return (record.value for record in client.finance.wallets.iterate(fields.account_id))
+
+
+def _is_virtual(one: VirtualBankAccount, sent: Sent) -> bool:
+    wanted = (sent.fields.name, sent.fields.target_cryptocurrency)
+    return one.id not in sent.known and (one.name, one.target_cryptocurrency) == wanted
+
+
+def _find_virtual(client: Client, sent: Sent) -> Record[Any] | None:
+    """The one virtual account of that name and coin that was made since."""
+    listed = client.finance.virtual_bank_accounts.iterate(*sent.ids, sort_order="DESC")
+    found = [record for record in listed if _is_virtual(record.value, sent)]
+    return only_one(found, "GET /accounts/{accountId}/virtual-bank-accounts") if found else None
+
+
+def _same_virtual(
+    records: Records, fields: NewVirtualAccount, _: Body
+) -> Iterable[VirtualBankAccount]:
+    """The account's virtual accounts of that name and coin."""
+    wanted = (fields.name, fields.target_cryptocurrency)
+    for one in records.lately("virtual_accounts", fields.account_id):
+        if (one.name, one.target_cryptocurrency) == wanted:
+            yield one
+
+
+def _same_wallets(records: Records, fields: WalletOn, _: Body) -> Iterable[Wallet]:
+    """The account's wallets on that chain, of which nothing says when they were made."""
+    for one in records.wallets(fields.account_id):
+        if one.id is not None and one.chain == fields.chain:
+            yield one
+
+
+def _virtual_there(client: Client, fields: NewVirtualAccount, _: Body) -> Iterable[Any]:
+    listed = client.finance.virtual_bank_accounts.iterate(fields.account_id)
+    return (record.value for record in listed)
+
+
+def _is_active(account: Account, _: Sent) -> bool:
+    return account.status == "ACTIVE"
+
+
+def _reactivated(client: Client, sent: Sent) -> Record[Any] | None:
+    record = client.finance.accounts.get(*sent.ids)
+    return record if _is_active(record.value, sent) else None
+
+
+ACCOUNT_KINDS: Final = (
+    Kind(
+        name="payment_session.create",
+        verb="Open a",
+        consequence="Whoever has its address can pay into the account.",
+        operation="POST /accounts/{accountId}/fiat-to-crypto/payment-sessions",
+        credential="maker",
+        safety="keyed",
+        fields=Checkout,
+        model=PaymentSession,
+        read=_read_checkout,
+        ids=_on_account,
+        body=_checkout_body,
+        shows=echoes("account_id", "in_amount", "in_currency", "out_cryptocurrency"),
+        second_person=False,  # money can only come in
+    ),
+    Kind(
+        name="payment_request.create",
+        verb="Request",
+        consequence="The amount is set aside in the wallet behind the card.",
+        operation="POST /payment-requests",
+        credential="maker",
+        safety="keyed",
+        fields=CardPayment,
+        model=PaymentRequest,
+        read=_read_card,
+        ids=lambda _: (),
+        body=_card_body,
+        shows=echoes("external_id"),
+    ),
+    Kind(
+        name="virtual_account.create",
+        verb="Create",
+        consequence="Euros that arrive on it are converted by themselves.",
+        operation="POST /accounts/{accountId}/virtual-bank-accounts",
+        credential="maker",
+        safety="keyed",
+        fields=NewVirtualAccount,
+        model=VirtualBankAccount,
+        read=_read_virtual,
+        ids=_on_account,
+        body=_virtual_body,
+        shows=_is_virtual,
+        look_up=_find_virtual,
+        alike=_virtual_there,
+        twins=_same_virtual,
+        second_person=False,
+    ),
+    Kind(
+        name="wallet.create",
+        verb="Create",
+        consequence="The service holds its keys.",
+        operation="POST /accounts/{accountId}/wallets",
+        credential="maker",
+        safety="neither",
+        fields=WalletOn,
+        model=Wallet,
+        read=_read_wallet,
+        ids=_on_account,
+        body=lambda fields, _, key: NewWallet(chain=fields.chain, idempotency_key=key or None),
+        has_key=True,
+        shows=is_created,
+        look_up=_find_wallet,
+        alike=_wallets_there,
+        twins=_same_wallets,
+        second_person=False,
+    ),
+    Kind(
+        name="account.reactivate",
+        verb="Reactivate",
+        consequence="Money may then leave it again.",
+        operation="POST /accounts/{accountId}/reactivate",
+        credential="maker",
+        safety="neither",
+        fields=OnAccount,
+        model=Account,
+        read=_read_suspended,
+        ids=_on_account,
+        body=lambda _fields, _found, _key: None,
+        shows=_is_active,
+        look_up=_reactivated,
+    ),
+)

@@ -1,0 +1,67 @@
+"""Every kind of action by name, and the sentence that a person confirms.
+
+The sentence is made here and nowhere else, and is journaled word for word.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from treasury.actions.kinds.account_actions import ACCOUNT_KINDS
+from treasury.actions.kinds.company_actions import COMPANY_KINDS
+from treasury.actions.kinds.kind import Found, Kind
+from treasury.actions.kinds.onboarding_actions import ONBOARDING_KINDS
+from treasury.actions.kinds.ramp_actions import RAMP_KINDS
+from treasury.actions.kinds.transfer_actions import TRANSFER_KINDS
+from treasury.errors import InputError
+from treasury.ground.wording import instant_words
+from treasury.text import clean
+
+__all__ = ["KINDS", "kind_of", "sentence"]
+
+KINDS: Final = {
+    kind.name: kind
+    for kind in (*RAMP_KINDS, *TRANSFER_KINDS, *ACCOUNT_KINDS, *ONBOARDING_KINDS, *COMPANY_KINDS)
+}
+"""Every write that may be approved here, by name."""
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of that name; InputError lists those there are."""
+    try:
+        return KINDS[name]
+    except KeyError:
+        raise InputError(
+            f"there is no action {name!r}", do=f"use one of: {', '.join(sorted(KINDS))}"
+        ) from None
+
+
+def sentence(
+    kind: Kind,
+    found: Found,
+    *,
+    actor: str,
+    client_id: str,
+    at: datetime,
+    verb: str = "Proposed",
+    reason: str | None = None,
+    notes: tuple[str, ...] = (),
+    masked: bool = False,
+) -> str:
+    """Exactly what will happen, for a person to confirm: who, what, how much, where to, when.
+
+    `masked` shows the end of an account only, for a place that is saved or shared. The text holds
+    what people and services wrote, on one visible line: escape it where it is shown.
+    """
+    said = clean(found.masked if masked else found.says)
+    parts = [f"{kind.verb} {said}", kind.consequence]
+    if found.request is not None:
+        creator = clean(found.request.created_by) or "unknown"
+        parts.append(f"Created by {creator}, version {found.request.version}.")
+    parts += [f"{note}." for note in notes]
+    parts.append(
+        f"{verb} by {clean(actor)} at {instant_words(at, '%Y-%m-%d %H:%M:%S')},"
+        f" sent as {clean(client_id)}."
+    )
+    return " ".join([*parts, *([f"Reason: {clean(reason)}"] if reason else [])])

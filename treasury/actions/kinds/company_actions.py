@@ -1,0 +1,335 @@
+"""Bank accounts, wallets and users of the company itself: where money goes, and who may send it.
+
+Whoever registers one decides where money can be sent, so somebody else approves it. None has a
+key, so each is sent at most once; one that is registered already is not registered again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds.chains import address_problem
+from treasury.actions.kinds.kind import Found, Kind, Sent, is_created
+from treasury.actions.kinds.service_records import Records
+from treasury.api import Client, Record
+from treasury.api.bodies import (
+    BankAccountChanges,
+    Body,
+    CompanyWalletChanges,
+    Invitation,
+    NewBankAccount,
+    NewCompanyWallet,
+)
+from treasury.api.lookup import created_since, only_one
+from treasury.api.models import CompanyBankAccount, CompanyUser, CompanyWallet
+from treasury.errors import InputError
+from treasury.identifiers import plain_account
+from treasury.text import clean
+
+__all__ = ["COMPANY_KINDS", "DescribeWallet", "RenameAccount"]
+
+_ROLES: Final = {
+    "COMPANY_ADMIN": "do everything, users included",
+    "COMPANY_MANAGER": "create and manage ramp requests",
+    "COMPANY_VIEWER": "read",
+}
+"""The roles of the specification, and what each may do."""
+
+
+class RenameAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """Another name for a bank account of the company."""
+
+    company_bank_account_id: str
+    name: str
+
+
+class DescribeWallet(msgspec.Struct, frozen=True, kw_only=True):
+    """Another description for a wallet of the company."""
+
+    company_wallet_id: str
+    description: str
+
+
+def _read_account(fields: NewBankAccount, records: Records) -> Found:
+    number, field = _number(fields)
+    same = [one for one in records.company_bank_accounts() if number and _is_number(one, number)]
+    facts = [fact("payee account", number or None, field=field, problem=_registered(same))]
+    lead = f'bank account "{clean(fields.name)}" at {clean(fields.bank_name)} in'
+    holder = f"{clean(fields.bank_country)}, held by {clean(fields.company_name)}, number"
+    return Found(
+        facts=(
+            *facts,
+            fact("bank", fields.bank_name),
+            fact("holder", fields.company_name),
+            *([fact("bic", fields.bic)] if fields.bic else []),
+        ),
+        says=f"{lead} {holder} {clean(number) or 'not given'}.",
+        masked=f"{lead} {holder} …{number[-4:]}.",
+    )
+
+
+def _number(fields: NewBankAccount) -> tuple[str, str]:
+    if fields.iban is not None:
+        return fields.iban, "iban"
+    return fields.account_number or "", "account_number"
+
+
+def _is_number(account: CompanyBankAccount, number: str) -> bool:
+    shown = (account.iban, account.account_number)
+    return any(one is not None and plain_account(one) == number for one in shown)
+
+
+def _registered(same: Iterable[CompanyBankAccount | CompanyWallet]) -> str:
+    """Why it is not registered again; records that were turned down do not count."""
+    for one in same:
+        if one.verification_status != "DENIED":
+            return f"it is registered already, as {one.id} ({one.verification_status})"
+    return ""
+
+
+def _read_wallet(fields: NewCompanyWallet, records: Records) -> Found:
+    same = [one for one in records.company_wallets() if fields.is_like(one)]
+    wrong = address_problem(fields.chain, fields.address)
+    told: list[Fact] = [
+        fact("address", fields.address, field="address", problem=wrong or _registered(same)),
+        fact("chain", fields.chain),
+    ]
+    name = f' "{clean(fields.description)}"' if fields.description else ""
+    lead = f"company wallet{name} on {fields.chain} at"
+    return Found(
+        facts=tuple(told),
+        says=f"{lead} {clean(fields.address)}.",
+        masked=f"{lead} …{fields.address[-4:]}.",
+    )
+
+
+def _account_body(fields: NewBankAccount, _: Found, __: str) -> Body:
+    return fields
+
+
+def _find_account(client: Client, sent: Sent) -> Record[Any] | None:
+    assert sent.body is not None
+    listed = client.ramp.bank_accounts.iterate(sort_order="DESC")
+    near = list(created_since(listed, sent.body, sent.at, sent.known))
+    details = [client.ramp.bank_accounts.get(record.value.id) for record in near]
+    found = [record for record in details if sent.body.is_like(record.value)]
+    return only_one(found, "GET /company-bank-accounts") if found else None
+
+
+def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
+    assert sent.body is not None
+    listed = client.ramp.wallets.iterate(sort_order="DESC")
+    found = list(created_since(listed, sent.body, sent.at, sent.known))
+    return only_one(found, "GET /company-wallets") if found else None
+
+
+def _accounts_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
+    listed = client.ramp.bank_accounts.iterate(sort_order="DESC")
+    return (record.value for record in listed if body.is_like(record.value))
+
+
+def _wallets_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
+    listed = client.ramp.wallets.iterate(sort_order="DESC")
+    return (record.value for record in listed if body.is_like(record.value))
+
+
+# What is changed on one, and who is let in
+
+
+def _read_name(fields: RenameAccount, records: Records) -> Found:
+    field = "company_bank_account_id"
+    account = records.company_bank_account(fields.company_bank_account_id, field)
+    number = account.iban or account.account_number or ""
+    lead = f'bank account "{clean(account.name)}" to "{clean(fields.name)}", number'
+    return Found(
+        facts=(
+            _now("name", account.name, fields.name),
+            fact("payee account", number or None),
+            _versioned(account.version, field),
+        ),
+        says=f"{lead} {clean(number) or 'not shown'}.",
+        masked=f"{lead} …{number[-4:]}.",
+        version=account.version,
+    )
+
+
+def _read_description(fields: DescribeWallet, records: Records) -> Found:
+    field = "company_wallet_id"
+    wallet = records.company_wallet(fields.company_wallet_id, field)
+    lead = f'as "{clean(fields.description)}" the company wallet "{clean(wallet.description)}" at'
+    address = wallet.address or ""
+    return Found(
+        facts=(
+            _now("description", wallet.description, fields.description),
+            fact("wallet address", wallet.address),
+            fact("wallet chain", wallet.chain),
+            _versioned(wallet.version, field),
+        ),
+        says=f"{lead} {clean(address) or 'an address not shown'}.",
+        masked=f"{lead} …{address[-4:]}.",
+        version=wallet.version,
+    )
+
+
+def _now(field: str, so_far: str | None, wanted: str) -> Fact:
+    same = "it is that already" if so_far == wanted else ""
+    return fact(f"{field} so far", so_far or "none", field=field, problem=same)
+
+
+def _versioned(version: int | None, field: str) -> Fact:
+    problem = "it was shown without its version: sync its details" if version is None else ""
+    return fact("version", version, material=False, field=field, problem=problem)
+
+
+def _read_invitation(fields: Invitation, records: Records) -> Found:
+    if fields.role not in _ROLES:
+        raise InputError(
+            f"role: {clean(fields.role)!r} is no role", do=f"use one of: {', '.join(_ROLES)}"
+        )
+    if not all(fields.email.partition("@")) or " " in fields.email:
+        raise InputError(f"email: {clean(fields.email)!r} is no address", do="write it as a@b.eu")
+    same = [one for one in records.company_users() if fields.is_like(one)]
+    problem = f"{same[0].email} is a user already, as {same[0].role}" if same else ""
+    lead = f"{clean(fields.first_name)} {clean(fields.last_name)}"
+    ends = f"as {fields.role}, who may {_ROLES[fields.role]}."
+    domain = fields.email.rpartition("@")[2]
+    return Found(
+        facts=(
+            fact("email", fields.email, field="email", problem=clean(problem)),
+            fact("role", fields.role),
+        ),
+        says=f"{lead} ({clean(fields.email)}) {ends}",
+        masked=f"{lead} (…@{clean(domain)}) {ends}",
+    )
+
+
+def _renaming(fields: RenameAccount, found: Found, _: str) -> Body:
+    return BankAccountChanges(name=fields.name, version=_version(found))
+
+
+def _describing(fields: DescribeWallet, found: Found, _: str) -> Body:
+    return CompanyWalletChanges(description=fields.description, version=_version(found))
+
+
+def _version(found: Found) -> int:
+    if found.version is None:
+        raise InputError("version: was not shown", do="sync its details")
+    return found.version
+
+
+def _is_named(account: CompanyBankAccount, sent: Sent) -> bool:
+    return bool(account.name == sent.fields.name)
+
+
+def _renamed(client: Client, sent: Sent) -> Record[Any] | None:
+    record = client.ramp.bank_accounts.get(*sent.ids)
+    return record if _is_named(record.value, sent) else None
+
+
+def _is_described(wallet: CompanyWallet, sent: Sent) -> bool:
+    return bool(wallet.description == sent.fields.description)
+
+
+def _described(client: Client, sent: Sent) -> Record[Any] | None:
+    record = client.ramp.wallets.get(*sent.ids)
+    return record if _is_described(record.value, sent) else None
+
+
+def _find_user(client: Client, sent: Sent) -> Record[Any] | None:
+    found = [
+        record
+        for record in client.ramp.users.all()
+        if sent.fields.is_like(record.value) and record.value.id not in sent.known
+    ]
+    return only_one(found, "GET /company/users") if found else None
+
+
+def _users_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
+    return (record.value for record in client.ramp.users.all() if body.is_like(record.value))
+
+
+COMPANY_KINDS: Final = (
+    Kind(
+        name="company_bank_account.create",
+        verb="Register",
+        consequence="Once the provider has reviewed it, off-ramp money can be paid to it.",
+        operation="POST /company-bank-accounts",
+        credential="checker",
+        safety="neither",
+        fields=NewBankAccount,
+        model=CompanyBankAccount,
+        read=_read_account,
+        ids=lambda _: (),
+        body=_account_body,
+        shows=is_created,
+        look_up=_find_account,
+        alike=_accounts_there,
+    ),
+    Kind(
+        name="company_wallet.create",
+        verb="Register",
+        consequence="Once it is proved, on-ramp coins can be delivered to it.",
+        operation="POST /company-wallets",
+        credential="checker",
+        safety="neither",
+        fields=NewCompanyWallet,
+        model=CompanyWallet,
+        read=_read_wallet,
+        ids=lambda _: (),
+        body=lambda fields, _found, _key: fields,
+        shows=is_created,
+        look_up=_find_wallet,
+        alike=_wallets_there,
+    ),
+    Kind(
+        name="company_bank_account.rename",
+        verb="Rename",
+        consequence="Whoever approves an off-ramp to it then reads the new name.",
+        operation="PATCH /company-bank-accounts/{id}",
+        credential="checker",
+        safety="neither",
+        fields=RenameAccount,
+        model=CompanyBankAccount,
+        read=_read_name,
+        ids=lambda fields: (fields.company_bank_account_id,),
+        body=_renaming,
+        shows=_is_named,
+        look_up=_renamed,
+    ),
+    Kind(
+        name="company_wallet.describe",
+        verb="Describe",
+        consequence="Whoever approves an on-ramp to it then reads the new description.",
+        operation="PATCH /company-wallets/{id}",
+        credential="checker",
+        safety="neither",
+        fields=DescribeWallet,
+        model=CompanyWallet,
+        read=_read_description,
+        ids=lambda fields: (fields.company_wallet_id,),
+        body=_describing,
+        shows=_is_described,
+        look_up=_described,
+    ),
+    Kind(
+        name="company_user.invite",
+        verb="Invite",
+        consequence="The provider mails the link; it is not shown or kept here.",
+        operation="POST /company/users/invite",
+        credential="checker",
+        safety="neither",
+        fields=Invitation,
+        model=CompanyUser,
+        read=_read_invitation,
+        ids=lambda _: (),
+        body=lambda fields, _found, _key: fields,
+        shows=is_created,
+        refuses_repeat=frozenset({400, 409}),
+        look_up=_find_user,
+        alike=_users_there,
+    ),
+)

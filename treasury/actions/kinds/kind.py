@@ -1,0 +1,168 @@
+"""What a kind of action is: one declaration that every part of the room reads.
+
+A kind says which fields it takes, what has to be known of the world before it may be taken
+(`read`), which call it is and with which credential, how safe it is to send again, and how its
+effect is recognised afterwards. The rest of the room is loops over kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from treasury.actions.action_facts import Fact
+from treasury.actions.kinds.service_records import Records
+from treasury.actions.seen_request import RampSeen
+from treasury.api.bodies import Body
+from treasury.api.codec import Record
+from treasury.api.lookup import created_since
+from treasury.money import format_amount
+
+if TYPE_CHECKING:
+    from treasury.api import Client
+    from treasury.api.resources import Service
+
+__all__ = ["Found", "Kind", "Money", "Safety", "Sent", "echoes", "is_created"]
+
+Safety = Literal["keyed", "versioned", "neither"]
+"""How often an operation may be sent.
+
+`keyed`: the identical request again is carried out once. `versioned`: it carries the version that
+was read, so of two only one can take effect. `neither`: at most once, whatever happens.
+"""
+
+
+class Money(msgspec.Struct, frozen=True):
+    """An amount in its currency or asset."""
+
+    currency: str
+    amount: Decimal
+
+    def __str__(self) -> str:
+        return format_amount(self.amount, self.currency)
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known before an action: its facts, the sentence of what will happen, what it needs.
+
+    `masked` is the sentence for a place that is saved or shared: accounts by their ends only.
+    """
+
+    facts: tuple[Fact, ...]
+    says: str
+    masked: str
+    money: Money | None = None
+    version: int | None = None
+    request: RampSeen | None = None
+    resolved: Mapping[str, str] = {}
+    """Ids that the body needs and a person names otherwise."""
+    drawn: tuple[str, str, Decimal] | None = None
+    """Account, asset and amount that it takes from a balance, where that is known."""
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be taken, beginning with the field; empty where it can."""
+        wrong = next((one for one in self.facts if one.problem), None)
+        if wrong is None:
+            return ""
+        return f"{wrong.field}: {wrong.problem}" if wrong.field else wrong.problem
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as it left, for recognising its effect."""
+
+    fields: Any
+    ids: tuple[str, ...]
+    body: Body | None
+    key: str
+    version: int | None
+    at: datetime
+    known: tuple[str, ...] = ()
+    """Ids of like records that were there before, or that other actions have made."""
+
+
+def echoes(*names: str) -> Callable[[Any, Sent], bool]:
+    """A check of an answer: the key and these fields are as sent, as far as it shows them."""
+
+    def shows(record: Any, sent: Sent) -> bool:
+        pairs = [(getattr(record, "idempotency_key", None), sent.key)]
+        pairs += [(getattr(record, name, None), getattr(sent.fields, name)) for name in names]
+        is_record = record.id is not None or any(shown is not None for shown, _ in pairs)
+        return is_record and all(
+            shown == wanted for shown, wanted in pairs if None not in {shown, wanted}
+        )
+
+    return shows
+
+
+def is_created(record: Any, sent: Sent) -> bool:
+    """Whether an answer is a record that the body may have created, and none from before."""
+    assert sent.body is not None
+    answer = Record(record, b"")
+    return any(created_since([answer], sent.body, sent.at, sent.known))
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of action; the callables get the kind's own struct of fields."""
+
+    name: str
+    verb: str
+    consequence: str
+    operation: str
+    credential: str
+    safety: Safety
+    fields: type[Any]
+    model: type[Any]
+    """What the service answers with; Raw where what it says of a deletion is not shown."""
+    read: Callable[[Any, Records], Found]
+    ids: Callable[[Any], tuple[str, ...]]
+    body: Callable[[Any, Found, str], Body | None]
+    shows: Callable[[Any, Sent], bool] | None = None
+    """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
+    kind without it shows nothing: its effect is looked up."""
+    refuses_repeat: frozenset[int] = frozenset({409})
+    """The statuses with which the service refuses what has taken effect already."""
+    event: str = ""
+    """The event of a ramp request that the effect shows as; its user is whom the service names."""
+    look_up: Callable[[Client, Sent], Record[Any] | None] | None = None
+    """The record that shows the effect, or None where none does (yet); OutcomeUnknown where
+    several might. A kind without it cannot be looked up: the service does not list it."""
+    alike: Callable[[Client, Any, Body], Iterable[Any]] | None = None
+    """Records that are like what is to be created, before it is: they are none of ours."""
+    twins: Callable[[Records, Any, Body], Iterable[Any]] | None = None
+    """Records that do the same, to be seen before it is done once more."""
+    gives_hash: Callable[[Any], str] | None = None
+    """The transaction hash that it gives for its request, which no other request has."""
+    has_key: bool = False
+    """Whether its body takes a key although the key makes no second sending safe: as evidence."""
+    second_person: bool = True
+    """Whether, where no policy says otherwise, somebody else has to approve it."""
+    decides_on_maker: bool = False
+    """Whether it is itself the approval of what somebody made: then never that one's."""
+
+    @property
+    def service(self) -> Service:
+        """Which service it is an operation of."""
+        return "ramp" if self.operation.partition(" ")[2].startswith(_RAMP) else "finance"
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether a key is decided on with its content, and sent along."""
+        return self.safety == "keyed" or self.has_key
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return self.operation.partition(" ")[0]
+
+    @property
+    def route(self) -> str:
+        """The specification's route."""
+        return self.operation.partition(" ")[2]
+
+
+_RAMP = ("/ramp-requests", "/company")

@@ -1,0 +1,476 @@
+"""Parties and their accounts: who a customer is, which account is whose, and what it is called.
+
+An account's own id may stand for it as the receiver of a transfer, and only a verified holder sends
+money, so most of these decide where money can go. Later generations of the service ignore their
+key: each is sent at most once, and its effect is read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, cast
+
+import msgspec
+
+from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds.account_actions import OnAccount
+from treasury.actions.kinds.kind import Found, Kind, Sent, is_created
+from treasury.actions.kinds.service_records import Records
+from treasury.actions.kinds.transfer_actions import account_name, active
+from treasury.api import Client, Record
+from treasury.api.bodies import (
+    AccountChanges,
+    Body,
+    NewAccount,
+    NewParty,
+    NewPartyRole,
+    PartyChanges,
+    PostalAddress,
+    new_key,
+)
+from treasury.api.lookup import created_since, only_one
+from treasury.api.models import Account, Party, PartyRole
+from treasury.errors import InputError, NotFound
+from treasury.text import clean
+
+__all__ = ["ONBOARDING_KINDS", "ChangeAccount", "ChangeParty", "HoldAccount", "OpenAccount"]
+
+_CHAINS: Final = ("BASE", "AVALANCHE")
+_HOLDER: Final = "ACCOUNT_HOLDER"
+_NAMES: Final = ("first_name", "last_name", "name", "vat_number")
+_ADDRESS: Final = PostalAddress.__struct_fields__
+_GONE: Final = Record(msgspec.Raw(b"null"), b"null")
+"""What shows that a record was deleted: nothing."""
+_DELETED_BEFORE: Final = frozenset({404, 409})
+
+
+class _About(msgspec.Struct, frozen=True, kw_only=True):
+    """What a party is called and where it is."""
+
+    first_name: str | None = None
+    last_name: str | None = None
+    name: str | None = None
+    vat_number: str | None = None
+    address_line1: str | None = None
+    address_line2: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postal_code: str | None = None
+    country: str | None = None
+
+
+class MakeParty(_About, frozen=True, kw_only=True):
+    """A new customer: a person by first and last name, or a company by name."""
+
+    party_type: str
+    external_id: str | None = None
+
+
+class OnParty(msgspec.Struct, frozen=True, kw_only=True):
+    """Which party."""
+
+    party_id: str
+
+
+class ChangeParty(_About, frozen=True, kw_only=True):
+    """What is to be different about a party."""
+
+    party_id: str
+
+
+class OpenAccount(OnParty, frozen=True, kw_only=True):
+    """An account on one chain for a party that there is; `external_id` is our own id of it."""
+
+    external_id: str
+    chain: str
+    name: str | None = None
+
+
+class ChangeAccount(OnAccount, frozen=True, kw_only=True):
+    """Another id of ours, by which transfers may name the account as their receiver."""
+
+    external_id: str
+
+
+class HoldAccount(OnAccount, frozen=True, kw_only=True):
+    """A party that is to hold an account too."""
+
+    party_id: str
+    role_type: str
+
+
+# Parties
+
+
+def _called(party: Party | _About) -> str:
+    person = " ".join(filter(None, (party.first_name, party.last_name)))
+    return clean(party.name or person or "without a name")
+
+
+def _masked(party: Party) -> str:
+    return f"party …{party.id[-4:]}"
+
+
+def _address(fields: _About, now: Mapping[str, str]) -> PostalAddress | None:
+    """The address as it is to be: what is not given stays, for it is sent whole."""
+    given = {name: value for name in _ADDRESS if (value := getattr(fields, name))}
+    return PostalAddress(**(dict(now) | given)) if given else None
+
+
+def _plain(fields: _About) -> dict[str, str]:
+    """What is given of it, by its names."""
+    return {name: value for name in _About.__struct_fields__ if (value := getattr(fields, name))}
+
+
+def _read_new_party(fields: MakeParty, _: Records) -> Found:
+    told = ", ".join(f"{name.replace('_', ' ')} {clean(v)}" for name, v in _plain(fields).items())
+    kind = clean(fields.party_type).lower()
+    facts = [fact("party type", fields.party_type, field="party_type")]
+    facts += [fact(name.replace("_", " "), value) for name, value in _plain(fields).items()]
+    own = f", our id {clean(fields.external_id)}" if fields.external_id else ""
+    return Found(
+        facts=tuple(facts),
+        says=f"{kind} party {_called(fields)}: {told}{own}.",
+        masked=f"{kind} party{own}.",
+    )
+
+
+def _party_body(fields: MakeParty, _: Found, key: str) -> Body:
+    names = {name: getattr(fields, name) for name in _NAMES}
+    return NewParty(
+        party_type=cast("Any", fields.party_type),  # which the body checks
+        **names,
+        address=_address(fields, {}),
+        external_id=fields.external_id,
+        idempotency_key=key or new_key(),
+    )
+
+
+def _find_party(client: Client, sent: Sent) -> Record[Any] | None:
+    assert sent.body is not None
+    listed = client.finance.parties.iterate(sort_order="DESC")
+    found = list(created_since(listed, sent.body, sent.at, sent.known))
+    return only_one(found, "GET /parties") if found else None
+
+
+def _parties_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
+    listed = client.finance.parties.iterate(sort_order="DESC")
+    return (record.value for record in listed if body.is_like(record.value))
+
+
+def _now(party: Party) -> dict[str, str | None]:
+    """What the service says of it now, by the names of the fields."""
+    told: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
+    return told | {name: getattr(party.address, name, None) for name in _ADDRESS}
+
+
+def _read_changes(fields: ChangeParty, records: Records) -> Found:
+    party = records.party(fields.party_id, "party_id")
+    now, wanted = _now(party), _plain(fields)
+    if not wanted:
+        raise InputError("name: nothing is to change", do="give what is to be different")
+    if all(now[name] == value for name, value in wanted.items()):
+        first = next(iter(wanted))
+        problem = f"{clean(party.id)} is so already"
+    else:
+        first, problem = "party_id", ""
+    changes = ", ".join(
+        f"{name.replace('_', ' ')} from {clean(now[name]) or 'none'} to {clean(value)}"
+        for name, value in wanted.items()
+    )
+    facts = [fact("party", party.id, field=first, problem=problem), *_party_facts(party)]
+    facts += [fact(f"{name.replace('_', ' ')} so far", now[name] or "none") for name in wanted]
+    return Found(
+        facts=tuple(facts),
+        says=f"party {_called(party)} ({clean(party.id)}): {changes}.",
+        masked=f"{_masked(party)}: {', '.join(name.replace('_', ' ') for name in wanted)}.",
+        version=party.version,
+        resolved={name: value for name in _ADDRESS if (value := now[name])},
+    )
+
+
+def _party_facts(party: Party) -> list[Fact]:
+    status = party.status
+    problem = f"the party is {clean(status)}" if status not in {"ACTIVE", None} else ""
+    return [
+        fact("party name", _called(party)),
+        fact("party status", status, field="party_id", problem=problem),
+        fact("party verification", party.kyc_status or party.kyb_status),
+    ]
+
+
+def _changes_body(fields: ChangeParty, found: Found, _: str) -> Body:
+    names = {name: getattr(fields, name) for name in _NAMES}
+    return PartyChanges(version=found.version, **names, address=_address(fields, found.resolved))
+
+
+def _is_changed(party: Party, sent: Sent) -> bool:
+    now = _now(party)
+    return all(now[name] == value for name, value in _plain(sent.fields).items())
+
+
+def _changed(client: Client, sent: Sent) -> Record[Any] | None:
+    record = client.finance.parties.get(*sent.ids)
+    return record if _is_changed(record.value, sent) else None
+
+
+def _read_party(fields: OnParty, records: Records) -> Found:
+    party = records.party(fields.party_id, "party_id")
+    return Found(
+        facts=(fact("party", party.id), *_party_facts(party)),
+        says=f"party {_called(party)} ({clean(party.id)}).",
+        masked=f"{_masked(party)}.",
+    )
+
+
+def _on_party(fields: OnParty) -> tuple[str, ...]:
+    return (fields.party_id,)
+
+
+# Accounts
+
+
+def _free(external_id: str, records: Records) -> Fact:
+    holds = records.holds_name(external_id)
+    problem = f"account {clean(holds.id)} has that id already" if holds is not None else ""
+    return fact("our id", external_id, field="external_id", problem=problem)
+
+
+def _read_opening(fields: OpenAccount, records: Records) -> Found:
+    if fields.chain not in _CHAINS:
+        raise InputError(
+            f"chain: {clean(fields.chain)!r} is none of the service's",
+            do=f"use one of: {', '.join(_CHAINS)}",
+        )
+    party = records.party(fields.party_id, "party_id")
+    lead = f"account {clean(fields.external_id)} on {fields.chain} for"
+    return Found(
+        facts=(*_party_facts(party), _free(fields.external_id, records)),
+        says=f"{lead} {_called(party)}.",
+        masked=f"{lead} {_masked(party)}.",
+    )
+
+
+def _opening_body(fields: OpenAccount, _: Found, key: str) -> Body:
+    return NewAccount(
+        external_id=fields.external_id,
+        name=fields.name,
+        chain=fields.chain,
+        party_id=fields.party_id,
+        idempotency_key=key or new_key(),
+    )
+
+
+def _find_account(client: Client, sent: Sent) -> Record[Any] | None:
+    assert sent.body is not None
+    listed = client.finance.accounts.iterate(external_id=sent.fields.external_id)
+    found = list(created_since(listed, sent.body, sent.at, sent.known))
+    return only_one(found, "GET /accounts") if found else None
+
+
+def _accounts_there(client: Client, fields: OpenAccount, body: Body) -> Iterable[Any]:
+    listed = client.finance.accounts.iterate(external_id=fields.external_id)
+    return (record.value for record in listed if body.is_like(record.value))
+
+
+def _read_naming(fields: ChangeAccount, records: Records) -> Found:
+    account = records.account(fields.account_id, "account_id")
+    was = clean(account.external_id) or "none"
+    lead = f"from {was} to {clean(fields.external_id)} for account"
+    return Found(
+        facts=(
+            fact("our id so far", account.external_id or "none"),
+            _free(fields.external_id, records),
+            fact("account status", account.status),
+        ),
+        says=f"{lead} {clean(account.id)}.",
+        masked=f"{lead} …{account.id[-4:]}.",
+    )
+
+
+def _is_renamed(account: Account, sent: Sent) -> bool:
+    return bool(account.external_id == sent.fields.external_id)
+
+
+def _renamed(client: Client, sent: Sent) -> Record[Any] | None:
+    record = client.finance.accounts.get(*sent.ids)
+    return record if _is_renamed(record.value, sent) else None
+
+
+def _read_role(fields: HoldAccount, records: Records) -> Found:
+    if fields.role_type != _HOLDER:
+        raise InputError(
+            f"role_type: {clean(fields.role_type)!r} is no role", do=f"use {_HOLDER}, the only one"
+        )
+    account = records.account(fields.account_id, "account_id")
+    party = records.party(fields.party_id, "party_id")
+    holders = records.holders(account.id)
+    there = any(one.id == party.id for one in holders)
+    names = ", ".join(sorted(_called(one) for one in holders)) or "nobody shown"
+    said = fact(
+        "holders so far",
+        names,
+        material=False,  # a list may lag; that the party is no holder yet is what matters
+        field="party_id",
+        problem="it holds the account" if there else "",
+    )
+    return Found(
+        facts=(active(account, "account", "account_id"), *_party_facts(party), said),
+        says=f"{_called(party)} a holder of account {account_name(account)}, held by {names}.",
+        masked=f"{_masked(party)} a holder of account {account_name(account, masked=True)}.",
+    )
+
+
+def _role_body(fields: HoldAccount, _: Found, key: str) -> Body:
+    return NewPartyRole(
+        party_id=fields.party_id, role_type=fields.role_type, idempotency_key=key or None
+    )
+
+
+def _is_role(role: PartyRole, sent: Sent) -> bool:
+    wanted = (sent.fields.party_id, sent.fields.role_type)
+    return (role.party_id, role.role_type) == wanted
+
+
+def _find_role(client: Client, sent: Sent) -> Record[Any] | None:
+    roles = client.finance.party_roles.all(*sent.ids)
+    return next((record for record in roles if _is_role(record.value, sent)), None)
+
+
+def _read_empty(fields: OnAccount, records: Records) -> Found:
+    account = records.account(fields.account_id, "account_id")
+    held = [(one.asset, one.total) for _, one in records.holdings(account.id) if one.total]
+    said = ", ".join(f"{clean(asset)} {amount:f}" for asset, amount in held)
+    problem = f"account {account_name(account)} still holds {said}" if held else ""
+    return Found(
+        facts=(
+            fact("account", account_name(account)),
+            fact("account status", account.status),
+            fact("holds", said or "nothing", field="account_id", problem=problem),
+        ),
+        says=f"account {account_name(account)}.",
+        masked=f"account {account_name(account, masked=True)}.",
+    )
+
+
+def _on_account(fields: OnAccount) -> tuple[str, ...]:
+    return (fields.account_id,)
+
+
+def _gone(get: Callable[[Client, str], object]) -> Callable[[Client, Sent], Record[Any] | None]:
+    """It is deleted where the service does not know it any more."""
+
+    def look_up(client: Client, sent: Sent) -> Record[Any] | None:
+        try:
+            get(client, *sent.ids)
+        except NotFound:
+            return _GONE
+        return None
+
+    return look_up
+
+
+def _kind(name: str, verb: str, consequence: str, operation: str, **more: Any) -> Kind:
+    told: dict[str, Any] = {"credential": "maker", "safety": "neither"}
+    return Kind(name=name, verb=verb, consequence=consequence, operation=operation, **(told | more))
+
+
+ONBOARDING_KINDS: Final = (
+    _kind(
+        "party.create",
+        "Create",
+        "Its check then starts; nothing can be sent for it before it is verified.",
+        "POST /parties",
+        fields=MakeParty,
+        model=Party,
+        read=_read_new_party,
+        ids=lambda _: (),
+        body=_party_body,
+        shows=is_created,
+        look_up=_find_party,
+        alike=_parties_there,
+        twins=lambda records, _, body: filter(body.is_like, records.lately("parties")),
+        second_person=False,
+    ),
+    _kind(
+        "party.change",
+        "Change",
+        "What it was verified as may no longer hold.",
+        "PATCH /parties/{id}",
+        fields=ChangeParty,
+        model=Party,
+        read=_read_changes,
+        ids=_on_party,
+        body=_changes_body,
+        shows=_is_changed,
+        look_up=_changed,
+    ),
+    _kind(
+        "party.delete",
+        "Delete",
+        "It is then gone for good.",
+        "DELETE /parties/{id}",
+        fields=OnParty,
+        model=msgspec.Raw,
+        read=_read_party,
+        ids=_on_party,
+        body=lambda _fields, _found, _key: None,
+        refuses_repeat=_DELETED_BEFORE,
+        look_up=_gone(lambda client, party: client.finance.parties.get(party)),
+    ),
+    _kind(
+        "account.create",
+        "Open",
+        "It is empty, and has no wallet yet.",
+        "POST /accounts",
+        fields=OpenAccount,
+        model=Account,
+        read=_read_opening,
+        ids=lambda _: (),
+        body=_opening_body,
+        shows=is_created,
+        look_up=_find_account,
+        alike=_accounts_there,
+        second_person=False,
+    ),
+    _kind(
+        "account.change",
+        "Change our id",
+        "A transfer to the new id then goes to this account.",
+        "PATCH /accounts/{id}",
+        fields=ChangeAccount,
+        model=Account,
+        read=_read_naming,
+        ids=_on_account,
+        body=lambda fields, _found, _key: AccountChanges(external_id=fields.external_id),
+        shows=_is_renamed,
+        look_up=_renamed,
+    ),
+    _kind(
+        "account.delete",
+        "Delete",
+        "It is then gone for good, its wallets and virtual accounts with it.",
+        "DELETE /accounts/{id}",
+        fields=OnAccount,
+        model=msgspec.Raw,
+        read=_read_empty,
+        ids=_on_account,
+        body=lambda _fields, _found, _key: None,
+        refuses_repeat=_DELETED_BEFORE,
+        look_up=_gone(lambda client, account: client.finance.accounts.get(account)),
+    ),
+    _kind(
+        "party_role.create",
+        "Make",
+        "Whether money may leave the account then depends on that party too.",
+        "POST /accounts/{accountId}/party-roles",
+        fields=HoldAccount,
+        model=PartyRole,
+        read=_read_role,
+        ids=_on_account,
+        body=_role_body,
+        has_key=True,
+        shows=_is_role,
+        look_up=_find_role,
+    ),
+)

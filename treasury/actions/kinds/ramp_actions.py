@@ -1,0 +1,485 @@
+"""The actions on a ramp request: create it, decide on it, change its amount, name its transaction.
+
+Creating one has neither key nor version, so it is sent at most once; everything else carries the
+version that was read. What an approver approves is a request that somebody made: never one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds.chains import transaction_problem
+from treasury.actions.kinds.kind import Found, Kind, Money, Sent, is_created
+from treasury.actions.kinds.service_records import Records
+from treasury.actions.seen_request import RampSeen, facts_of
+from treasury.api import Client, Record
+from treasury.api.bodies import Body, NewRampRequest, RampAmount, RampTransactionHash, Version
+from treasury.api.lookup import SKEW, created_since, only_one
+from treasury.api.models import CompanyBankAccount, CompanyWallet, CryptoCurrency, RampRequest
+from treasury.errors import InputError
+from treasury.money import exponent, format_amount, is_exact_in
+from treasury.text import clean
+
+__all__ = ["RAMP_KINDS", "ChangeAmount", "NewRequest", "OnRequest", "SubmitHash"]
+
+_DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
+
+
+class OnRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which ramp request to decide on."""
+
+    request_id: str
+
+
+class ChangeAmount(OnRequest, frozen=True, kw_only=True):
+    """Another amount: fiat gross on-ramp, crypto gross off-ramp."""
+
+    amount: Decimal
+
+
+class SubmitHash(OnRequest, frozen=True, kw_only=True):
+    """The transaction that carries the crypto of an off-ramp."""
+
+    transaction_hash: str
+
+
+class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A new ramp request; `amount` is fiat gross on-ramp and crypto gross off-ramp.
+
+    Currencies are codes; `chain` is needed where a cryptocurrency is on several.
+    """
+
+    ramp_type: str
+    amount: Decimal
+    fiat_currency: str
+    crypto_currency: str
+    chain: str | None = None
+    company_wallet_id: str | None = None
+    company_bank_account_id: str | None = None
+
+
+# Decisions on a request
+
+
+def _read(status: str) -> Callable[[OnRequest, Records], Found]:
+    def read(fields: OnRequest, records: Records) -> Found:
+        return _in(status, records.ramp_request(fields.request_id, "request_id"))
+
+    return read
+
+
+def _in(status: str, request: RampRequest) -> Found:
+    seen = RampSeen.of(request)
+    return _found(seen, status, f"{what(seen)}{where(seen)}", masked_by=seen)
+
+
+def _read_approval(fields: OnRequest, records: Records) -> Found:
+    """What is approved also needs a target that is verified: its coins or euros go there."""
+    request = records.ramp_request(fields.request_id, "request_id")
+    found = _in("AWAITING_APPROVAL", request)
+    wallet, account = request.company_wallet, request.company_bank_account
+    target: CompanyWallet | CompanyBankAccount | None = None
+    if request.ramp_type == "ON_RAMP" and wallet is not None and wallet.id:
+        target = records.company_wallet(wallet.id, "request_id")
+    elif account is not None and account.id:
+        target = records.company_bank_account(account.id, "request_id")
+    if target is None:
+        return found
+    name = "wallet" if isinstance(target, CompanyWallet) else "bank account"
+    said = _verified(name, target.verification_status, "request_id")
+    # What matters of it is whether it stands in the way, so that it may come and go.
+    said = msgspec.structs.replace(said, material=False)
+    return msgspec.structs.replace(found, facts=(*found.facts, said))
+
+
+def _found(
+    seen: RampSeen,
+    status: str,
+    says: str,
+    *,
+    masked_by: RampSeen | None = None,
+    more: Iterable[Fact] = (),
+    money: Money | None = None,
+) -> Found:
+    facts = (*_with_problems(seen, status), *more)
+    masked = says if masked_by is None else f"{what(seen)}{where(seen, masked=True)}"
+    return Found(
+        facts=facts,
+        says=f"{says}.",
+        masked=f"{masked}.",
+        money=money or _gross(seen),
+        version=seen.version,
+        request=seen,
+    )
+
+
+def _with_problems(seen: RampSeen, status: str) -> Iterable[Fact]:
+    for one in facts_of(seen):
+        problem = ""
+        if one.name == "status" and seen.status != status:
+            problem = f"{seen.name} is {seen.status or 'of unknown status'}, not {status}"
+        elif one.name == "version" and seen.version is None:
+            problem = f"{seen.name} was shown without its version: sync its details"
+        yield msgspec.structs.replace(one, problem=clean(problem))
+
+
+def _gross(seen: RampSeen) -> Money | None:
+    pair = (
+        (seen.fiat_currency, seen.fiat_amount)
+        if seen.on_ramp
+        else (seen.crypto_currency, seen.crypto_amount)
+    )
+    currency, amount = pair
+    return None if currency is None or amount is None else Money(currency, amount)
+
+
+def _read_change(fields: ChangeAmount, records: Records) -> Found:
+    request = records.ramp_request(fields.request_id, "request_id")
+    seen = RampSeen.of(request)
+    now = _gross(seen)
+    unit = now.currency if now is not None else "?"
+    new = Money(unit, fields.amount)
+    problem = ""
+    if now is not None and now.amount == fields.amount:
+        problem = f"{seen.name} is of {now} already"
+    elif unit != "?" and not is_exact_in(fields.amount, unit):
+        problem = f"{fields.amount} has more decimals than {unit}, which has {exponent(unit)}"
+    asked = fact("new amount", new, field="amount", problem=problem)
+    direction = _DIRECTIONS.get(seen.ramp_type, seen.ramp_type)
+    says = f"{direction} {clean(seen.name)} from {now or 'an amount not shown'} to {new}"
+    return _found(seen, "AWAITING_APPROVAL", says, more=(asked,), money=new)
+
+
+def _read_hash(fields: SubmitHash, records: Records) -> Found:
+    request = records.ramp_request(fields.request_id, "request_id")
+    seen = RampSeen.of(request)
+    wallet = request.deposit_wallet
+    chain = (wallet.chain if wallet else None) or seen.crypto_chain
+    given, problem = fields.transaction_hash, ""
+    if seen.on_ramp:
+        problem = f"{seen.name} is an on-ramp, which takes no transaction hash"
+    elif request.blockchain_transaction_hash:
+        problem = f"{seen.name} has the hash {request.blockchain_transaction_hash} already"
+    else:
+        problem = transaction_problem(chain, given)
+    more = (
+        fact("hash so far", request.blockchain_transaction_hash or "none"),
+        fact("deposit address", wallet and wallet.address),
+        fact("deposit chain", chain),
+        fact("transaction hash", given, field="transaction_hash", problem=clean(problem)),
+    )
+    sent = f"{_crypto(seen)} sent to {clean(wallet and wallet.address) or 'an address not shown'}"
+    says = f"off-ramp {clean(seen.name)}: {sent} with transaction {clean(given)}"
+    return _found(seen, "AWAITING_FUNDS", says, more=more)
+
+
+def _crypto(seen: RampSeen) -> str:
+    if seen.crypto_amount is None:
+        return seen.crypto_currency or "crypto"
+    return format_amount(seen.crypto_amount, seen.crypto_currency or "?")
+
+
+def what(request: RampSeen) -> str:
+    """`on-ramp PAY-1: EUR 25,000.00 gross (fee EUR 200.00, net EUR 24,800.00) for USDC 26.5`."""
+    fiat, crypto = request.fiat_currency or "?", request.crypto_currency or "?"
+    amounts = (
+        ("fee", request.fiat_fee_amount),
+        ("net", request.fiat_net_amount),
+    )
+    inner = ", ".join(f"{name} {format_amount(a, fiat)}" for name, a in amounts if a is not None)
+    gross = "an amount not shown"
+    if request.fiat_amount is not None:
+        gross = f"{format_amount(request.fiat_amount, fiat)} gross"
+    money = gross + (f" ({inner})" if inner else "")
+    coins = crypto
+    if request.crypto_amount is not None:
+        coins = format_amount(request.crypto_amount, crypto)
+    direction = _DIRECTIONS.get(request.ramp_type, clean(request.ramp_type))
+    first, second = (money, coins) if request.on_ramp else (coins, money)
+    return f"{direction} {clean(request.name)}: {first} for {second}"
+
+
+def where(request: RampSeen, *, masked: bool = False) -> str:
+    """`, delivered to wallet 0xb7… on BASE`, `, paid to account NL05…`."""
+    account = request.payee_account
+    if account is None:
+        return ", to a payee that the service does not show"
+    shown = f"…{account[-4:]}" if masked else clean(account)
+    if request.on_ramp:
+        return f", delivered to wallet {shown}" + (
+            f" on {clean(request.payee_chain)}" if request.payee_chain else ""
+        )
+    return f", paid to account {shown}"
+
+
+def _version(fields: OnRequest, found: Found, _: str) -> Body:
+    return Version(version=_read_version(fields, found))
+
+
+def _read_version(fields: OnRequest, found: Found) -> int:
+    if found.version is None:
+        raise InputError(
+            f"request_id: {fields.request_id} was shown without its version", do="sync its details"
+        )
+    return found.version
+
+
+def _request_ids(fields: OnRequest) -> tuple[str, ...]:
+    return (fields.request_id,)
+
+
+def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]:
+    """The effect is an event, or, where the service gives none, a status that follows it."""
+
+    def shows(request: RampRequest, _: Sent) -> bool:
+        if request.status == "AWAITING_APPROVAL":
+            return False
+        if request.events:
+            return request.event(event) is not None
+        return request.status in statuses
+
+    return shows
+
+
+def _amount_changed(request: RampRequest, sent: Sent) -> bool:
+    gross = _gross(RampSeen.of(request))
+    newer = (request.version or 0) > (sent.version or 0)
+    return newer and gross is not None and gross.amount == sent.fields.amount
+
+
+def _hash_added(request: RampRequest, sent: Sent) -> bool:
+    said = request.blockchain_transaction_hash or ""
+    return bool(said.lower() == sent.fields.transaction_hash.lower())
+
+
+# A new request
+
+
+def _read_new(fields: NewRequest, records: Records) -> Found:
+    on_ramp = fields.ramp_type == "ON_RAMP"
+    target, chain, payee, address = _target(fields, records, on_ramp=on_ramp)
+    fiat = records.fiat_currency(fields.fiat_currency, "fiat_currency")
+    wanted = fields.chain or chain
+    crypto = records.crypto_currency(fields.crypto_currency, wanted, "crypto_currency")
+    units = (fiat.currency or fields.fiat_currency, crypto.currency or fields.crypto_currency)
+    unit, other = units if on_ramp else units[::-1]
+    facts = (
+        *_company(records),
+        *target,
+        *_decimals(fields.amount, unit),
+        *_enabled(crypto),
+    )
+    body = f"{_DIRECTIONS[fields.ramp_type]} request: {format_amount(fields.amount, unit)} for"
+    coins = f"{other} on {crypto.chain}" if on_ramp and crypto.chain else other
+    goes = "delivered to" if on_ramp else "paid to"
+    masked = f"…{address[-4:]}" if address else "an account not shown"
+    return Found(
+        facts=facts,
+        says=f"{body} {coins}, {goes} {payee}{clean(address) or masked}.",
+        masked=f"{body} {coins}, {goes} {payee}{masked}.",
+        money=Money(unit, fields.amount),
+        resolved={"fiat": fiat.id, "crypto": crypto.id},
+    )
+
+
+def _target(
+    fields: NewRequest, records: Records, *, on_ramp: bool
+) -> tuple[list[Fact], str | None, str, str]:
+    """Facts of the wallet or bank account, its chain, its name and its address."""
+    if fields.ramp_type not in _DIRECTIONS:
+        raise InputError(
+            f"ramp_type: {fields.ramp_type!r} is no ramp type", do="use ON_RAMP or OFF_RAMP"
+        )
+    own, other = "company_wallet_id", "company_bank_account_id"
+    if not on_ramp:
+        own, other = other, own
+    target_id = getattr(fields, own)
+    if target_id is None:
+        raise InputError(f"{own}: is missing for {fields.ramp_type}", do=f"give {own}")
+    if getattr(fields, other) is not None:
+        raise InputError(f"{other}: an {fields.ramp_type} has none", do=f"leave {other} out")
+    if on_ramp:
+        wallet = records.company_wallet(target_id, own)
+        name = f"wallet {clean(wallet.description)} ".replace("  ", " ")
+        facts = [_verified("wallet", wallet.verification_status, own)]
+        facts += [fact("wallet address", wallet.address), fact("wallet chain", wallet.chain)]
+        return facts, wallet.chain, name, wallet.address or ""
+    account = records.company_bank_account(target_id, own)
+    number = account.iban or account.account_number or ""
+    facts = [_verified("bank account", account.verification_status, own)]
+    facts += [fact("payee account", number or None), fact("payee bank", account.bank_name)]
+    if account.supported_ramp_type == "ON_RAMP":
+        facts.append(
+            fact("account is for", "ON_RAMP", field=own, problem="the account is for ON_RAMP only")
+        )
+    return facts, None, f"account {clean(account.name)} ", number
+
+
+def _verified(name: str, status: str | None, field: str) -> Fact:
+    unsure = status not in {"VERIFIED", None}
+    problem = f"the {name} is {status}, not VERIFIED" if unsure else ""
+    return fact(f"{name} verification", status, field=field, problem=clean(problem))
+
+
+def _company(records: Records) -> list[Fact]:
+    company = records.company()
+    return [] if company is None else [_verified("company", company.kyb_status, "")]
+
+
+def _decimals(amount: Decimal, unit: str) -> list[Fact]:
+    if is_exact_in(amount, unit):
+        return []
+    problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
+    return [fact("amount", amount, field="amount", problem=problem)]
+
+
+def _enabled(crypto: CryptoCurrency) -> list[Fact]:
+    if crypto.enabled is not False:
+        return []
+    problem = f"{crypto.currency} on {crypto.chain} is not enabled"
+    return [fact("currency enabled", "no", field="crypto_currency", problem=problem)]
+
+
+def _new_body(fields: NewRequest, found: Found, key: str) -> Body:
+    return NewRampRequest(
+        ramp_type=fields.ramp_type,
+        amount=fields.amount,
+        fiat_currency_id=found.resolved["fiat"],
+        crypto_currency_id=found.resolved["crypto"],
+        company_wallet_id=fields.company_wallet_id,
+        company_bank_account_id=fields.company_bank_account_id,
+        idempotency_key=key or None,
+    )
+
+
+def _find_new(client: Client, sent: Sent) -> Record[Any] | None:
+    """The one request like what was sent; a list item tells little, so its detail is read."""
+    assert sent.body is not None
+    body = sent.body
+    since = (sent.at - SKEW).date()
+    listed = client.ramp.requests.iterate(created_from=since, sort_order="DESC")
+    near = list(created_since(listed, body, sent.at, sent.known))
+    details = [client.ramp.requests.get(record.value.id) for record in near]
+    found = [record for record in details if body.is_like(record.value)]
+    return only_one(found, "GET /ramp-requests") if found else None
+
+
+def _alike(client: Client, fields: Any, body: Body) -> Iterable[RampRequest]:
+    """Requests of these days that are like it: a colleague's, or our own of a moment ago."""
+    del fields
+    listed = client.ramp.requests.list(sort_order="DESC")
+    return (record.value for record in listed if body.is_like(record.value))
+
+
+def _same_requests(records: Records, _: NewRequest, body: Body) -> Iterable[RampRequest]:
+    """Those like it; a list item tells little, so its detail is read.
+
+    One that was turned down since counts: whoever did that does not want it made once more.
+    """
+    for one in records.lately("ramp_requests"):
+        if body.is_like(one):
+            whole = records.ramp_request(one.id, "request_id")
+            if body.is_like(whole):
+                yield whole
+
+
+def _on_request(name: str, verb: str, consequence: str, **more: Any) -> Kind:
+    told: dict[str, Any] = {
+        "fields": OnRequest,
+        "read": _read("AWAITING_APPROVAL"),
+        "body": _version,
+        "operation": f"POST /ramp-requests/{{id}}/{name}",
+        "credential": "checker",
+        "second_person": False,
+    }
+    return Kind(
+        name=f"ramp_request.{name}",
+        verb=verb,
+        consequence=consequence,
+        safety="versioned",
+        model=RampRequest,
+        ids=_request_ids,
+        **(told | more),
+    )
+
+
+RAMP_KINDS: Final = (
+    Kind(
+        name="ramp_request.create",
+        verb="Create",
+        consequence="It then awaits approval; nothing is paid yet.",
+        operation="POST /ramp-requests",
+        credential="maker",
+        safety="neither",
+        fields=NewRequest,
+        model=RampRequest,
+        read=_read_new,
+        ids=lambda _: (),
+        body=_new_body,
+        has_key=True,
+        shows=is_created,
+        look_up=_find_new,
+        alike=_alike,
+        twins=_same_requests,
+        second_person=False,  # the service has it approved by another user
+    ),
+    _on_request(
+        "approve",
+        "Approve",
+        "It then awaits its funds.",
+        event="APPROVED",
+        shows=_shown_by("APPROVED", "AWAITING_FUNDS", "PROCESSING", "SUCCEEDED"),
+        read=_read_approval,
+        decides_on_maker=True,
+    ),
+    _on_request(
+        "reject",
+        "Reject",
+        "It is then closed for good and nothing is paid.",
+        event="REJECTED",
+        shows=_shown_by("REJECTED", "REJECTED"),
+    ),
+    _on_request(
+        "cancel",
+        "Cancel",
+        "It is then closed for good and nothing is paid.",
+        credential="maker",
+        event="CANCELLED",
+        shows=_shown_by("CANCELLED", "CANCELLED"),
+    ),
+    _on_request(
+        "change_amount",
+        "Change the amount of",
+        "It still awaits approval.",
+        operation="PUT /ramp-requests/{id}/amount",
+        credential="maker",
+        fields=ChangeAmount,
+        read=_read_change,
+        body=lambda fields, found, _: RampAmount(
+            amount=fields.amount, version=_read_version(fields, found)
+        ),
+        event="AMOUNT_CHANGED",
+        shows=_amount_changed,
+    ),
+    _on_request(
+        "submit_hash",
+        "Submit the transaction of",
+        "The service then looks for it on the chain.",
+        operation="PATCH /ramp-requests/{id}/tx-hash",
+        credential="maker",
+        fields=SubmitHash,
+        read=_read_hash,
+        body=lambda fields, found, _: RampTransactionHash(
+            blockchain_transaction_hash=fields.transaction_hash,
+            version=_read_version(fields, found),
+        ),
+        event="TX_HASH_ADDED",
+        gives_hash=lambda fields: str(fields.transaction_hash),
+        shows=_hash_added,
+    ),
+)

@@ -1,0 +1,427 @@
+"""The three transfers out of an account, each keyed: crypto, fiat, and between two accounts.
+
+The sender is active and verified, holds the asset on that chain, and has enough of it. What has to
+be true is a fact with its problem, so a form shows it beside the field, and an execution sees
+whether it still is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds.chains import address_problem
+from treasury.actions.kinds.kind import Found, Kind, Money, Sent, echoes
+from treasury.actions.kinds.service_records import Records
+from treasury.api import Client, Record
+from treasury.api.bodies import (
+    Body,
+    ExternalAddress,
+    NewAccountToAccountTransfer,
+    NewCryptoTransfer,
+    NewFiatTransfer,
+)
+from treasury.api.models import Account, Transfer
+from treasury.errors import InputError, OutcomeUnknown
+from treasury.money import EXPONENTS, exponent, format_amount, is_exact_in, total
+from treasury.text import clean
+
+__all__ = [
+    "TRANSFER_KINDS",
+    "AccountTransfer",
+    "CryptoTransfer",
+    "FiatTransfer",
+    "account_name",
+    "active",
+]
+
+
+class _Outward(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sends how much to whom; one receiver, by id or by our own id."""
+
+    sender_account_id: str
+    amount: Decimal
+    receiver_account_id: str | None = None
+    receiver_external_id: str | None = None
+    description: str | None = None
+
+
+class CryptoTransfer(_Outward, frozen=True, kw_only=True):
+    """A transfer of `asset` on `chain`.
+
+    An address outside the service goes in the field that the provider names: it has no default.
+    """
+
+    chain: str
+    asset: str
+    external_address: str | None = None
+    external_field: str | None = None
+
+
+class FiatTransfer(_Outward, frozen=True, kw_only=True):
+    """A transfer of which the amount is given in `currency`."""
+
+    currency: str
+
+
+class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
+    """A transfer between two accounts of the service, without the blockchain."""
+
+    source_account_id: str
+    destination_account_id: str
+    amount: Decimal
+    cryptocurrency: str
+
+
+def account_name(account: Account, *, masked: bool = False) -> str:
+    """`treasury-eur (f5520527-…)`: our own id for it, and the service's."""
+    shown = f"…{account.id[-4:]}" if masked else clean(account.id)
+    name = clean(account.external_id or account.name)
+    return f"{name} ({shown})" if name else shown
+
+
+def active(account: Account, side: str, field: str) -> Fact:
+    """The status of an account, which has to be ACTIVE."""
+    wrong = account.status not in {"ACTIVE", None}
+    problem = f"account {account_name(account)} is {account.status}, not ACTIVE" if wrong else ""
+    return fact(f"{side} status", account.status, field=field, problem=clean(problem))
+
+
+def _sender(records: Records, account: Account, field: str) -> list[Fact]:
+    return [
+        fact("sender", account_name(account), field=field),
+        active(account, "sender", field),
+        _verified(records, account, field),
+    ]
+
+
+def _verified(records: Records, account: Account, field: str) -> Fact:
+    """Whether money may leave: the account's own word, else that of the parties that hold it."""
+    said, may = account.kyc_status, account.may_send
+    if may is None:
+        checks = [party.kyc_status or party.kyb_status for party in records.holders(account.id)]
+        known = sorted({check for check in checks if check})
+        said = ", ".join(known) or None
+        may = None if said is None else all(c in {"VERIFIED", "NOT_REQUIRED"} for c in known)
+    problem = (
+        f"the holder of {account_name(account)} is {said}, not VERIFIED" if may is False else ""
+    )
+    return fact("sender verification", said, field=field, problem=clean(problem))
+
+
+def _receiver(fields: _Outward, records: Records) -> tuple[list[Fact], Account]:
+    given = (fields.receiver_account_id, fields.receiver_external_id)
+    if (given[0] is None) == (given[1] is None):
+        raise InputError(
+            "receiver_account_id: one receiver is needed",
+            do="give receiver_account_id or receiver_external_id, not both",
+        )
+    if given[0] is not None:
+        field, account = "receiver_account_id", records.account(given[0], "receiver_account_id")
+    else:
+        field = "receiver_external_id"
+        account = records.account_named(given[1] or "", field)
+    return _receiving(account, fields.sender_account_id, field), account
+
+
+def _receiving(account: Account, sender_id: str, field: str) -> list[Fact]:
+    same = "it is the sender" if account.id == sender_id else ""
+    return [
+        fact("receiver", account_name(account), field=field, problem=same),
+        active(account, "receiver", field),
+    ]
+
+
+def _balance(
+    records: Records, account_id: str, asset: str, chain: str | None, amount: Decimal
+) -> list[Fact]:
+    """What the sender can spend of the asset; nothing where the service does not say."""
+    holdings = records.holdings(account_id)
+    if not holdings:
+        return []
+    held = [h for on, h in holdings if h.asset == asset and (chain is None or on in {chain, None})]
+    place = f"{asset} on {chain}" if chain else asset
+    if not held:
+        problem = f"the sender holds no {place}"
+        return [fact("asset held", "no", field="asset" if chain else "cryptocurrency",
+                     problem=problem)]  # fmt: skip
+    spendable = [h.available if h.available is not None else h.total for h in held]
+    if any(one is None for one in spendable):
+        return [fact("asset held", place)]
+    left = total(one for one in spendable if one is not None)
+    problem = ""
+    if left < amount:
+        problem = (
+            f"{format_amount(amount, asset)} is over the balance, {format_amount(left, asset)}"
+        )
+    return [
+        fact("asset held", place),
+        fact("available", format_amount(left, asset), material=False, field="amount",
+             problem=problem),
+    ]  # fmt: skip
+
+
+def _decimals(amount: Decimal, unit: str) -> list[Fact]:
+    if unit not in EXPONENTS or is_exact_in(amount, unit):
+        return []
+    problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
+    return [fact("amount", amount, field="amount", problem=problem)]
+
+
+def _read_crypto(fields: CryptoTransfer, records: Records) -> Found:
+    sender = records.account(fields.sender_account_id, "sender_account_id")
+    to, to_masked, receiving = _crypto_receiver(fields, records)
+    facts = [
+        *_sender(records, sender, "sender_account_id"),
+        *receiving,
+        *_decimals(fields.amount, fields.asset),
+        *_chain(sender, fields.chain),
+        *_balance(records, sender.id, fields.asset, fields.chain, fields.amount),
+    ]
+    money = Money(fields.asset, fields.amount)
+    end = _described(fields.description)
+    lead = f"{money} on {fields.chain} from account"
+    return Found(
+        facts=tuple(facts),
+        says=f"{lead} {account_name(sender)} to {to}{end}.",
+        masked=f"{lead} {account_name(sender, masked=True)} to {to_masked}{end}.",
+        money=money,
+        drawn=(sender.id, fields.asset, fields.amount),
+    )
+
+
+def _crypto_receiver(fields: CryptoTransfer, records: Records) -> tuple[str, str, list[Fact]]:
+    address = fields.external_address
+    if address is None:
+        facts, account = _receiver(fields, records)
+        return (
+            f"account {account_name(account)}",
+            f"account {account_name(account, masked=True)}",
+            facts,
+        )
+    if fields.receiver_account_id is not None or fields.receiver_external_id is not None:
+        raise InputError("external_address: a receiver is given too", do="give just one of them")
+    if fields.external_field is None:
+        raise InputError(
+            "external_field: nothing says in which field the service takes an address outside it",
+            do="ask the provider for the field's name and give it",
+        )
+    outside = "wallet {} outside the service, which cannot be called back"
+    problem = address_problem(fields.chain, address)
+    facts = [fact("receiver", address, field="external_address", problem=problem)]
+    return outside.format(clean(address)), outside.format(f"…{address[-4:]}"), facts
+
+
+def _chain(sender: Account, chain: str) -> list[Fact]:
+    if sender.chain is None:
+        return []
+    wrong = sender.chain != chain
+    problem = (
+        f"account {account_name(sender)} is on {sender.chain}, not on {chain}" if wrong else ""
+    )
+    return [fact("sender chain", sender.chain, field="chain", problem=clean(problem))]
+
+
+def _described(description: str | None) -> str:
+    return f', described as "{clean(description)}"' if description else ""
+
+
+def _read_fiat(fields: FiatTransfer, records: Records) -> Found:
+    sender = records.account(fields.sender_account_id, "sender_account_id")
+    receiving, receiver = _receiver(fields, records)
+    facts = [
+        *_sender(records, sender, "sender_account_id"),
+        *receiving,
+        *_decimals(fields.amount, fields.currency),
+        *_holds_something(records, sender.id),
+    ]
+    money = Money(fields.currency, fields.amount)
+    end = _described(fields.description)
+    return Found(
+        facts=tuple(facts),
+        says=f"{money} from account {account_name(sender)} to account"
+        f" {account_name(receiver)}{end}.",
+        masked=f"{money} from account {account_name(sender, masked=True)} to account"
+        f" {account_name(receiver, masked=True)}{end}.",
+        money=money,
+    )
+
+
+def _holds_something(records: Records, account_id: str) -> list[Fact]:
+    """In which asset the service takes it is its own choice, so only nothing at all is wrong."""
+    held = [h for _, h in records.holdings(account_id) if h.asset]
+    spendable = [(h, h.available if h.available is not None else h.total) for h in held]
+    shown = ", ".join(
+        f"{format_amount(left, h.asset or '?')}" for h, left in spendable if left is not None
+    )
+    if not held:
+        return []
+    empty = all(left == 0 for _, left in spendable)
+    problem = "the sender holds nothing to pay with" if empty else ""
+    return [fact("available", shown or None, material=False, field="amount", problem=problem)]
+
+
+def _read_internal(fields: AccountTransfer, records: Records) -> Found:
+    sender = records.account(fields.source_account_id, "source_account_id")
+    receiver = records.account(fields.destination_account_id, "destination_account_id")
+    facts = [
+        *_sender(records, sender, "source_account_id"),
+        *_receiving(receiver, sender.id, "destination_account_id"),
+        *_decimals(fields.amount, fields.cryptocurrency),
+        *_balance(records, sender.id, fields.cryptocurrency, None, fields.amount),
+    ]
+    money = Money(fields.cryptocurrency, fields.amount)
+
+    def says(*, masked: bool) -> str:
+        names = [account_name(account, masked=masked) for account in (sender, receiver)]
+        return f"{money} from account {names[0]} to account {names[1]}, inside the service."
+
+    return Found(
+        facts=tuple(facts),
+        says=says(masked=False),
+        masked=says(masked=True),
+        money=money,
+        drawn=(sender.id, fields.cryptocurrency, fields.amount),
+    )
+
+
+def _crypto_body(fields: CryptoTransfer, _: Found, key: str) -> Body:
+    outside = None
+    if fields.external_address is not None:
+        outside = ExternalAddress(fields.external_field or "", fields.external_address)
+    return NewCryptoTransfer(
+        amount=fields.amount,
+        receiver_account_id=fields.receiver_account_id,
+        receiver_external_id=fields.receiver_external_id,
+        description=fields.description,
+        chain=fields.chain,
+        asset=fields.asset,
+        external_address=outside,
+        idempotency_key=key,
+    )
+
+
+def _fiat_body(fields: FiatTransfer, _: Found, key: str) -> Body:
+    return NewFiatTransfer(
+        amount=fields.amount,
+        receiver_account_id=fields.receiver_account_id,
+        receiver_external_id=fields.receiver_external_id,
+        description=fields.description,
+        currency=fields.currency,
+        idempotency_key=key,
+    )
+
+
+def _internal_body(fields: AccountTransfer, _: Found, key: str) -> Body:
+    return NewAccountToAccountTransfer(
+        source_account_id=fields.source_account_id,
+        destination_account_id=fields.destination_account_id,
+        amount=fields.amount,
+        cryptocurrency=fields.cryptocurrency,
+        idempotency_key=key,
+    )
+
+
+def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
+    """The sender's transfer that carries our key; a service that shows no key shows nothing."""
+    listed = client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
+    found = [record for record in listed if record.value.idempotency_key == sent.key]
+    if len(found) > 1:
+        raise OutcomeUnknown(
+            f"{len(found)} transfers carry the key {sent.key}", look_up="ask the provider"
+        )
+    return found[0] if found else None
+
+
+def _same_way(fields: _Outward, records: Records) -> Iterable[Transfer]:
+    """The sender's transfers to the same receiver with the same description, also failed ones."""
+    to = fields.receiver_account_id
+    if fields.receiver_external_id is not None:
+        to = records.account_named(fields.receiver_external_id, "receiver_external_id").id
+    for one in records.lately("transfers", fields.sender_account_id):
+        ours = one.sender_account_id in {fields.sender_account_id, None}
+        same = one.receiver_account_id in {to, None}
+        said = one.description in {fields.description, None}
+        if ours and same and said:
+            yield one
+
+
+def _same_crypto(records: Records, fields: CryptoTransfer, _: Body) -> Iterable[Transfer]:
+    wanted = (fields.asset, fields.amount)
+    return (t for t in _same_way(fields, records) if (t.asset, t.amount) == wanted)
+
+
+def _same_fiat(records: Records, fields: FiatTransfer, _: Body) -> Iterable[Transfer]:
+    wanted = (fields.currency, fields.amount)
+    for one in _same_way(fields, records):
+        asked = one.fiat_origin
+        if asked is not None and (asked.currency, asked.amount) == wanted:
+            yield one
+
+
+def _same_internal(records: Records, fields: AccountTransfer, _: Body) -> Iterable[Transfer]:
+    wanted = (fields.source_account_id, fields.destination_account_id)
+    for one in records.lately("account_transfers", fields.source_account_id):
+        same = (one.cryptocurrency, one.amount) == (fields.cryptocurrency, fields.amount)
+        between = (one.source_account_id, one.destination_account_id) == wanted
+        if same and between:
+            yield one
+
+
+def _sender_id(fields: _Outward) -> tuple[str, ...]:
+    return (fields.sender_account_id,)
+
+
+TRANSFER_KINDS: Final = (
+    Kind(
+        name="crypto_transfer.create",
+        verb="Send",
+        consequence="It cannot be called back.",
+        operation="POST /accounts/{senderAccountId}/transfers/crypto",
+        credential="maker",
+        safety="keyed",
+        fields=CryptoTransfer,
+        model=Transfer,
+        read=_read_crypto,
+        ids=_sender_id,
+        body=_crypto_body,
+        shows=echoes("sender_account_id", "amount"),
+        look_up=_with_key,
+        twins=_same_crypto,
+    ),
+    Kind(
+        name="fiat_transfer.create",
+        verb="Send",
+        consequence="The service takes it from what the sender holds, at its own rate.",
+        operation="POST /accounts/{senderAccountId}/transfers/fiat",
+        credential="maker",
+        safety="keyed",
+        fields=FiatTransfer,
+        model=Transfer,
+        read=_read_fiat,
+        ids=_sender_id,
+        body=_fiat_body,
+        shows=echoes("sender_account_id"),
+        look_up=_with_key,
+        twins=_same_fiat,
+    ),
+    Kind(
+        name="account_transfer.create",
+        verb="Move",
+        consequence="It settles within seconds and cannot be called back.",
+        operation="POST /account-to-account-transfers",
+        credential="maker",
+        safety="keyed",
+        fields=AccountTransfer,
+        model=Transfer,
+        read=_read_internal,
+        ids=lambda _: (),
+        body=_internal_body,
+        shows=echoes("source_account_id", "destination_account_id", "cryptocurrency", "amount"),
+        twins=_same_internal,
+    ),
+)

@@ -1,0 +1,132 @@
+"""What a person saw of a ramp request when deciding, as the facts of a decision.
+
+The amounts are named for what they are; the payee is where the money or the coins go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions.action_facts import NOT_SHOWN, Fact, Moved, changed
+from treasury.api.models import CryptoCurrency, FiatCurrency, RampRequest
+from treasury.errors import InputError
+from treasury.ground.decoding import convert
+from treasury.money import format_amount
+from treasury.text import clean
+
+__all__ = ["RampSeen", "facts_of", "moved"]
+
+
+class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A ramp request as shown: amounts in fiat and crypto, and where the money or coins go.
+
+    The payee is our wallet for an on-ramp and our bank account for an off-ramp. None is what was
+    not shown.
+    """
+
+    id: str
+    status: str
+    ramp_type: str
+    version: int | None = None
+    payment_reference: str | None = None
+    fiat_amount: Decimal | None = None
+    fiat_fee_amount: Decimal | None = None
+    fiat_net_amount: Decimal | None = None
+    fiat_currency: str | None = None
+    crypto_amount: Decimal | None = None
+    crypto_currency: str | None = None
+    crypto_chain: str | None = None
+    payee_account: str | None = None
+    payee_chain: str | None = None
+    created_by: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What people call it: its payment reference, else its id."""
+        return self.payment_reference or self.id
+
+    @property
+    def on_ramp(self) -> bool:
+        """Whether fiat goes in and crypto comes out."""
+        return self.ramp_type == "ON_RAMP"
+
+    @classmethod
+    def of(cls, request: RampRequest) -> RampSeen:
+        """The facts of a request as the service's detail gives them."""
+        wallet, bank = request.company_wallet, request.company_bank_account
+        fiat, crypto = request.fiat_currency, request.crypto_currency
+        on_ramp = request.ramp_type == "ON_RAMP"
+        account = (
+            wallet and wallet.address if on_ramp else bank and (bank.iban or bank.account_number)
+        )
+        maker = request.event("CREATED")
+        return cls(
+            id=request.id,
+            status=request.status or "",
+            ramp_type=request.ramp_type or "",
+            version=request.version,
+            payment_reference=request.payment_reference,
+            fiat_amount=request.fiat_amount,
+            fiat_fee_amount=request.fiat_fee_amount,
+            fiat_net_amount=request.fiat_net_amount,
+            fiat_currency=fiat.currency if isinstance(fiat, FiatCurrency) else fiat,
+            crypto_amount=request.crypto_amount,
+            crypto_currency=crypto.currency if isinstance(crypto, CryptoCurrency) else crypto,
+            crypto_chain=crypto.chain if isinstance(crypto, CryptoCurrency) else None,
+            payee_account=account or None,
+            payee_chain=wallet.chain if on_ramp and wallet else None,
+            created_by=(maker and (maker.email or maker.username)) or request.created_by,
+        )
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> RampSeen:
+        """The facts of a row of the table `ramp_requests`."""
+        on_ramp = row["ramp_type"] == "ON_RAMP"
+        payee = {
+            "payee_account": row.get(
+                "company_wallet_address" if on_ramp else "company_bank_account_iban"
+            ),
+            "payee_chain": row.get("company_wallet_chain") if on_ramp else None,
+        }
+        facts = {name: row.get(name) for name in cls.__struct_fields__ if name not in payee}
+        try:
+            return convert({**facts, **payee}, cls)
+        except msgspec.ValidationError as error:
+            raise InputError(f"ramp request {row.get('id')}: {error}", do="sync again") from None
+
+
+_MATERIAL: Final = tuple(
+    name for name in RampSeen.__struct_fields__ if name not in {"id", "version", "created_by"}
+)
+_UNITS: Final = {
+    "fiat_amount": "fiat_currency",
+    "fiat_fee_amount": "fiat_currency",
+    "fiat_net_amount": "fiat_currency",
+    "crypto_amount": "crypto_currency",
+}
+
+
+def facts_of(request: RampSeen) -> tuple[Fact, ...]:
+    """The facts; the version and the maker may move, for they only say that something may have."""
+    told = [Fact(name=name.replace("_", " "), value=_shown(request, name)) for name in _MATERIAL]
+    told.append(Fact(name="created by", value=_shown(request, "created_by"), material=False))
+    told.append(Fact(name="version", value=_shown(request, "version"), material=False))
+    return tuple(told)
+
+
+def moved(seen: RampSeen, fresh: RampSeen) -> tuple[Moved, ...]:
+    """The facts that differ, except the version, which only says that something may have moved."""
+    return changed(facts_of(seen), facts_of(fresh))
+
+
+def _shown(request: RampSeen, name: str) -> str:
+    value = getattr(request, name)
+    if value is None:
+        return NOT_SHOWN
+    if name in _UNITS:
+        return format_amount(value, clean(getattr(request, _UNITS[name])) or "?")
+    return clean(value)

@@ -1,0 +1,334 @@
+"""What can be sent to the finance service: one struct for each body of its specification."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from treasury.api.bodies.body_base import Amount, Body, Keyed, Repeats, new_key
+from treasury.settings import is_loopback
+
+__all__ = [
+    "AccountChanges",
+    "ExternalAddress",
+    "NewAccount",
+    "NewAccountToAccountTransfer",
+    "NewCryptoTransfer",
+    "NewFiatTransfer",
+    "NewParty",
+    "NewPartyRole",
+    "NewPaymentRequest",
+    "NewPaymentSession",
+    "NewVirtualBankAccount",
+    "NewWallet",
+    "PartyChanges",
+    "PartyDetails",
+    "PostalAddress",
+]
+
+_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
+_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
+
+
+class PostalAddress(Body, frozen=True, kw_only=True):
+    """An address. Which parts are mandatory is not shown; the first generation wants four."""
+
+    address_line1: str | None = msgspec.field(default=None, name="addressLine1")
+    address_line2: str | None = msgspec.field(default=None, name="addressLine2")
+    city: str | None = None
+    state: str | None = None
+    postal_code: str | None = None
+    country: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.country is not None and not _COUNTRY.fullmatch(self.country):
+            raise self.wrong(f"country {self.country!r} is not two capitals", "write it as BE")
+        wanted = ("address_line1", "city", "postal_code", "country")
+        lacking = [name for name in wanted if not getattr(self, name)]
+        if lacking:
+            warnings.warn(
+                f"the address lacks {', '.join(lacking)}: some services refuse it", stacklevel=3
+            )
+
+
+class PartyDetails(Body, frozen=True, kw_only=True):
+    """A party to be: a natural person or a company."""
+
+    party_type: Literal["INDIVIDUAL", "ORGANISATION"]
+    first_name: str | None = None
+    last_name: str | None = None
+    name: str | None = None
+    vat_number: str | None = None
+    address: PostalAddress | None = None
+    external_id: str | None = None
+
+    def __post_init__(self) -> None:
+        person, company = ("first_name", "last_name"), ("name", "vat_number")
+        if self.party_type == "INDIVIDUAL":
+            self._require(*person)
+            self._forbid("and an individual has none", *company)
+        elif self.party_type == "ORGANISATION":
+            self._require("name")
+            self._forbid("and an organisation has none", *person)
+        else:
+            raise self.wrong(f"party_type is {self.party_type!r}", "use INDIVIDUAL or ORGANISATION")
+        self._at_most(100, *person)
+        self._at_most(255, "name", "external_id")
+        self._at_most(50, "vat_number")
+
+    def is_like(self, record: Any) -> bool:
+        """The same type, names and external id."""
+        return all(
+            getattr(record, name, None) in {getattr(self, name), None}
+            for name in ("first_name", "last_name", "name")
+        ) and (record.party_type, record.external_id) == (self.party_type, self.external_id)
+
+
+class NewParty(PartyDetails, frozen=True, kw_only=True):
+    """`POST /parties`. Later generations ignore the key, so it is not sent twice unseen."""
+
+    idempotency_key: str = msgspec.field(default_factory=new_key)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_key()
+
+
+class PartyChanges(Body, frozen=True, kw_only=True):
+    """`PATCH /parties/{id}`: what changes, with the version that was read where there was one."""
+
+    version: int | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    name: str | None = None
+    vat_number: str | None = None
+    address: PostalAddress | None = None
+
+    def __post_init__(self) -> None:
+        _require_change(self)
+        self._at_most(100, "first_name", "last_name")
+        self._at_most(255, "name")
+        self._at_most(50, "vat_number")
+
+
+def _require_change(body: PartyChanges | AccountChanges) -> None:
+    if not body.wire().keys() - {"version"}:
+        raise body.wrong("nothing is changed", "give what is to change")
+
+
+class NewAccount(Keyed, frozen=True, kw_only=True):
+    """`POST /accounts`: for a party there is, or with one that is created along."""
+
+    REPEATS: ClassVar[Repeats] = "write"
+
+    external_id: str | None = None
+    name: str | None = None
+    chain: str | None = None
+    party_id: str | None = None
+    party: PartyDetails | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require("external_id", "chain")
+        self._exactly_one("party_id", "party")
+        self._at_most(255, "external_id")
+        if isinstance(self.party, NewParty):
+            raise self.wrong("its party has a key of its own", "give PartyDetails")
+
+    def is_like(self, record: Any) -> bool:
+        """The same external id."""
+        return bool(record.external_id == self.external_id)
+
+
+class AccountChanges(Body, frozen=True, kw_only=True):
+    """`PATCH /accounts/{id}`: its bodies are not shown; the first generation takes external_id."""
+
+    external_id: str | None = None
+    name: str | None = None
+    version: int | None = None
+
+    def __post_init__(self) -> None:
+        _require_change(self)
+        self._at_most(255, "external_id")
+
+
+class NewPartyRole(Body, frozen=True, kw_only=True):
+    """`POST /accounts/{accountId}/party-roles`; a key, where given, makes no repeat safe."""
+
+    party_id: str
+    role_type: str
+    idempotency_key: str | None = None
+
+    def __post_init__(self) -> None:
+        self._require("party_id", "role_type")
+        if self.idempotency_key is not None:
+            self._check_key()
+
+    def is_like(self, record: Any) -> bool:
+        """The same party in the same role."""
+        return (record.party_id, record.role_type) == (self.party_id, self.role_type)
+
+
+class NewWallet(Body, frozen=True, kw_only=True):
+    """`POST /accounts/{accountId}/wallets`: on the account's own chain.
+
+    A key, where given, makes no repeat safe.
+    """
+
+    chain: str
+    idempotency_key: str | None = None
+
+    def __post_init__(self) -> None:
+        self._require("chain")
+        if self.idempotency_key is not None:
+            self._check_key()
+
+    def is_like(self, record: Any) -> bool:
+        """On the same chain."""
+        return bool(record.chain == self.chain)
+
+
+class NewVirtualBankAccount(Keyed, frozen=True, kw_only=True):
+    """`POST /accounts/{accountId}/virtual-bank-accounts`."""
+
+    name: str
+    in_currency: str
+    target_cryptocurrency: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require("name", "in_currency", "target_cryptocurrency")
+
+
+class NewPaymentSession(Keyed, frozen=True, kw_only=True):
+    """`POST /accounts/{accountId}/fiat-to-crypto/payment-sessions`: a hosted checkout."""
+
+    in_amount: Amount
+    in_currency: str
+    out_cryptocurrency: str
+    callback_url: str
+    success_redirect_url: str | None = None
+    failure_redirect_url: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require("in_currency", "out_cryptocurrency", "callback_url")
+        self._as_text("in_amount", self.in_currency, places=2)
+        for name in ("callback_url", "success_redirect_url", "failure_redirect_url"):
+            self._check_url(name)
+
+    def _check_url(self, name: str) -> None:
+        """Encrypted, or on this machine, where a sandbox calls back."""
+        url = getattr(self, name)
+        if url is None:
+            return
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+            raise self.wrong(f"{name} is not https", "give an https address")
+
+
+class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):
+    """`POST /account-to-account-transfers`: between two accounts, without the blockchain."""
+
+    source_account_id: str
+    destination_account_id: str
+    amount: Amount
+    cryptocurrency: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require("source_account_id", "destination_account_id", "cryptocurrency")
+        self._as_text("amount", self.cryptocurrency, places=6)
+        if self.source_account_id == self.destination_account_id:
+            raise self.wrong("both accounts are the same", "give another destination")
+
+
+class ExternalAddress(msgspec.Struct, frozen=True):
+    """A wallet outside the service, and the field that this service takes it in.
+
+    The specification does not name the field, and no deployed service has one, so there is no
+    default: ask the provider.
+    """
+
+    field: str
+    address: str
+
+
+class _Transfer(Keyed, frozen=True, kw_only=True):
+    """What both kinds of transfer have."""
+
+    amount: Amount
+    receiver_account_id: str | None = None
+    receiver_external_id: str | None = None
+    description: str | None = None
+
+
+class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
+    """`POST /accounts/{senderAccountId}/transfers/crypto`: one receiver, named in one way."""
+
+    chain: str
+    asset: str
+    external_address: ExternalAddress | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require("chain", "asset")
+        self._exactly_one("receiver_account_id", "receiver_external_id", "external_address")
+        self._as_number("amount", self.asset)
+        outside = self.external_address
+        if outside is not None and (
+            not _FIELD.fullmatch(outside.field) or outside.field in _TAKEN or not outside.address
+        ):
+            raise self.wrong(
+                "external_address names no field of its own",
+                "ask the provider for the field's name",
+            )
+
+    def wire(self) -> dict[str, Any]:
+        """The fields; an address outside the service in the field that it names."""
+        body = super().wire()
+        outside = body.pop("externalAddress", None)
+        return body if outside is None else {**body, outside.field: outside.address}
+
+
+_TAKEN = frozenset(field.encode_name for field in msgspec.structs.fields(NewCryptoTransfer))
+
+
+class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):
+    """`POST /accounts/{senderAccountId}/transfers/fiat`: `amount` is in `currency`."""
+
+    currency: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require("currency")
+        self._exactly_one("receiver_account_id", "receiver_external_id")
+        self._as_number("amount", self.currency)
+
+
+class NewPaymentRequest(Keyed, frozen=True, kw_only=True):
+    """`POST /payment-requests`: a payment tied to a card provider's reference."""
+
+    type: str
+    """The card provider, spelt exactly as agreed; its values are not shown."""
+
+    reference_id: str
+    amount: Amount
+    currency: str
+    external_id: str | None = None
+    description: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require("type", "reference_id", "currency")
+        self._as_number("amount", self.currency)
+
+    def wire(self) -> dict[str, Any]:
+        """The two objects that the service takes; the key is in the second."""
+        payment = super().wire()
+        provider = {name: payment.pop(name) for name in ("type", "referenceId")}
+        return {"cardProviderReference": provider, "paymentRequest": payment}

@@ -1,0 +1,290 @@
+"""What can be sent to the ramp service: one struct for each body of its specification."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from decimal import Decimal
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from treasury.api.bodies.body_base import Amount, Body, Repeats
+from treasury.identifiers import is_bic, is_iban
+
+__all__ = [
+    "BankAccountChanges",
+    "CompanyWalletChanges",
+    "FeeQuestion",
+    "Invitation",
+    "NewBankAccount",
+    "NewCompanyWallet",
+    "NewRampRequest",
+    "RampAmount",
+    "RampTransactionHash",
+    "Version",
+]
+
+RAMP_TYPES = ("ON_RAMP", "OFF_RAMP")
+LEAST = Decimal("1e-8")
+"""The smallest amount that is documented."""
+
+
+class Version(Body, frozen=True, kw_only=True):
+    """The version that was read: what approve, reject and cancel carry."""
+
+    REPEATS: ClassVar[Repeats] = "versioned"
+
+    version: int
+
+
+class RampAmount(Version, frozen=True, kw_only=True):
+    """`PUT /ramp-requests/{id}/amount`: fiat gross on-ramp, crypto gross off-ramp."""
+
+    amount: Amount
+
+    def __post_init__(self) -> None:
+        self._as_number("amount", None)
+        _check_least(self, self.amount)
+
+
+class RampTransactionHash(Body, frozen=True, kw_only=True):
+    """`PATCH /ramp-requests/{id}/tx-hash`."""
+
+    REPEATS: ClassVar[Repeats] = "versioned"
+
+    blockchain_transaction_hash: str
+    version: int
+
+    def __post_init__(self) -> None:
+        self._require("blockchain_transaction_hash")
+
+
+class BankAccountChanges(Version, frozen=True, kw_only=True):
+    """`PATCH /company-bank-accounts/{id}`."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        self._require("name")
+
+
+class CompanyWalletChanges(Version, frozen=True, kw_only=True):
+    """`PATCH /company-wallets/{id}`."""
+
+    description: str
+
+    def __post_init__(self) -> None:
+        self._at_most(500, "description")
+
+
+class Invitation(Body, frozen=True, kw_only=True):
+    """`POST /company/users/invite`."""
+
+    email: str
+    role: str
+    first_name: str
+    last_name: str
+
+    def __post_init__(self) -> None:
+        self._require("email", "role", "first_name", "last_name")
+
+    def is_like(self, record: Any) -> bool:
+        """The same address."""
+        return (record.email or "").lower() == self.email.lower()
+
+
+class FeeQuestion(Body, frozen=True, kw_only=True):
+    """`POST /fees/calculate`: fiat gross on-ramp, crypto gross off-ramp."""
+
+    amount: Amount
+    type: str
+
+    def __post_init__(self) -> None:
+        self._as_number("amount", None)
+        _check_type(self, self.type)
+
+
+class NewRampRequest(Body, frozen=True, kw_only=True):
+    """`POST /ramp-requests`: `amount` is fiat gross on-ramp and crypto gross off-ramp.
+
+    The deployed service ignores the key that its specification accepts, so it is never sent twice
+    by itself: the key is evidence only.
+    """
+
+    ramp_type: str
+    amount: Amount
+    fiat_currency_id: str
+    crypto_currency_id: str
+    company_wallet_id: str | None = None
+    company_bank_account_id: str | None = None
+    idempotency_key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.idempotency_key is not None:
+            self._check_key()
+        _check_type(self, self.ramp_type)
+        self._require("fiat_currency_id", "crypto_currency_id")
+        own, other = "company_wallet_id", "company_bank_account_id"
+        if self.ramp_type == "OFF_RAMP":
+            own, other = other, own
+        self._require(own)
+        self._forbid(f"and an {self.ramp_type} has none", other)
+        self._as_number("amount", None)
+        _check_least(self, self.amount)
+
+    def is_like(self, record: Any) -> bool:
+        """The same direction, amount, currencies and target, as far as the record shows them."""
+        return record.ramp_type == self.ramp_type and not self.differences(record)
+
+    def differences(self, record: Any) -> tuple[str, ...]:
+        """What the created request says otherwise; to be shown before anybody approves it."""
+        amount = record.fiat_amount if self.ramp_type == "ON_RAMP" else record.crypto_amount
+        pairs = (
+            ("amount", self.amount, amount if amount is not None else record.amount),
+            ("fiat currency", self.fiat_currency_id, _id(record, "fiat_currency")),
+            ("crypto currency", self.crypto_currency_id, _id(record, "crypto_currency")),
+            ("wallet", self.company_wallet_id, _id(record, "company_wallet")),
+            ("bank account", self.company_bank_account_id, _id(record, "company_bank_account")),
+        )
+        return tuple(
+            f"{name}: asked for {asked}, the request says {said}"
+            for name, asked, said in pairs
+            if said is not None and asked != said
+        )
+
+
+def _id(record: Any, name: str) -> str | None:
+    """The id of what a request points to, whether it is an id or an object; codes have none."""
+    stated: str | None = getattr(record, f"{name}_id", None)
+    return stated or getattr(getattr(record, name, None), "id", None)
+
+
+def _check_type(body: Body, ramp_type: str) -> None:
+    if ramp_type not in RAMP_TYPES:
+        raise body.wrong(f"{ramp_type!r} is no ramp type", "use ON_RAMP or OFF_RAMP")
+
+
+def _check_least(body: Body, amount: Amount) -> None:
+    if Decimal(amount) < LEAST:
+        raise body.wrong(f"amount {amount} is below {LEAST}", "give more")
+
+
+class NewCompanyWallet(Body, frozen=True, kw_only=True):
+    """`POST /company-wallets`. It is proved by sending 1 USDC from it to a deposit wallet."""
+
+    address: str
+    chain: str
+    description: str | None = None
+
+    def __post_init__(self) -> None:
+        self._require("address", "chain")
+        self._at_most(255, "address")
+        self._at_most(500, "description")
+
+    def is_like(self, record: Any) -> bool:
+        """The same address on the same chain."""
+        return (record.address or "").lower() == self.address.lower() and record.chain == self.chain
+
+
+class NewBankAccount(Body, frozen=True, kw_only=True):
+    """`POST /company-bank-accounts`: what is needed beside the names depends on the type."""
+
+    bank_account_type: str
+    supported_ramp_type: str
+    name: str
+    bank_name: str
+    company_name: str
+    bank_country: str
+    beneficiary_address_line1: str = msgspec.field(name="beneficiaryAddressLine1")
+    beneficiary_city: str
+    beneficiary_postal_code: str
+    beneficiary_country: str
+    beneficiary_address_line2: str | None = msgspec.field(
+        default=None, name="beneficiaryAddressLine2"
+    )
+    beneficiary_state: str | None = None
+    email: str | None = None
+    phone_number: str | None = None
+    iban: str | None = None
+    bic: str | None = None
+    intermediary_bank_name: str | None = None
+    intermediary_bic: str | None = None
+    intermediary_account_number: str | None = None
+    account_number: str | None = None
+    routing_number: str | None = None
+    sort_code: str | None = None
+    currency: str | None = None
+    bank_street_address: str | None = None
+    bank_city: str | None = None
+    bank_postal_code: str | None = None
+
+    ALWAYS: ClassVar[tuple[str, ...]] = (
+        "supported_ramp_type", "name", "bank_name", "company_name", "bank_country",
+        "beneficiary_address_line1", "beneficiary_city", "beneficiary_postal_code",
+        "beneficiary_country",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.bank_account_type not in _REQUIRED:
+            known = ", ".join(_REQUIRED)
+            raise self.wrong(
+                f"{self.bank_account_type!r} is no account type", f"use one of {known}"
+            )
+        self._require(*self.ALWAYS, *_REQUIRED[self.bank_account_type])
+        if self.bank_account_type == "OTHER_SWIFT":
+            self._at_least_one("iban", "account_number")
+        if self.bank_account_type == "EUR_SEPA" and self.bic is None:
+            warnings.warn("without a BIC some services refuse a SEPA account", stacklevel=3)
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        if self.iban is not None and not is_iban(self.iban):
+            raise self.wrong("the check digits of iban do not hold", "read it again")
+        for name in ("bic", "intermediary_bic"):
+            value = getattr(self, name)
+            if value is not None and not is_bic(value):
+                raise self.wrong(f"{name} is no BIC", "give 8 or 11 characters")
+        for name, form, words in _DIGITS.get(self.bank_account_type, ()):
+            if not form.fullmatch(getattr(self, name)):
+                raise self.wrong(f"{name} is not {words}", "read it again")
+
+    def is_like(self, record: Any) -> bool:
+        """The same type and names, and the same numbers where the record shows them."""
+        named = ("bank_account_type", "name", "bank_name")
+        shown = ("iban", "account_number", "routing_number", "sort_code")
+        return all(getattr(record, n) == getattr(self, n) for n in named) and all(
+            getattr(record, n) in {getattr(self, n), None} for n in shown
+        )
+
+
+_US: Final = ("account_number", "routing_number", "email", "beneficiary_state")
+_UK: Final = ("account_number", "sort_code")
+_REQUIRED: Final[dict[str, tuple[str, ...]]] = {
+    "EUR_SEPA": ("iban",),
+    "USD_WIRE": _US,
+    "USD_ACH": _US,
+    "USD_SWIFT": (
+        "bic", "account_number", "bank_street_address", "bank_city", "bank_postal_code",
+        "beneficiary_state",
+    ),
+    "GBP_FPS": _UK,
+    "GBP_CHAPS": _UK,
+    "OTHER_SWIFT": ("currency", "bic"),
+}  # fmt: skip
+
+_Form = tuple[str, "re.Pattern[str]", str]
+_US_DIGITS: Final[tuple[_Form, ...]] = (
+    ("account_number", re.compile(r"[0-9]{8,17}", re.ASCII), "8 to 17 digits"),
+    ("routing_number", re.compile(r"[0-9]{9}", re.ASCII), "9 digits"),
+)
+_UK_DIGITS: Final[tuple[_Form, ...]] = (
+    ("account_number", re.compile(r"[0-9]{8}", re.ASCII), "8 digits"),
+    ("sort_code", re.compile(r"[0-9]{6}", re.ASCII), "6 digits"),
+)
+_DIGITS: Final = {
+    "USD_WIRE": _US_DIGITS,
+    "USD_ACH": _US_DIGITS,
+    "GBP_FPS": _UK_DIGITS,
+    "GBP_CHAPS": _UK_DIGITS,
+}

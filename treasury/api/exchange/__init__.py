@@ -1,0 +1,1 @@
+"""One call to a service: token, connection, retries, and the answer read within bounds."""

@@ -1,0 +1,175 @@
+"""The access token of one credential: fetched once, shared by all threads, renewed in time.
+
+An `httpx.Auth` flow (finance service, "Authentication"): a request carries the cached token, which
+is renewed before it leaves where it is about to expire. A token that was answered with 401 is
+forgotten; whether that call is sent once more is for `transport` to decide. One thread fetches
+while the others wait for the same token. The clock is monotonic, so a change of the machine's time
+does no harm.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Generator
+from urllib.parse import urlencode
+
+import httpx
+import msgspec
+
+from treasury.api.codec import UNREADABLE
+from treasury.api.exchange.transport import Call, Transport
+from treasury.errors import (
+    BadCredentials,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    NotOffered,
+    ServiceError,
+    Unauthorized,
+    UnexpectedResponse,
+)
+from treasury.ground.decoding import decode_json
+from treasury.settings import Credential, Secret
+
+__all__ = ["TokenAuth"]
+
+OPERATION = "POST {token_url}"
+
+EARLY = 30.0
+"""Seconds before its expiry at which a token is replaced."""
+
+_VISIBLE = re.compile(r"[\x21-\x7e]{1,16384}")
+_REFUSALS = (InvalidRequest, Unauthorized, Forbidden)
+
+
+class _Grant(msgspec.Struct, frozen=True):
+    access_token: str
+    expires_in: float = 300.0
+
+    def __repr__(self) -> str:
+        return "_Grant(…)"
+
+
+class _Token(msgspec.Struct, frozen=True):
+    bearer: Secret
+    fresh_until: float
+
+
+class TokenAuth(httpx.Auth):
+    """Bearer tokens by client credentials; `repr` shows the client id and no secret."""
+
+    def __init__(self, token_url: str, credential: Credential, transport: Transport) -> None:
+        self._url = token_url
+        self._credential = credential
+        self._transport = transport
+        self._lock = threading.Lock()
+        self._token: _Token | None = None
+        self._refused: str | None = None
+        self._failed_at: float | None = None
+        self._failure: ServiceError | None = None
+
+    def __repr__(self) -> str:
+        return f"TokenAuth({self._credential.client_id!r})"
+
+    def sync_auth_flow(
+        self, request: httpx.Request
+    ) -> Generator[httpx.Request, httpx.Response, None]:
+        """Send with the cached token; forget it where it is answered with 401."""
+        token = self._current()
+        request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
+        response = yield request
+        if response.status_code == 401:
+            self._forget(token)
+
+    def _forget(self, token: _Token) -> None:
+        with self._lock:
+            if self._token is token:
+                self._token = None
+
+    def _current(self) -> _Token:
+        came_at = self._now()
+        if not self._lock.acquire(timeout=max(0.0, self._transport.time_left())):
+            raise httpx.PoolTimeout("another call is still waiting for the token")
+        try:
+            token = self._token
+            if token is None or self._now() >= token.fresh_until:
+                self._share_failure(came_at)
+                token = self._token = self._fetch_or_note()
+            return token
+        finally:
+            self._lock.release()
+
+    def _share_failure(self, came_at: float) -> None:
+        """Whoever waited while a token could not be had fails with it, and does not try again."""
+        if self._failure is not None and self._failed_at is not None and self._failed_at > came_at:
+            raise self._failure
+
+    def _fetch_or_note(self) -> _Token:
+        try:
+            return self._fetch()
+        except ServiceError as error:
+            self._failed_at, self._failure = self._now(), error
+            raise
+
+    def _now(self) -> float:
+        return self._transport.clock.monotonic()
+
+    def _fetch(self) -> _Token:
+        """A new token. What was refused once is not asked again: guesses may lock a client out."""
+        if self._refused is not None:
+            raise self._bad_credentials(self._refused)
+        asked_at = self._now()
+        try:
+            grant = self._ask()
+        except _REFUSALS as error:
+            self._refused = f"{error.status}" + (f" {error.code}" if error.code else "")
+            raise self._bad_credentials(self._refused) from None
+        except (NotFound, NotOffered) as error:
+            raise _no_token(f"{error.status}") from None
+        self._transport.redactor.hide(grant.access_token)
+        early = min(EARLY, grant.expires_in / 2)
+        return _Token(Secret(grant.access_token), asked_at + grant.expires_in - early)
+
+    def _ask(self) -> _Grant:
+        response = self._transport.send(self._call())
+        try:
+            grant = decode_json(response.content, _Grant)
+        except UNREADABLE:
+            grant = _Grant("")
+        if not _VISIBLE.fullmatch(grant.access_token):
+            raise _no_token("without a token")
+        return grant
+
+    def _call(self) -> Call:
+        """The request for a token; the secret is in its content and nowhere else."""
+        secret = self._credential.secret()
+        self._transport.redactor.hide(secret.reveal(), self._credential.client_id)
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": self._credential.client_id,
+            "client_secret": secret.reveal(),
+        }
+        return Call(
+            method="POST",
+            route=OPERATION.partition(" ")[2],
+            url=self._url,
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+            content=urlencode(form).encode(),
+            brings_token=True,
+        )
+
+    def _bad_credentials(self, answer: str) -> BadCredentials:
+        return BadCredentials(
+            f"the token address refused {self._credential.client_id} ({answer})",
+            do="check client_id, the secret, and that both belong to this environment",
+            operation=OPERATION,
+        )
+
+
+def _no_token(answer: str) -> UnexpectedResponse:
+    return UnexpectedResponse(
+        f"the token address answered {answer}",
+        do="check token_url in treasury.toml",
+        operation=OPERATION,
+    )

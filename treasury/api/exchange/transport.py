@@ -1,0 +1,406 @@
+"""The one way to a service: encrypted, without redirects, with one loop that decides on repeats.
+
+A read is repeated after a passing failure, with growing pauses, as long as the deadline allows, and
+so is a write with an idempotency key. A write with a version is repeated only where the service
+itself turned it away, for its token or for rate; any other write only where nothing has left this
+machine. A write is refused only where the service itself says so (`refusals`); any other end of one
+that may have left is an `OutcomeUnknown`. How many calls are under way at once follows what the
+service bears (`limiter`).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from random import SystemRandom
+from types import TracebackType
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from treasury.api.exchange.limiter import Limiter
+from treasury.api.exchange.network import (
+    Exchange,
+    Network,
+    UnreadableAnswer,
+    current_exchange,
+    exchanging,
+)
+from treasury.api.exchange.refusals import is_refusal
+from treasury.api.exchange.response_body import Answers, Redactor
+from treasury.api.service_errors import error_for, one_line, read_refusal, where
+from treasury.errors import (
+    OutcomeUnknown,
+    RateLimited,
+    ServiceError,
+    ServiceUnreachable,
+    SettingsError,
+    UnexpectedResponse,
+)
+from treasury.settings import FILE_NAME, is_loopback, require_https
+
+__all__ = ["Call", "Clock", "Kind", "Limits", "Transport", "unknown"]
+
+Kind = Literal["read", "keyed", "versioned", "write"]
+Failure = httpx.Response | httpx.RequestError
+
+_NEVER_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
+_LEFT = "treasury.left"
+"""Where a request carries that it was handed to the connection: from then on it may have left."""
+_SECONDS = re.compile(r"\d{1,9}(\.\d+)?", re.ASCII)
+_PASSING = frozenset({429, 500, 502, 503, 504})
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """Where time comes from; tests bring their own."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    jitter: Callable[[float, float], float] = SystemRandom().uniform
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long and how often to try, and how much to take in; all times in seconds."""
+
+    deadline: float = 60.0
+    """For one call: its repeats, its pauses and the token it may need included."""
+    connect: float = 10.0
+    read: float = 30.0
+    attempts: int = 6
+    connect_attempts: int = 3
+    """For a wrong name or a closed port, which seldom mends while one waits."""
+    first_pause: float = 0.25
+    longest_pause: float = 8.0
+    connections: int = 16
+    """More than there are threads: a pool that has to evict one connection for another may close
+    one that a thread has just begun to use."""
+    answer_bytes: int = 16 * 1024 * 1024
+    """Of one answer, decompressed: a page of 1,000 records has about 1 MB."""
+    refusal_bytes: int = 1024 * 1024
+    """Of an answer with a token, or that is no success; the rest of a refusal is not read."""
+    pages: int = 20_000
+    """Of one list: the most that a service may say there are."""
+    records: int = 5_000_000
+    """Of one list: the most that so many pages may hold."""
+    extra_pages: int = 20
+    """By which a list may grow while it is walked."""
+    unstated_records: int = 50_000
+    """Of one list whose service does not say how many pages there are."""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation on one record.
+
+    `route` keeps the specification's placeholders: it is what errors name; `url` has them filled.
+    `kind`: a "read" changes nothing; a "keyed" write is carried out once however often it comes; of
+    two "versioned" ones only one can take effect; a plain "write" may not be sent twice.
+    """
+
+    method: str
+    route: str
+    url: str
+    kind: Kind = "read"
+    params: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = {}
+    content: bytes | None = None
+    ids: tuple[str, ...] = ()
+    key: str | None = None
+    """The idempotency key in `content`, for errors to name."""
+
+    look_up: str = "read the record and see what became of it"
+    brings_token: bool = False
+    """Whether it asks for an access token: its answer is short."""
+
+    def __repr__(self) -> str:
+        return f"<Call {self.operation}>"  # its content may be a secret
+
+    @property
+    def operation(self) -> str:
+        """`POST /ramp-requests/{id}/approve`."""
+        return f"{self.method} {self.route}"
+
+
+class Transport:
+    """An `httpx.Client` behind the retry loop; safe to use from several threads."""
+
+    def __init__(
+        self,
+        addresses: tuple[str, ...],
+        *,
+        limits: Limits | None = None,
+        clock: Clock | None = None,
+        inner: httpx.BaseTransport | None = None,
+    ) -> None:
+        for address in addresses:
+            require_https(address)
+            _require_host(address)
+        self.limits = limits or Limits()
+        self.clock = clock or Clock()
+        self.limiter = Limiter(self.limits.connections - 1)  # one is left for renewing a token
+        # Proxies and certificates come from the environment, as everywhere; but what stays on this
+        # machine is not handed to a proxy.
+        away = not all(is_loopback(urlsplit(address).hostname or "") for address in addresses)
+        self.redactor = Redactor()
+        network = inner or Network(connections=self.limits.connections, trust_env=away)
+        self._http = httpx.Client(
+            transport=Answers(network, self.redactor, refusal_bytes=self.limits.refusal_bytes),
+            trust_env=False,
+            follow_redirects=False,
+            event_hooks={"request": [_note_leaving]},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            headers={
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip",
+                "User-Agent": "treasury",
+            },
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def send(self, call: Call, auth: httpx.Auth | None = None) -> httpx.Response:
+        """The successful response to a call; any other end is a ServiceError."""
+        require_https(call.url)
+        until = self.clock.monotonic() + self.time_left()
+        unsure = renewed = False
+        attempt = 0
+        while True:
+            try:
+                outcome = self._in_turn(call, auth, until)
+            except Exception as error:  # this attempt did not leave, as where no token is to be had
+                if unsure:
+                    raise unknown(call, f"gave no answer, then {type(error).__name__}") from error
+                raise
+            if isinstance(outcome, httpx.Response) and outcome.is_success:
+                return outcome
+            unsure = unsure or _is_unsure(call, outcome)
+            left = until - self.clock.monotonic()
+            if auth is not None and not renewed and left > 0 and _wants_token(call, outcome):
+                renewed = True  # the refused token is forgotten: the next attempt fetches another
+                continue
+            attempt += 1
+            pause = self._pause(outcome, attempt)
+            if not _may_repeat(call, outcome) or attempt >= self._most(outcome) or pause >= left:
+                raise _error(call, outcome, unsure, pause)
+            self.clock.sleep(pause)
+
+    def time_left(self) -> float:
+        """Seconds that a call may still take: a token is fetched in the time of its call."""
+        around = current_exchange()
+        return around.remaining(self.limits.deadline) if around else self.limits.deadline
+
+    def _most(self, outcome: Failure) -> int:
+        connected = not isinstance(outcome, httpx.ConnectError)
+        return self.limits.attempts if connected else self.limits.connect_attempts
+
+    def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> Failure:
+        """One attempt, when there is room for it. A token is fetched inside another call's turn."""
+        if auth is None:
+            return self._try(call, None, until)
+        with self.limiter.slot(until - self.clock.monotonic()) as slot:
+            if slot is None:
+                return httpx.PoolTimeout("too many calls are waiting")
+            outcome = self._try(call, auth, until)
+        if isinstance(outcome, httpx.Response):
+            if outcome.status_code == 429:
+                self.limiter.refused(slot)
+            elif outcome.is_success:
+                self.limiter.served()
+        return outcome
+
+    def _try(self, call: Call, auth: httpx.Auth | None, until: float) -> Failure:
+        limits = self.limits
+        wait = max(0.001, min(limits.read, until - self.clock.monotonic()))
+        most = limits.refusal_bytes if call.brings_token else limits.answer_bytes
+        request = self._http.build_request(
+            call.method,
+            call.url,
+            params=call.params or None,
+            headers=dict(call.headers),
+            content=call.content,
+            timeout=httpx.Timeout(wait, connect=min(limits.connect, wait)),
+        )
+        exchange = Exchange(until, most, self.clock.monotonic, brings_token=call.brings_token)
+        try:
+            with exchanging(exchange):
+                return self._http.send(request, auth=auth)
+        except httpx.RequestError as error:
+            return error
+        except Exception as error:
+            if call.kind == "read" or _LEFT not in request.extensions:
+                raise
+            return _BrokenAnswer(type(error).__name__)
+
+    def _pause(self, outcome: Failure, attempt: int) -> float:
+        """Seconds to wait: as the service asked, else growing, with jitter against crowds."""
+        if isinstance(outcome, httpx.Response):
+            asked = _asked_to_wait(outcome.headers, self.clock.now())
+            if asked is not None:
+                return asked
+        ceiling = min(self.limits.longest_pause, self.limits.first_pause * 2 ** (attempt - 1))
+        return self.clock.jitter(ceiling / 2, ceiling)
+
+
+class _BrokenAnswer(httpx.RequestError):
+    """Something else than the connection failed after a write may have left."""
+
+
+def _note_leaving(request: httpx.Request) -> None:
+    request.extensions[_LEFT] = True
+
+
+def _require_host(address: str) -> None:
+    """Refuse a host that nobody has filled in yet; settings with one may still be read."""
+    try:
+        httpx.URL(address)
+    except httpx.InvalidURL as error:
+        raise SettingsError(
+            f"{address} is not an address that can be called",
+            do=f"fill in the services' addresses in {FILE_NAME}",
+        ) from error
+
+
+def _may_repeat(call: Call, outcome: Failure) -> bool:
+    if isinstance(outcome, _NEVER_SENT):
+        return True
+    if isinstance(outcome, UnreadableAnswer):  # the next one would be no shorter
+        return False
+    if call.kind == "versioned":
+        return _is_refused(call, outcome, 429)
+    if call.kind == "write":
+        return False
+    return isinstance(outcome, httpx.RequestError) or outcome.status_code in _PASSING
+
+
+def _wants_token(call: Call, outcome: Failure) -> bool:
+    """Whether a call may be sent once more with another token."""
+    if call.kind in {"read", "keyed"}:
+        return isinstance(outcome, httpx.Response) and outcome.status_code == 401
+    return call.kind == "versioned" and _is_refused(call, outcome, 401)
+
+
+def _is_refused(call: Call, outcome: Failure, status: int) -> bool:
+    """Whether the service itself turned a write away with this status: it was not carried out."""
+    if not isinstance(outcome, httpx.Response) or outcome.status_code != status:
+        return False
+    return is_refusal(outcome, call.operation)
+
+
+def _is_unsure(call: Call, outcome: Failure) -> bool:
+    """Whether this attempt may have been carried out although no success came back."""
+    if call.kind == "read" or isinstance(outcome, _NEVER_SENT):
+        return False
+    return not isinstance(outcome, httpx.Response) or not is_refusal(outcome, call.operation)
+
+
+def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceError:
+    if isinstance(outcome, httpx.Response):
+        status, refusal = outcome.status_code, read_refusal(outcome)
+        if _is_unsure(call, outcome):
+            said = "" if refusal.is_ours else ", which does not read as its own refusal"
+            return unknown(call, f"answered {status}{said}", refusal.trace)
+        if unsure and status in _PASSING:
+            return unknown(call, f"answered {status}", refusal.trace)
+        error = error_for(outcome, call.operation, ids=call.ids, key=call.key)
+        error.may_have_executed = unsure
+        if unsure:
+            error.do = f"an earlier attempt may have been carried out; {call.look_up}"
+        if isinstance(error, RateLimited) and "retry-after" in outcome.headers:
+            error.do = f"the service asks to wait {pause:.0f} s; run it again after that"
+        return error
+    if isinstance(outcome, UnreadableAnswer):
+        return _unreadable(call, outcome, unsure)
+    reason = _silence(outcome)
+    if unsure:
+        return unknown(call, f"gave no answer ({reason})")
+    host = urlsplit(call.url).netloc.rpartition("@")[2]
+    return ServiceUnreachable(
+        f"{call.operation}: no answer from {host} ({reason}){where(call.ids)}",
+        do="check the address in treasury.toml and the network, then run it again",
+        operation=call.operation,
+        ids=call.ids,
+        key=call.key,
+    )
+
+
+def _silence(outcome: httpx.RequestError) -> str:
+    """Why there is no answer, in a few words."""
+    match outcome:
+        case httpx.ReadTimeout():
+            return f"{type(outcome).__name__}: the answer was not complete in time"
+        case httpx.ConnectError():  # a wrong name, a closed port, a bad certificate
+            return one_line(str(outcome), 160) or type(outcome).__name__
+        case _BrokenAnswer():
+            return str(outcome)
+        case _:
+            return type(outcome).__name__
+
+
+def _unreadable(call: Call, outcome: UnreadableAnswer, unsure: bool) -> ServiceError:
+    if unsure:
+        return unknown(call, str(outcome))
+    return UnexpectedResponse(
+        f"{call.operation}: the service {outcome}{where(call.ids)}",
+        do="check that the address is the service's own, then report it to the provider",
+        operation=call.operation,
+        ids=call.ids,
+        key=call.key,
+    )
+
+
+def unknown(call: Call, how: str, trace: str | None = None) -> OutcomeUnknown:
+    """The error of a write that may have been carried out, and how to find out."""
+    return OutcomeUnknown(
+        f"{call.operation}: the service {how}; it may have been carried out"
+        f"{where(call.ids, trace)}",
+        look_up=call.look_up,
+        operation=call.operation,
+        trace=trace,
+        ids=call.ids,
+        key=call.key,
+    )
+
+
+def _asked_to_wait(headers: httpx.Headers, now: datetime) -> float | None:
+    """Seconds that the service asks to wait; None where it does not say."""
+    exact = headers.get("retry-after-ms", "").strip()
+    if _SECONDS.fullmatch(exact):
+        return float(exact) / 1000
+    return _retry_after(headers.get("retry-after", ""), now)
+
+
+def _retry_after(value: str, now: datetime) -> float | None:
+    """Seconds from a Retry-After header, which holds seconds or a date; None where it has none."""
+    if _SECONDS.fullmatch(value.strip()):
+        return float(value)
+    try:
+        when = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    when = when.replace(tzinfo=UTC) if when.tzinfo is None else when
+    return max(0.0, (when - now).total_seconds())

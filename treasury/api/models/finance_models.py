@@ -1,0 +1,394 @@
+"""The records of the finance service, one class for each resource of its specification."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Context, Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.api.models.model_base import Id, Integer, Model
+
+__all__ = [
+    "Account",
+    "Address",
+    "Allowance",
+    "Balance",
+    "DepositRail",
+    "FiatOrigin",
+    "Holding",
+    "Money",
+    "Party",
+    "PartyRole",
+    "PaymentExecution",
+    "PaymentRequest",
+    "PaymentSession",
+    "Permit",
+    "Token",
+    "Transfer",
+    "VirtualBankAccount",
+    "Wallet",
+]
+
+UNLOCKED = frozenset({"VERIFIED", "NOT_REQUIRED"})
+"""The kycStatus values under which money may leave; any other, known or not, keeps it locked."""
+
+
+class Address(Model, frozen=True):
+    """Finance service, "Address"."""
+
+    address_line1: str | None = None
+    address_line2: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postal_code: str | None = None
+    country: str | None = None
+
+
+class Party(Model, frozen=True):
+    """Finance service, "Party": a natural person or a company."""
+
+    id: Id
+    external_id: Id | None = None
+    party_type: str | None = None
+    status: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    name: str | None = None
+    vat_number: str | None = None
+    kyc_status: str | None = None
+    kyb_status: str | None = None
+    address: Address | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    version: Integer | None = None
+
+    @property
+    def may_send(self) -> bool | None:
+        """Whether outbound transfers are unlocked; None where the record does not say."""
+        return _unlocked(self.kyc_status)
+
+
+def _unlocked(kyc_status: str | None) -> bool | None:
+    return None if kyc_status is None else kyc_status in UNLOCKED
+
+
+class PartyRole(Model, frozen=True):
+    """Finance service, "Party role": what a party is to an account."""
+
+    party_id: Id
+    role_type: str
+    status: str | None = None
+    party: Party | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class Account(Model, frozen=True):
+    """Finance service, "Account"."""
+
+    id: Id
+    external_id: Id | None = None
+    name: str | None = None
+    chain: str | None = None
+    status: str | None = None
+    kyc_status: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    version: Integer | None = None
+
+    @property
+    def may_send(self) -> bool | None:
+        """Whether outbound transfers are unlocked; None where the record does not say."""
+        return _unlocked(self.kyc_status)
+
+
+class _AmountSplit(Model, frozen=True):
+    total: Decimal | None = None
+    available: Decimal | None = None
+    reserved: Decimal | None = None
+
+
+class Balance(Model, frozen=True):
+    """One asset in a wallet, in whichever documented shape it came (`gaps.md`, balances element).
+
+    `holding` reads all of them: {token, balance, availableBalance, pendingBalance} as strings;
+    {asset, contractAddress, amount{total, available, reserved}} as strings or as numbers; and the
+    second laid flat.
+    """
+
+    asset: str | None = None
+    token: str | None = None
+    contract_address: str | None = None
+    amount: _AmountSplit | Decimal | None = None
+    balance: Decimal | None = None
+    available_balance: Decimal | None = None
+    pending_balance: Decimal | None = None
+    total: Decimal | None = None
+    available: Decimal | None = None
+    reserved: Decimal | None = None
+
+    def holding(self) -> Holding:
+        """Total, available and reserved units of the asset."""
+        split = self.amount if isinstance(self.amount, _AmountSplit) else _AmountSplit()
+        whole = self.amount if isinstance(self.amount, Decimal) else None
+        return Holding(
+            asset=self.asset or self.token,
+            contract_address=self.contract_address,
+            total=_first(split.total, whole, self.balance, self.total),
+            available=_first(split.available, self.available_balance, self.available),
+            reserved=_first(split.reserved, self.pending_balance, self.reserved),
+        )
+
+
+class Holding(msgspec.Struct, frozen=True, kw_only=True):
+    """A balance as it is meant: units of `asset`; None where the service did not say."""
+
+    asset: str | None
+    contract_address: str | None
+    total: Decimal | None
+    available: Decimal | None
+    reserved: Decimal | None
+
+    @property
+    def ties(self) -> bool | None:
+        """Whether available and reserved make the total; None where one is not given."""
+        if self.total is None or self.available is None or self.reserved is None:
+            return None
+        return self.total == self.available + self.reserved
+
+
+def _first(*values: Decimal | None) -> Decimal | None:
+    return next((value for value in values if value is not None), None)
+
+
+class Wallet(Model, frozen=True):
+    """Finance service, "Wallet (custodial)"; `id` is None where only balances were listed."""
+
+    id: Id | None = None
+    account_id: Id | None = None
+    chain: str | None = None
+    address: str | None = None
+    type: str | None = None
+    status: str | None = None
+    aml_status: str | None = None
+    balances: tuple[Balance, ...] = ()
+
+
+class VirtualBankAccount(Model, frozen=True):
+    """Finance service, "Virtual bank account": where a customer's euros arrive."""
+
+    id: Id
+    account_id: Id | None = None
+    bank_account_type: str | None = None
+    name: str | None = None
+    status: str | None = None
+    currency: str | None = None
+    target_cryptocurrency: str | None = None
+    iban: str | None = None
+    bic: str | None = None
+    account_number: str | None = None
+    routing_number: str | None = None
+    bank_name: str | None = None
+    beneficiary_name: str | None = None
+    reference_code: str | None = None
+    deposit_rails: tuple[DepositRail, ...] | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def rail_references(self) -> tuple[str, ...]:
+        """The references, other than the account's own, of the rails that it can be paid on."""
+        rails = (rail.payment_reference for rail in self.deposit_rails or ())
+        return tuple(dict.fromkeys(r for r in rails if r and r != self.reference_code))
+
+
+class DepositRail(Model, frozen=True):
+    """One way to pay into a virtual account of the newest generation."""
+
+    rail_type: str | None = None
+    payment_reference: str | None = None
+    iban: str | None = None
+    bic: str | None = None
+    account_number: str | None = None
+    routing_number: str | None = None
+    bank_name: str | None = None
+    beneficiary_name: str | None = None
+
+
+class PaymentSession(Model, frozen=True):
+    """Finance service, "Payment session": a hosted checkout. No endpoint reads it again."""
+
+    id: Id | None = None
+    account_id: Id | None = None
+    status: str | None = None
+    in_amount: Decimal | None = None
+    in_currency: str | None = None
+    out_cryptocurrency: str | None = None
+    payment_url: str | None = None
+    external_ref: str | None = None
+    wallet_id: Id | None = None
+    blockchain_tx_id: Id | None = None
+    cancellable: bool | None = None
+    expires_at: datetime | None = None
+    metadata: msgspec.Raw = msgspec.Raw(b"null")
+    """What the caller had kept with it, as JSON."""
+    idempotency_key: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+FINAL = frozenset({"COMPLETED", "FAILED"})
+"""Transfer statuses after which nothing follows."""
+
+
+class FiatOrigin(Model, frozen=True):
+    """The fiat side of a fiat transfer."""
+
+    currency: str | None = None
+    amount: Decimal | None = None
+    exchange_rate: Decimal | None = None
+
+
+class Transfer(Model, frozen=True):
+    """Finance service, "Transfer", of all three kinds: every documented field, none mandatory."""
+
+    id: Id
+    status: str | None = None
+    sender_account_id: Id | None = None
+    receiver_account_id: Id | None = None
+    source_account_id: Id | None = None
+    destination_account_id: Id | None = None
+    chain: str | None = None
+    asset: str | None = None
+    cryptocurrency: str | None = None
+    currency: str | None = None
+    amount: Decimal | None = None
+    fiat_origin: FiatOrigin | None = None
+    description: str | None = None
+    merchant_reference: str | None = None
+    idempotency_key: str | None = None
+    transaction_hash: str | None = None
+    failure_code: str | None = None
+    failure_reason: str | None = None
+    error_message: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more happens to it; a status that nobody documents is not final."""
+        return self.status in FINAL
+
+    @property
+    def failure(self) -> str | None:
+        """Why it failed, from whichever of the three documented fields says so."""
+        said = (self.failure_code, self.failure_reason, self.error_message)
+        return ": ".join(dict.fromkeys(text for text in said if text)) or None
+
+
+class Money(Model, frozen=True):
+    """An amount of a payment request: fiat, crypto, or both."""
+
+    fiat: Decimal | None = None
+    crypto: Decimal | None = None
+
+
+class PaymentExecution(Model, frozen=True):
+    """One movement on a chain that a payment request caused; `amount` is in `asset`."""
+
+    id: Id | None = None
+    wallet_pair_id: Id | None = None
+    type: str | None = None
+    chain: str | None = None
+    asset: str | None = None
+    amount: Decimal | None = None
+    exchange_rate: Decimal | None = None
+    status: str | None = None
+    transaction_hash: str | None = None
+    error_message: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class PaymentRequest(Model, frozen=True):
+    """Finance service, "Payment request"; no endpoint of the specification reads it again.
+
+    An amount is a number in the first generation and {fiat, crypto} in the later ones, each of the
+    two a number or a string.
+    """
+
+    id: Id | None = None
+    account_id: Id | None = None
+    amount: Money | Decimal | None = None
+    original_amount: Money | Decimal | None = None
+    settlement_amount: Money | Decimal | None = None
+    settled_amount: Money | Decimal | None = None
+    shortfall_amount: Money | Decimal | None = None
+    currency: str | None = None
+    external_id: Id | None = None
+    description: str | None = None
+    status: str | None = None
+    settled_at: datetime | None = None
+    reversal_reason: str | None = None
+    reversal_description: str | None = None
+    reversed_at: datetime | None = None
+    executions: tuple[msgspec.Raw, ...] | None = None
+    """Each a PaymentExecution, as its bytes until it is asked for."""
+
+    idempotency_key: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def fiat_amount(self) -> Decimal | None:
+        """The amount in `currency`."""
+        return self.amount.fiat if isinstance(self.amount, Money) else self.amount
+
+
+class Permit(Model, frozen=True):
+    """An announced resource: a signature that allows tokens to be spent."""
+
+    supported_asset_id: Id | None = None
+    asset: str | None = None
+    contract_address: str | None = None
+    status: str | None = None
+    typed_data: msgspec.Raw = msgspec.Raw(b"null")
+    """What is to be signed (EIP-712), as JSON: its numbers are the token contract's own."""
+
+
+class Token(Model, frozen=True):
+    """The asset of an allowance."""
+
+    name: str | None = None
+    contract_address: str | None = None
+    decimals: Integer | None = None
+
+
+UNLIMITED: Final = Decimal(2**256 - 1)
+"""The greatest number that a token's contract knows: leave to spend without a limit."""
+
+
+_WIDE: Final = Context(prec=100)
+
+
+class Allowance(Model, frozen=True):
+    """An announced resource: how much of an asset may be spent for a wallet.
+
+    Whether `allowance` counts tokens or their smallest units is not stated.
+    """
+
+    UNSTORED = frozenset({"allowance"})
+
+    asset: Token | None = None
+    allowance: Decimal | None = None
+    orchestration_wallet: str | None = None
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether it is the greatest number there is, in tokens or in their smallest units."""
+        if self.allowance is None:
+            return False
+        decimals = (self.asset and self.asset.decimals) or 0
+        return self.allowance in {UNLIMITED, UNLIMITED.scaleb(-decimals, _WIDE)}

@@ -1,0 +1,335 @@
+"""The records of the ramp service, one class for each resource of its specification."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal
+
+import msgspec
+
+from treasury.api.models.model_base import Id, Integer, Model
+
+__all__ = [
+    "CalculatedFee",
+    "Chain",
+    "Company",
+    "CompanyBankAccount",
+    "CompanyUser",
+    "CompanyWallet",
+    "ConfigEntry",
+    "CryptoCurrency",
+    "CurrencyPair",
+    "DepositBankAccount",
+    "DepositWallet",
+    "Fee",
+    "FiatCurrency",
+    "RampEvent",
+    "RampRequest",
+]
+
+FINAL = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "REJECTED", "DENIED"})
+"""Ramp statuses after which nothing follows. FAILED is documented outside the specification."""
+
+CENT = Decimal("0.01")
+
+
+class Company(Model, frozen=True):
+    """Ramp service, "Company and company users": the company of the credential."""
+
+    id: Id
+    name: str | None = None
+    kyb_status: str | None = None
+    invoices_url: str | None = None
+    sequence_customer_id: Id | None = None
+    created_at: datetime | None = None
+
+
+class CompanyUser(Model, frozen=True):
+    """A user of the company. The link of an invitation is a secret and is no field here."""
+
+    id: Id
+    username: str | None = None
+    email: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    enabled: bool | None = None
+    role: str | None = None
+    invitation_status: str | None = None
+
+
+class CompanyBankAccount(Model, frozen=True):
+    """Ramp service, "Company bank account"; a list leaves out `iban` and `version`."""
+
+    id: Id
+    company_id: Id | None = None
+    name: str | None = None
+    bank_name: str | None = None
+    company_name: str | None = None
+    email: str | None = None
+    phone_number: str | None = None
+    bank_country: str | None = None
+    beneficiary_address_line1: str | None = None
+    beneficiary_address_line2: str | None = None
+    beneficiary_city: str | None = None
+    beneficiary_state: str | None = None
+    beneficiary_postal_code: str | None = None
+    beneficiary_country: str | None = None
+    bank_account_type: str | None = None
+    supported_ramp_type: str | None = None
+    verification_status: str | None = None
+    verified_at: datetime | None = None
+    iban: str | None = None
+    bic: str | None = None
+    intermediary_bic: str | None = None
+    intermediary_bank_name: str | None = None
+    intermediary_account_number: str | None = None
+    account_number: str | None = None
+    sort_code: str | None = None
+    routing_number: str | None = None
+    currency: str | None = None
+    bank_street_address: str | None = None
+    bank_city: str | None = None
+    bank_postal_code: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    version: Integer | None = None
+
+
+class CompanyWallet(Model, frozen=True):
+    """Ramp service, "Company wallet"; a list leaves out `company_id` and `version`."""
+
+    id: Id
+    company_id: Id | None = None
+    description: str | None = None
+    address: str | None = None
+    chain: str | None = None
+    verification_status: str | None = None
+    verified_at: datetime | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    version: Integer | None = None
+
+
+class FiatCurrency(Model, frozen=True):
+    """Reference data: a fiat currency."""
+
+    id: Id
+    currency: str | None = None
+    label: str | None = None
+    enabled: bool | None = None
+    version: Integer | None = None
+
+
+class CryptoCurrency(Model, frozen=True):
+    """Reference data: a cryptocurrency on one chain."""
+
+    id: Id
+    currency: str | None = None
+    chain: str | None = None
+    label: str | None = None
+    coingecko_id: Id | None = None
+    enabled: bool | None = None
+    version: Integer | None = None
+
+
+class CurrencyPair(Model, frozen=True):
+    """What can be exchanged for what; a fiat side has no chain."""
+
+    source: CryptoCurrency = msgspec.field(name="from")
+    target: CryptoCurrency = msgspec.field(name="to")
+
+
+class Chain(Model, frozen=True):
+    """Reference data: a blockchain network."""
+
+    name: str
+
+
+class ConfigEntry(Model, frozen=True):
+    """Reference data: one line of the bank account configuration."""
+
+    kind: str
+    code: str
+    name: str | None = None
+
+
+class Fee(Model, frozen=True):
+    """A fee tier; the period that its volumes count is not stated."""
+
+    id: Id
+    company_id: Id | None = None
+    name: str | None = None
+    type: str | None = None
+    min_volume: Decimal | None = None
+    max_volume: Decimal | None = None
+    percentage: Decimal | None = None
+    version: Integer | None = None
+
+
+class CalculatedFee(Model, frozen=True):
+    """What the calculator says; `unit` is ours, for the service names none.
+
+    The fee is in the unit of the amount that was asked about: fiat on-ramp, crypto off-ramp.
+    """
+
+    amount: Decimal | None = None
+    percentage: Decimal | None = None
+    unit: Literal["fiat", "crypto"] | None = None
+
+
+class DepositBankAccount(Model, frozen=True):
+    """Where the company sends fiat for an on-ramp; which fields there are depends on its type."""
+
+    id: Id | None = None
+    bank_name: str | None = None
+    beneficiary: str | None = None
+    fiat_currency: FiatCurrency | str | None = None
+    label: str | None = None
+    bank_account_type: str | None = None
+    iban: str | None = None
+    bic: str | None = None
+    account_number: str | None = None
+    sort_code: str | None = None
+    routing_number: str | None = None
+    intermediary_bank_name: str | None = None
+    intermediary_bic: str | None = None
+    intermediary_account_number: str | None = None
+    company_name: str | None = None
+    email: str | None = None
+    phone_number: str | None = None
+    bank_country: str | None = None
+    bank_street_address: str | None = None
+    bank_city: str | None = None
+    bank_postal_code: str | None = None
+    beneficiary_address_line1: str | None = None
+    beneficiary_address_line2: str | None = None
+    beneficiary_city: str | None = None
+    beneficiary_state: str | None = None
+    beneficiary_postal_code: str | None = None
+    beneficiary_country: str | None = None
+    is_active: bool | None = None
+    is_default: bool | None = None
+    version: Integer | None = None
+
+    @property
+    def currency(self) -> str | None:
+        """The code of what is paid there, whether it came as an object or as text."""
+        said = self.fiat_currency
+        return said.currency if isinstance(said, FiatCurrency) else said
+
+
+class DepositWallet(Model, frozen=True):
+    """Where the company sends crypto for an off-ramp."""
+
+    id: Id | None = None
+    address: str | None = None
+    chain: str | None = None
+    label: str | None = None
+    is_active: bool | None = None
+    is_default: bool | None = None
+    version: Integer | None = None
+
+
+class RampEvent(Model, frozen=True):
+    """One line of a ramp request's history."""
+
+    id: Id | None = None
+    event_type: str | None = None
+    user_id: Id | None = None
+    username: str | None = None
+    email: str | None = None
+    role: str | None = None
+    created_at: datetime | None = None
+    version: Integer | None = None
+    details: msgspec.Raw = msgspec.field(name="metadata", default=msgspec.Raw(b"null"))
+
+    @property
+    def metadata(self) -> msgspec.Raw | None:
+        """What the event is about, as JSON; None where it says nothing."""
+        return None if bytes(self.details) == b"null" else self.details
+
+
+class RampRequest(Model, frozen=True):
+    """Ramp service, "Ramp request": the detail and the list item, which holds less.
+
+    `amount` is fiat gross for an on-ramp and crypto gross for an off-ramp. A list item has the
+    currencies as their codes and no version, fee, net amount or event; a detail has them as
+    objects.
+    """
+
+    id: Id
+    ramp_type: str | None = None
+    status: str | None = None
+    version: Integer | None = None
+    payment_reference: str | None = None
+    amount: Decimal | None = None
+    net_amount: Decimal | None = None
+    fiat_amount: Decimal | None = None
+    fiat_net_amount: Decimal | None = None
+    fiat_fee_amount: Decimal | None = None
+    crypto_amount: Decimal | None = None
+    exchange_rate: Decimal | None = None
+    fee_percentage: Decimal | None = None
+    fiat_currency: FiatCurrency | str | None = None
+    fiat_currency_id: Id | None = None
+    crypto_currency: CryptoCurrency | str | None = None
+    crypto_currency_id: Id | None = None
+    payment_received: bool | None = None
+    amount_received: Decimal | None = None
+    blockchain_transaction_hash: str | None = None
+    company_id: Id | None = None
+    company_name: str | None = None
+    company_wallet: CompanyWallet | None = None
+    company_wallet_id: Id | None = None
+    company_bank_account: CompanyBankAccount | None = None
+    company_bank_account_id: Id | None = None
+    deposit_bank_account: DepositBankAccount | None = None
+    deposit_wallet: DepositWallet | None = None
+    events: tuple[RampEvent, ...] | None = None
+    created_at: datetime | None = None
+    created_by: str | None = None
+
+    def event(self, *kinds: str) -> RampEvent | None:
+        """The last event of one of these kinds."""
+        found = [event for event in self.events or () if event.event_type in kinds]
+        return found[-1] if found else None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more happens to it; BLOCKED and what nobody documents stay open."""
+        return self.status in FINAL
+
+    @property
+    def maker(self) -> str | None:
+        """Who created it: the CREATED event's user, else `createdBy`."""
+        made = self.event("CREATED")
+        by_event = made and (made.email or made.username or made.user_id)
+        return by_event or self.created_by
+
+    @property
+    def changed_at(self) -> datetime | None:
+        """When it last changed: its last event, for it carries no time of update itself."""
+        times = [event.created_at for event in self.events or () if event.created_at]
+        return max(times, default=self.created_at)
+
+    def doubts(self) -> tuple[str, ...]:
+        """What in the record contradicts itself, in sentences; empty where nothing does.
+
+        Fee and net are compared to the cent, the deposit wallet's chain with the asset's.
+        """
+        found = []
+        parts = (self.fiat_amount, self.fiat_fee_amount, self.fiat_net_amount)
+        gross, fee, net = parts
+        if (
+            gross is not None
+            and fee is not None
+            and net is not None
+            and abs(gross - fee - net) > CENT
+        ):
+            found.append(f"gross {gross} less fee {fee} is not net {net}")
+        asset, wallet = self.crypto_currency, self.deposit_wallet
+        chain = asset.chain if isinstance(asset, CryptoCurrency) else None
+        if wallet and wallet.chain and chain and wallet.chain != chain:
+            found.append(f"the deposit wallet is on {wallet.chain}, the asset on {chain}")
+        return tuple(found)

@@ -1,0 +1,492 @@
+"""The commands by which people decide: verdicts on lines, remarks, rules, periods, comparisons."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import click
+import pyarrow as pa
+
+from treasury.cli.commands.desk import as_of_option, workspace_of
+from treasury.cli.months import month_argument
+from treasury.cli.output import format_option, print_rows
+from treasury.decisions.verdicts import typed_expectations
+from treasury.text import clean
+
+if TYPE_CHECKING:
+    from treasury.items import Effects
+    from treasury.journal.decision_history import Decision
+    from treasury.workspace import Workspace
+
+__all__ = ["compare", "match", "periods", "request", "rules"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Check it and say what would be journaled; write nothing."
+)
+
+
+seq_option = click.option(
+    "--seq",
+    type=int,
+    metavar="N",
+    help="Only the one at this place in the journal, as `list` shows.",
+)
+
+
+def reason_option(*, required: bool) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """The option `--reason`."""
+    if required:
+        return click.option("--reason", required=True, help="Why; it is journaled.")
+    return click.option("--reason", default="", help="Why; it is journaled.")
+
+
+def _say(names: Iterable[str], what: str, *, dry_run: bool) -> None:
+    for name in names:
+        click.echo(f"{name}: {what}" + (" (not written)" if dry_run else ""))
+
+
+def _say_late(decisions: Iterable[Decision]) -> None:
+    """Where a line's month is closed, say which month the decision posts in."""
+    for one in decisions:
+        if one.closed_month:
+            click.echo(f"  {one.closed_month} is closed and stays so: it posts in {one.posts_to}")
+
+
+# Verdicts on bank lines
+
+
+@click.group()
+def match() -> None:
+    """Decide what a bank line belongs to: accept, reject, ignore, assign, undo.
+
+    A line is named by its id or the first characters of it, a request or virtual account by its
+    reference or id; `treasury match open` shows both.
+    """
+
+
+@match.command("open")
+@click.option("--assigned-to", metavar="NAME", help="Only what was handed to this person.")
+@as_of_option
+@format_option
+@click.pass_context
+def match_open(
+    context: click.Context, assigned_to: str | None, as_of: str | None, form: str
+) -> None:
+    """List the lines that a person has to settle, oldest first."""
+    table = workspace_of(context, as_of).matches.open().arrow
+    if assigned_to:
+        mine = [name == assigned_to for name in table["assigned_to"].to_pylist()]
+        table = table.filter(pa.array(mine, pa.bool_()))
+    if form == "table":
+        table = with_short_ids(_reasoned(table))
+    print_rows(table, form, columns=OPEN_COLUMNS, spare=OPEN_SPARE, title="Lines to be settled")
+
+
+OPEN_COLUMNS = (
+    "line", "booking_date", "statement_account", "direction", "amount", "outcome", "suggestion",
+    "reason", "counterparty_name", "assigned_to",
+)  # fmt: skip
+OPEN_SPARE = (
+    "assigned_to", "statement_account", "counterparty_name", "outcome", "direction", "reason",
+)  # fmt: skip
+
+
+def _reasoned(lines: pa.Table) -> pa.Table:
+    """The lines with their reasons in the words of the desk."""
+    from treasury.report import reason_words
+
+    reasons = [reason_words(reason or "") for reason in lines["reason"].to_pylist()]
+    at = lines.column_names.index("reason")
+    return lines.set_column(at, "reason", pa.array(reasons, pa.string()))
+
+
+def with_short_ids(table: pa.Table) -> pa.Table:
+    """The lines with `line`: as many characters of their ids as `treasury match` takes for them."""
+    ids = table["entry_id"].to_pylist()
+    length = 8
+    while len({name[:length] for name in ids}) < len(set(ids)):
+        length += 1
+    return table.append_column("line", pa.array([name[:length] for name in ids], pa.string()))
+
+
+@match.command("list")
+@click.option("--moved", is_flag=True, help="Only those whose facts have changed since.")
+@as_of_option
+@format_option
+@click.pass_context
+def match_list(context: click.Context, moved: bool, as_of: str | None, form: str) -> None:
+    """List the decisions that stand, and what of their facts has changed since."""
+    table = workspace_of(context, as_of).matches.list().arrow
+    if moved:
+        table = table.filter(pa.array(map(bool, table["moved"].to_pylist()), pa.bool_()))
+    if form == "table":
+        table = with_short_ids(table)
+    print_rows(
+        table, form, columns=DECIDED_COLUMNS, spare=DECIDED_SPARE, title="Decisions that stand"
+    )
+
+
+DECIDED_COLUMNS = (
+    "seq", "line", "verb", "reference", "booking_date", "direction", "amount", "decided_by",
+    "decided_at", "reason", "moved", "to",
+)  # fmt: skip
+DECIDED_SPARE = ("to", "decided_at", "direction", "booking_date", "moved", "reason", "seq")
+
+
+@match.command("accept")
+@click.argument("line")
+@click.argument("expectations", nargs=-1, required=True)
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_accept(
+    context: click.Context, line: str, expectations: tuple[str, ...], reason: str, dry_run: bool
+) -> None:
+    """Say that LINE belongs to EXPECTATIONS, one or several.
+
+    A line for several virtual accounts is divided: CODE=AMOUNT for each, together its amount.
+    """
+    wanted, desk = typed_expectations(expectations), workspace_of(context)
+    accept = partial(desk.matches.accept, line, wanted, reason=reason)
+    _require_agreed_lines(desk, accept(dry_run=True), dry_run=dry_run)
+    done = accept(dry_run=dry_run)
+    _say([done.entry_id], "accepted", dry_run=dry_run)
+    _say_late([done])
+
+
+def _require_agreed_lines(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
+    """Name what speaks against decisions on lines, and what changes beside these."""
+    against = [one for decision in planned for one in decision.despite]
+    for one in against:
+        click.echo(f"although {clean(one)}")
+    effects = desk.decision_effects(*planned)
+    _require_agreed(effects, "also changes", dry_run=dry_run, ask=bool(against))
+
+
+def _require_agreed(
+    effects: Effects, what: str = "changes", *, dry_run: bool, ask: bool = False
+) -> None:
+    """Name what changes; at a terminal, go on only when that is confirmed."""
+    if effects.unknown:
+        click.echo(f"what else changes is not known: {clean(effects.unknown)}")
+    if not ask and not len(effects):
+        return
+    if len(effects):
+        click.echo(f"{what}, in the open items of {effects.month}:")
+    for effect in effects:
+        click.echo(f"  {clean(str(effect))}")
+    if not dry_run and sys.stdin.isatty():
+        click.confirm("Write the decision", abort=True)
+
+
+@match.command("reject")
+@click.argument("line")
+@click.argument("expectation")
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_reject(
+    context: click.Context, line: str, expectation: str, reason: str, dry_run: bool
+) -> None:
+    """Say that LINE does not belong to EXPECTATION."""
+    desk = workspace_of(context)
+    reject = partial(desk.matches.reject, line, expectation, reason=reason)
+    _require_agreed_lines(desk, reject(dry_run=True), dry_run=dry_run)
+    done = reject(dry_run=dry_run)
+    _say([done.entry_id], "rejected", dry_run=dry_run)
+    _say_late([done])
+
+
+@match.command("ignore")
+@click.argument("lines", nargs=-1, required=True)
+@reason_option(required=True)
+@dry_run_option
+@click.pass_context
+def match_ignore(
+    context: click.Context, lines: tuple[str, ...], reason: str, dry_run: bool
+) -> None:
+    """Close LINES with a reason: they belong to nothing that is expected."""
+    desk = workspace_of(context)
+    ignore = partial(desk.matches.ignore, *lines, reason=reason)
+    _require_agreed_lines(desk, *ignore(dry_run=True), dry_run=dry_run)
+    done = ignore(dry_run=dry_run)
+    _say([one.entry_id for one in done], "closed", dry_run=dry_run)
+    _say_late(done)
+
+
+@match.command("assign")
+@click.argument("line")
+@click.argument("name")
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_assign(context: click.Context, line: str, name: str, reason: str, dry_run: bool) -> None:
+    """Hand LINE to the colleague NAME; it stays open."""
+    done = workspace_of(context).matches.assign(line, name, reason=reason, dry_run=dry_run)
+    _say([done.entry_id], f"assigned to {done.to}", dry_run=dry_run)
+
+
+@match.command("undo")
+@click.argument("line")
+@click.argument("expectation", required=False)
+@seq_option
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_undo(
+    context: click.Context,
+    *,
+    line: str,
+    expectation: str | None,
+    seq: int | None,
+    reason: str,
+    dry_run: bool,
+) -> None:
+    """Take back the last decision on LINE, or on the pair: what stood before stands again."""
+    desk = workspace_of(context)
+    undo = partial(desk.matches.undo, line, expectation, reason=reason)
+    planned = undo(seq=seq, dry_run=True)
+    _require_agreed_lines(desk, planned, dry_run=dry_run)
+    done = undo(seq=planned.undoes, dry_run=dry_run)
+    _say([done.entry_id], "undone", dry_run=dry_run)
+    _say_late([done])
+
+
+# Remarks on ramp requests
+
+
+@click.group()
+def request() -> None:
+    """Remark on a ramp request, by its reference or id; a remark proves nothing."""
+
+
+REMARKS = (
+    (
+        "mark-sent",
+        "marked_sent",
+        "marked sent",
+        "Say that the payment of NAME was sent, though no statement shows it yet.",
+    ),
+    (
+        "will-not-fund",
+        "will_not_fund",
+        "will not be funded",
+        "Say that NAME will not be funded; it stays open at the service.",
+    ),
+    (
+        "not-uploaded",
+        "not_uploaded",
+        "not uploaded",
+        "Say that the payment file which NAME is in was not uploaded; it is to be paid again.",
+    ),
+)
+"""Each remark: its command, the verb of `t.funding`, what is said of it when done, and its help."""
+
+
+def _remark(command: str, verb: str, said: str, told: str) -> None:
+    @request.command(command, help=told)
+    @click.argument("name")
+    @reason_option(required=True)
+    @dry_run_option
+    @click.pass_context
+    def remark(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+        desk = workspace_of(context)
+        make = partial(getattr(desk.funding, verb), name, reason)
+        _require_agreed(desk.remark_effects(make(dry_run=True)), dry_run=dry_run)
+        _say([make(dry_run=dry_run).name], said, dry_run=dry_run)
+
+
+for remark in REMARKS:
+    _remark(*remark)
+
+
+@request.command("undo")
+@click.argument("name")
+@seq_option
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def request_undo(
+    context: click.Context, name: str, seq: int | None, reason: str, dry_run: bool
+) -> None:
+    """Take the last remark on NAME back."""
+    desk = workspace_of(context)
+    undo = partial(desk.funding.undo, name, reason)
+    planned = undo(seq=seq, dry_run=True)
+    _require_agreed(desk.remark_effects(planned), dry_run=dry_run)
+    done = undo(seq=planned.undoes, dry_run=dry_run)
+    _say([done.name], "undone", dry_run=dry_run)
+
+
+@request.command("list")
+@as_of_option
+@format_option
+@click.pass_context
+def request_list(context: click.Context, as_of: str | None, form: str) -> None:
+    """List the remarks that stand."""
+    print_rows(workspace_of(context, as_of).funding.list().arrow, form, title="Remarks")
+
+
+# Rules
+
+
+@click.group()
+def rules() -> None:
+    """Change the rules of matching and ageing, after seeing what that moves."""
+
+
+@rules.command("preview")
+@click.argument("file", type=click.Path(dir_okay=False))
+@format_option
+@click.pass_context
+def rules_preview(context: click.Context, file: str, form: str) -> None:
+    """Show what the rules in FILE would move in all that is stored, in currency; save nothing."""
+    found = workspace_of(context).rules.preview(file)
+    if form != "table":
+        print_rows(found.lines, form)
+        return
+    print_rows(found.totals, form, title="Lines that would move")
+    print_rows(found.lines, form, columns=_MOVED, title="Each of them")
+    print_rows(found.requests, form, columns=_WAITING, title="Requests due otherwise")
+    if found.closed.num_rows:
+        click.echo(f"{found.closed.num_rows} lines of closed months stay as they were closed")
+
+
+@rules.command("save")
+@click.argument("file", type=click.Path(dir_okay=False))
+@reason_option(required=True)
+@click.pass_context
+def rules_save(context: click.Context, file: str, reason: str) -> None:
+    """Put the rules in FILE in force; content and effect are journaled."""
+    found = workspace_of(context).rules.save(file, reason)
+    print_rows(found.totals, "table", title="Lines that moved")
+    click.echo(f"rules {found.rules.hash[:12]} are in force")
+
+
+@rules.command("history")
+@format_option
+@click.pass_context
+def rules_history(context: click.Context, form: str) -> None:
+    """List every content of the rules that was saved."""
+    changing = workspace_of(context).rules
+    print_rows(changing.history().arrow, form, title="Rules")
+    if form == "table" and not changing.is_journaled():
+        click.echo("rules.toml was changed by hand since: save it to have it journaled")
+
+
+# Periods
+
+
+@click.group()
+def periods() -> None:
+    """Closed months: list, verify, reopen them; `treasury close` closes one."""
+
+
+@periods.command("reopen")
+@click.argument("month")
+@reason_option(required=True)
+@click.pass_context
+def periods_reopen(context: click.Context, month: str, reason: str) -> None:
+    """Let the last closed MONTH go."""
+    period = workspace_of(context).periods.reopen(month, reason)
+    click.echo(f"{period.month} is open again")
+
+
+@periods.command("list")
+@as_of_option
+@format_option
+@click.pass_context
+def periods_list(context: click.Context, as_of: str | None, form: str) -> None:
+    """List every close there was, and what waits for a signature."""
+    print_rows(workspace_of(context, as_of).periods.list().arrow, form, title="Periods")
+
+
+@periods.command("roll-forward")
+@month_argument
+@click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
+@as_of_option
+@format_option
+@click.pass_context
+def periods_roll_forward(
+    context: click.Context, month: str | None, per_request: bool, as_of: str | None, form: str
+) -> None:
+    """Show a month's open items from opening to closing."""
+    workspace = workspace_of(context, as_of)
+    asked = workspace.month(month)
+    found = workspace.periods.roll_forward(asked)
+    table = found.items if per_request else found.totals
+    print_rows(table, form, title=f"Open items of {asked}")
+
+
+@periods.command("late")
+@as_of_option
+@format_option
+@click.pass_context
+def periods_late(context: click.Context, as_of: str | None, form: str) -> None:
+    """List what was learnt about closed months after their close."""
+    print_rows(workspace_of(context, as_of).periods.late().arrow, form, title="Late items")
+
+
+@periods.command("verify")
+@click.argument("month")
+@format_option
+@click.pass_context
+def periods_verify(context: click.Context, month: str, form: str) -> None:
+    """Hold a closed MONTH against what its close journaled and stored, and say what that was."""
+    verified = workspace_of(context).periods.verify(month)
+    if form == "table":
+        click.echo(str(verified))
+    else:
+        print_rows(verified.facts(), form)
+
+
+# Two answers
+
+
+@click.command()
+@month_argument
+@click.option(
+    "--as-of",
+    "instants",
+    multiple=True,
+    required=True,
+    metavar="INSTANT",
+    help="As it was known then; give it twice, or once to compare with now.",
+)
+@format_option
+@click.pass_context
+def compare(
+    context: click.Context, month: str | None, instants: tuple[str, ...], form: str
+) -> None:
+    """Show what moved between two answers for a month, and why."""
+    if len(instants) > 2:
+        raise click.UsageError("--as-of is given more than twice")
+    workspace = workspace_of(context)
+    ends = [workspace.at(instant) for instant in instants] + [workspace] * (len(instants) == 1)
+    first, last = (end.reconcile(month) for end in ends)
+    found = workspace.compare(first, last)
+    if form == "table":
+        click.echo(found.title)
+        print_rows(found.totals, form, title="Lines that moved")
+    print_rows(found.arrow, form, columns=_MOVED, title="Each of them")
+
+
+_MOVED = (
+    "booking_date",
+    "account",
+    "direction",
+    "amount",
+    "from_outcome",
+    "from_reference",
+    "to_outcome",
+    "to_reference",
+    "cause",
+    "why",
+)
+_WAITING = ("state", "due", "overdue", "direction", "reference", "send", "next_step")

@@ -1,0 +1,75 @@
+"""The command that hands a month to the books: a CSV journal and a Beancount file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from treasury.cli.commands.desk import as_of_option, workspace_of
+from treasury.cli.months import month_argument
+from treasury.close.ledger.provided_ledger import MAPPING
+from treasury.errors import InputError, StorageError
+
+__all__ = ["export"]
+
+JOURNAL, BEANCOUNT = "journal.csv", "month.beancount"
+
+
+@click.command()
+@month_argument
+@as_of_option
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write to.")
+@click.option(
+    "--mapping",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="TOML file that names your ledger account of each role; accounts.toml of the workspace"
+    " if not given.",
+)
+@click.option(
+    "--mapping-template", is_flag=True, help="Print such a file to fill in, and write nothing."
+)
+@click.pass_context
+def export(
+    context: click.Context,
+    *,
+    month: str | None,
+    as_of: str | None,
+    out: Path | None,
+    mapping: Path | None,
+    mapping_template: bool,
+) -> None:
+    """Write a month as double entry: journal.csv and month.beancount.
+
+    What nobody has explained is posted to suspense and stays visible there; what could not be
+    posted or asserted is said on standard error.
+    """
+    if mapping_template == (out is not None):
+        raise InputError(
+            "export writes to a folder, or prints a mapping file",
+            do="give either --out FOLDER or --mapping-template",
+        )
+    workspace = workspace_of(context, as_of)
+    books = workspace.accounting(month)
+    if out is None:
+        click.echo(books.mapping(), nl=False)
+        return
+    own = workspace.folder / MAPPING
+    mapping = mapping or (own if own.is_file() else None)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=out) as name:
+            made = Path(name)
+            books.write_csv(made / JOURNAL, mapping)
+            books.write_beancount(made / BEANCOUNT, mapping)
+            for file in (JOURNAL, BEANCOUNT):
+                os.replace(made / file, out / file)
+    except OSError as error:
+        raise StorageError(
+            f"{out} cannot be written: {error.strerror}", do="name a folder you may write to"
+        ) from None
+    click.echo(f"{books.title}\n{out / JOURNAL}\n{out / BEANCOUNT}")
+    for note in books.notes:
+        click.echo(note, err=True)

@@ -1,0 +1,270 @@
+"""`treasury init`: what a new workspace has to be told, each answer tried before it is written.
+
+On a terminal it asks for what the options leave out; in a script the options say all. Whatever
+fails, no treasury.toml is written until everything in it was tried or kept on purpose.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
+
+import click
+import msgspec
+
+from treasury.cli.commands.desk import folder_of
+from treasury.cli.settings_file import NewSettings
+from treasury.errors import InputError, StatementError, TreasuryError
+from treasury.settings import (
+    FILE_NAME,
+    BankAccount,
+    Credential,
+    Environment,
+    Service,
+    Services,
+    Settings,
+    Source,
+    require_https,
+)
+from treasury.text import clean
+from treasury.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["init"]
+
+NAMES: Final = ("maker", "checker")
+"""What the first credentials are called: one creates, the other approves."""
+
+
+@click.command()
+@click.option("--company", help="The company's name, as reports show it.")
+@click.option("--environment", type=click.Choice(get_args(Environment)), help="What is connected.")
+@click.option("--time-zone", default="Europe/Brussels", show_default=True, help="For days, months.")
+@click.option("--token-url", metavar="URL", help="Where access tokens are given.")
+@click.option("--finance-url", metavar="URL", help="The finance service, version included.")
+@click.option("--ramp-url", metavar="URL", help="The ramp service, version included.")
+@click.option(
+    "--credential",
+    "credentials",
+    type=(str, str, str),
+    multiple=True,
+    metavar="NAME CLIENT_ID PLACE",
+    help="PLACE of its secret: env:NAME, file:PATH or keyring:SERVICE/USER.",
+)
+@click.option(
+    "--bank-file",
+    "bank_files",
+    multiple=True,
+    type=click.Path(),
+    help="A statement of accounts of ours: they are declared.",
+)
+@click.option(
+    "--provider-report",
+    "reports",
+    multiple=True,
+    type=click.Path(),
+    help="A statement of the provider's account behind our virtual IBANs.",
+)
+@click.option("--account", metavar="IBAN", help="The account of bank files that name none (CSV).")
+@click.option("--currency", metavar="CODE", help="The currency of bank files that state none.")
+@click.option("--ask/--no-ask", default=None, help="Ask for the rest; on a terminal if not given.")
+@click.option("--offline", is_flag=True, help="Do not ask the services whether they answer.")
+@click.pass_context
+def init(context: click.Context, /, **given: Any) -> None:
+    """Begin a workspace: say whose it is, what it is connected to, which accounts it has.
+
+    Each answer is tried at once: addresses and credentials at the services, accounts by reading a
+    bank file. Without the services a workspace reads, proves and exports bank files.
+    """
+    folder = folder_of(context)
+    if (folder / FILE_NAME).exists():
+        raise InputError(
+            f"{folder / FILE_NAME} exists", do="edit it, or name another folder with --workspace"
+        )
+    asked = _Asked(given)
+    new = asked.connected(NewSettings(company=asked.company(), time_zone=given["time_zone"]))
+    new = msgspec.structs.replace(new, accounts=asked.accounts())
+    new.write(folder)
+    click.echo(f"wrote {folder / FILE_NAME}")
+    click.echo(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
+
+
+class _Asked:
+    """What the options say, and whether to ask for the rest."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._given = given
+        self._asks: bool = sys.stdin.isatty() if given["ask"] is None else given["ask"]
+
+    def company(self) -> str:
+        """The company's name; asked for until it can stand in a report."""
+        name = self._given["company"]
+        if name is None and not self._asks:
+            raise click.UsageError("Missing option '--company'.")
+        while name is None or not name.strip() or not name.isprintable():
+            if name is not None:
+                error = InputError(
+                    f"{name!r} is no company's name",
+                    do="give it as reports should show it, on one line",
+                )
+                self._say(error)
+            name = click.prompt("Company, as reports show it")
+        return str(name).strip()
+
+    def connected(self, new: NewSettings) -> NewSettings:
+        """The settings with addresses and credentials with which the services answer."""
+        given = self._given
+        urls = [given[name] for name in ("token_url", "finance_url", "ramp_url")]
+        if not any(urls) and not (
+            self._asks and click.confirm("Are the services' addresses at hand?", default=True)
+        ):
+            if given["credentials"]:
+                raise InputError(
+                    "credentials without the services' addresses",
+                    do="give --token-url, --finance-url and --ramp-url too",
+                )
+            return msgspec.structs.replace(new, environment=given["environment"] or new.environment)
+        while True:
+            try:
+                connected = self._addressed(new)
+                settings = connected.check()
+                if not given["offline"]:
+                    _try(settings)
+            except TreasuryError as error:
+                self._say(error)
+                given.update(dict.fromkeys(("token_url", "finance_url", "ramp_url")))
+                given["credentials"] = ()
+            else:
+                return connected
+
+    def _addressed(self, new: NewSettings) -> NewSettings:
+        given = self._given
+        environment = given["environment"] or (
+            click.prompt(
+                "Environment", type=click.Choice(get_args(Environment)), default=new.environment
+            )
+            if self._asks
+            else new.environment
+        )
+        token, finance, ramp = (
+            self._url(given[name], words)
+            for name, words in (
+                ("token_url", "Address of tokens"),
+                ("finance_url", "Address of the finance service, version included"),
+                ("ramp_url", "Address of the ramp service, version included"),
+            )
+        )
+        services = Services(token_url=token, finance=Service(finance), ramp=Service(ramp))
+        return msgspec.structs.replace(
+            new,
+            environment=environment,
+            services=services,
+            credentials={
+                name: Credential(client_id, place) for name, client_id, place in self._credentials()
+            },
+        )
+
+    def _url(self, given: str | None, words: str) -> str:
+        if given is None and not self._asks:
+            raise InputError(f"there is no {words.lower()}", do="give all three addresses, or none")
+        url = given or click.prompt(words)
+        require_https(url)
+        return str(url)
+
+    def _credentials(self) -> Iterator[tuple[str, str, str]]:
+        yield from self._given["credentials"]
+        if self._given["credentials"] or not self._asks:
+            return
+        for name in NAMES:
+            needed = name == NAMES[0]
+            words = f"Client id of the {name}{'' if needed else ', empty for none'}"
+            client_id = click.prompt(words, default=None if needed else "", show_default=False)
+            if client_id:
+                place = click.prompt("Place of its secret (env:NAME, file:PATH, keyring:…)")
+                yield name, client_id, place
+
+    def accounts(self) -> tuple[BankAccount, ...]:
+        """The accounts of the bank files that were named, and of those that are asked for."""
+        found: dict[tuple[str, str], BankAccount] = {}
+        sources: tuple[tuple[str, Source], ...] = (
+            ("bank_files", "own_bank"),
+            ("reports", "provider_report"),
+        )
+        for name, source in sources:
+            for file in self._given[name]:
+                found |= {(one.account, one.currency): one for one in self._read(file, source)}
+        while self._asks and (file := click.prompt("A bank file, empty to end", default="")):
+            try:
+                source = click.prompt(
+                    "Whose account is it", type=click.Choice(get_args(Source)), default="own_bank"
+                )
+                found |= {(one.account, one.currency): one for one in self._read(file, source)}
+            except TreasuryError as error:
+                self._say(error)
+        return tuple(found.values())
+
+    def _read(self, file: str, source: Source) -> Iterator[BankAccount]:
+        """The accounts in a bank file, each said with what its statements prove."""
+        from treasury.statements import check_statements, read_statements
+
+        currency = self._given["currency"]
+        account = self._given["account"]
+        reading = read_statements([file], account=account)
+        rows = reading.statements.to_pylist()
+        if rows and account is None and not all(row["account"] for row in rows) and self._asks:
+            account = click.prompt("The file names no account; its IBAN")
+            reading = read_statements([file], account=account)
+        if currency is None and self._asks and not all(_column(reading.statements, "currency")):
+            currency = click.prompt("The file states no currency; the account's", default="EUR")
+        if account is not None and currency is not None:
+            reading = read_statements([file], account=account, currencies={account: currency})
+        checks = check_statements(reading).to_pylist()
+        names = dict(
+            zip(
+                _column(reading.statements, "account"),
+                _column(reading.statements, "account_name"),
+                strict=True,
+            )
+        )
+        for number, code in dict.fromkeys((row["account"], row["currency"]) for row in checks):
+            if number is None or code is None:
+                lacking = "account" if number is None else "currency"
+                raise StatementError(
+                    f"{file} names no {lacking}", do=f"give it with --{lacking}, or in its profile"
+                )
+            of = [row for row in checks if (row["account"], row["currency"]) == (number, code)]
+            for row in of:
+                word = "proved" if row["proved"] else "NOT PROVED"
+                click.echo(
+                    f"{clean(number)} {code}: {row['opening_date']} to {row['closing_date']},"
+                    f" {row['entry_count']:,} movements, {word}: {clean(row['proof'])}"
+                )
+            name = clean(names.get(number) or "")
+            yield BankAccount(account=number, source=source, currency=code, name=name)
+        for problem in reading.problems:
+            click.echo(clean(str(problem)), err=True)
+
+    def _say(self, error: TreasuryError) -> None:
+        """Say what is wrong, so that it is asked again; raised where nobody is asked."""
+        if not self._asks:
+            raise error
+        click.echo(f"treasury: {clean(str(error))}", err=True)
+
+
+def _column(table: pa.Table, name: str) -> list[str | None]:
+    return cast("list[str | None]", table[name].to_pylist())
+
+
+def _try(settings: Settings) -> None:
+    """Fetch each secret and ask both services with it; the error says what did not answer."""
+    from treasury.api import Client
+
+    assert settings.services is not None
+    for name, credential in settings.credentials.items():
+        credential.secret()
+        with Client(settings.services, credential) as client:
+            client.require_answers()
+        click.echo(f"{clean(name)}: its secret is there, and both services answer it")

@@ -1,0 +1,141 @@
+"""The commands by which two people carry an open item past a close, item by item."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from treasury.cli.commands.desk import as_of_option, workspace_of
+from treasury.cli.months import month_argument, month_option
+from treasury.cli.output import format_option, print_rows
+from treasury.text import clean
+
+if TYPE_CHECKING:
+    from treasury.items import OpenItems
+
+__all__ = ["items"]
+
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Check it and say what would be journaled; write nothing."
+)
+
+
+@click.group()
+def items() -> None:
+    """Carry open items past a close: propose, accept, withdraw.
+
+    An item is named by its id, the beginning of it, or its reference; `treasury exceptions
+    --blocking` lists what blocks. What was accepted lapses when the amount or the state moves,
+    when the day passes, or after two closes.
+    """
+
+
+@items.command("carry")
+@click.argument("names", nargs=-1, required=True, metavar="ITEM...")
+@click.option("--owner", required=True, metavar="NAME", help="Who sees to it from now on.")
+@click.option("--by", required=True, metavar="DATE", help="When it should clear, 2026-11-30.")
+@click.option("--reason", required=True, help="Why it is carried; it is journaled.")
+@click.option(
+    "--ledger",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The ledger that the month is going to be prepared with, for what differs from it.",
+)
+@month_option
+@dry_run_option
+@click.pass_context
+def items_carry(
+    context: click.Context,
+    *,
+    names: tuple[str, ...],
+    owner: str,
+    by: str,
+    reason: str,
+    ledger: Path | None,
+    month: str | None,
+    dry_run: bool,
+) -> None:
+    """Propose to carry each ITEM; a second person accepts it."""
+    verbs = workspace_of(context).items
+    done = verbs.carry(
+        *names, owner=owner, by=by, reason=reason, month=month, ledger=ledger, dry_run=dry_run
+    )
+    _say(done, "proposed to be carried", dry_run=dry_run)
+
+
+@items.command("accept")
+@click.argument("names", nargs=-1, required=True, metavar="ITEM...")
+@month_option
+@dry_run_option
+@click.pass_context
+def items_accept(
+    context: click.Context, names: tuple[str, ...], month: str | None, dry_run: bool
+) -> None:
+    """Accept that each ITEM is carried as somebody else proposed it."""
+    done = workspace_of(context).items.accept(*names, month=month, dry_run=dry_run)
+    _say(done, "accepted", dry_run=dry_run)
+
+
+@items.command("withdraw")
+@click.argument("names", nargs=-1, required=True, metavar="ITEM...")
+@click.option("--reason", required=True, help="Why; it is journaled.")
+@month_option
+@dry_run_option
+@click.pass_context
+def items_withdraw(
+    context: click.Context, names: tuple[str, ...], reason: str, month: str | None, dry_run: bool
+) -> None:
+    """Take back what was proposed or accepted for each ITEM: it blocks again."""
+    verbs = workspace_of(context).items
+    _say(verbs.withdraw(*names, reason=reason, month=month, dry_run=dry_run), "withdrawn",
+         dry_run=dry_run)  # fmt: skip
+
+
+@items.command("list")
+@month_argument
+@as_of_option
+@format_option
+@click.pass_context
+def items_list(context: click.Context, month: str | None, as_of: str | None, form: str) -> None:
+    """List what is proposed and accepted, and whether it still holds."""
+    rows = workspace_of(context, as_of).items.list(month).arrow
+    print_rows(rows, form, columns=COLUMNS, title="Carried past a close", empty="nothing proposed")
+
+
+@items.command("limits")
+@click.option("--propose", is_flag=True, help="Propose the limits that stand in policy.toml.")
+@click.option("--accept", is_flag=True, help="Put what a colleague proposed in force.")
+@click.option("--reason", default="", help="Why they are proposed; it is journaled.")
+@as_of_option
+@format_option
+@click.pass_context
+def items_limits(
+    context: click.Context,
+    *,
+    propose: bool,
+    accept: bool,
+    reason: str,
+    as_of: str | None,
+    form: str,
+) -> None:
+    """Show below which amounts an item does not block a close; two people change them."""
+    if propose and accept:
+        raise click.UsageError("--propose and --accept are for two people")
+    if reason and not propose:
+        raise click.UsageError("--reason goes with --propose")
+    verbs = workspace_of(context, as_of).limits
+    rows = verbs.propose(reason) if propose else verbs.accept() if accept else verbs.list()
+    print_rows(rows.arrow, form, title="Materiality", empty="no limits: every item blocks")
+
+
+COLUMNS = (
+    "standing", "name", "amount", "currency", "state", "owner", "expected_by", "proposed_by",
+    "accepted_by", "reason", "item_id",
+)  # fmt: skip
+
+
+def _say(items: OpenItems, what: str, *, dry_run: bool) -> None:
+    for item in items:
+        click.echo(clean(f"{item.item_id}: {what}" + (" (not written)" if dry_run else "")))
+        click.echo(clean(f"  {item}"))

@@ -1,0 +1,153 @@
+"""The commands about what is stored: its dictionary, its changes, its health and its upkeep."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.cli.commands.desk import as_of_option, workspace_of
+from treasury.cli.output import format_option, print_rows
+
+__all__ = ["changes", "doctor", "durations", "lake", "tables"]
+
+
+@click.command()
+@click.argument("name", required=False)
+@format_option
+def tables(name: str | None, form: str) -> None:
+    """List the tables, or every column of table NAME: meaning, unit, source."""
+    from treasury.desk.dictionary import column_rows, table_rows
+
+    rows = table_rows() if name is None else column_rows(name)
+    shown = () if name is None else ("column", "type", "unit", "meaning", "source", "section")
+    print_rows(rows, form, columns=shown, title=name or "Tables")
+
+
+@click.command()
+@click.argument("table")
+@click.option("--since", required=True, metavar="INSTANT", help="After then: 2026-10-31T23:00Z.")
+@click.option("--until", metavar="INSTANT", help="Up to then; the last commit if not given.")
+@as_of_option
+@format_option
+@click.pass_context
+def changes(
+    context: click.Context,
+    *,
+    table: str,
+    since: str,
+    until: str | None,
+    as_of: str | None,
+    form: str,
+) -> None:
+    """List what changed in TABLE, from what to what: a row for each field."""
+    rows = workspace_of(context, as_of).changes(table, since=since, until=until)
+    print_rows(rows.arrow, form, title=f"Changes in {table}", empty="none")
+
+
+@click.command()
+@click.argument("table", default="ramp_requests")
+@click.option("--status", help="Only this status, such as AWAITING_FUNDS.")
+@as_of_option
+@format_option
+@click.pass_context
+def durations(
+    context: click.Context, table: str, status: str | None, as_of: str | None, form: str
+) -> None:
+    """List how long each record of TABLE was in each status, and how that is known."""
+    rows = workspace_of(context, as_of).status_durations(table).arrow
+    if status is not None:
+        rows = rows.filter(pc.equal(rows["status"], status))
+    if form == "table":
+        rows = _in_words(rows)
+    print_rows(rows, form, title=f"Durations in {table}")
+
+
+def _in_words(durations: pa.Table) -> pa.Table:
+    """The seconds as people say them: 2 d 03:05."""
+    for name in ("seconds", "at_least", "at_most"):
+        said = pa.array(map(_span, durations[name].to_pylist()), pa.string())
+        place = durations.column_names.index(name)
+        durations = durations.set_column(place, name, said)
+    names = ["lasted" if name == "seconds" else name for name in durations.column_names]
+    return durations.rename_columns(names)
+
+
+def _span(seconds: int | None) -> str | None:
+    if seconds is None:
+        return None
+    hours, minutes = divmod(seconds // 60, 60)
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours:02}:{minutes:02}" if days else f"{hours:02}:{minutes:02}"
+
+
+@click.command()
+@click.option("--repair", is_flag=True, help="Put together what is damaged from what is left.")
+@click.option(
+    "--accept-loss",
+    multiple=True,
+    metavar="TABLE",
+    help="Ask no more for what a repair could not find again of TABLE.",
+)
+@format_option
+@click.pass_context
+def doctor(context: click.Context, repair: bool, accept_loss: tuple[str, ...], form: str) -> None:
+    """Say what is there, what is missing or damaged, and the next step of each."""
+    found = workspace_of(context).doctor(repair=repair, accept_loss=accept_loss)
+    if form == "table":
+        click.echo(str(found))
+    else:
+        print_rows(found.arrow, form)
+    if found.damaged:
+        sys.exit(3)
+
+
+@click.group()
+def lake() -> None:
+    """Look at the stored tables and keep them in shape."""
+
+
+@lake.command("status")
+@format_option
+@click.pass_context
+def lake_status(context: click.Context, form: str) -> None:
+    """Show size, files, rows, the last runs, and what is kept for whom."""
+    from treasury.lake import lake_status as status_of
+
+    status = status_of(workspace_of(context).lake)
+    print_rows(status.tables, form, title="Stored tables", empty="nothing is stored yet")
+    if form == "table":
+        click.echo(str(status))
+
+
+@lake.command("sweep")
+@click.pass_context
+def sweep(context: click.Context) -> None:
+    """Remove superseded files that nobody needs; happens by itself after some commits."""
+    swept = workspace_of(context).lake.sweep()
+    click.echo(
+        f"removed {swept.files:,} files of {swept.size:,} bytes"
+        f" and {swept.log_entries:,} log entries"
+    )
+
+
+@lake.command("pin")
+@click.option("--why", required=True, help="What it is kept for: October 2026 closed.")
+@click.option("--commit", type=int, help="The commit's number; the last one if not given.")
+@click.pass_context
+def pin(context: click.Context, why: str, commit: int | None) -> None:
+    """Keep a commit readable, file by file, for good."""
+    workspace = workspace_of(context)
+    kept = workspace.lake.pin(why, workspace.now(), commit=commit)
+    click.echo(f"commit {kept.commit.number} of {kept.commit.at:%F %T}Z is kept: {kept.why}")
+
+
+@lake.command("unpin")
+@click.argument("commit", type=int)
+@click.pass_context
+def unpin(context: click.Context, commit: int) -> None:
+    """Let pinned COMMIT go; one that a closed month rests on stays."""
+    workspace_of(context).lake.unpin(commit)
+    click.echo(f"commit {commit} is no longer kept")

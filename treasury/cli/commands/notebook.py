@@ -1,0 +1,51 @@
+"""`treasury notebook`: the notebooks of the work, in the workspace that they work on."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from typing import Final
+
+import click
+
+from treasury.cli.commands.desk import folder_of
+from treasury.errors import InputError
+from treasury.report.pack.close_notebook import notebook_names, stored_notebook
+
+__all__ = ["notebook"]
+
+FIRST: Final = "operations"
+"""What is opened where no notebook is named."""
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name", default=FIRST)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def notebook(context: click.Context, name: str, options: tuple[str, ...]) -> None:
+    """Open the notebook NAME in JupyterLab: operations, monthly_reconciliation and others.
+
+    It is copied into the workspace, where it is yours: one that is there already is opened as it
+    is. OPTIONS behind it go to JupyterLab, as --no-browser does.
+    """
+    if name.startswith("-"):
+        name, options = FIRST, (name, *options)
+    names = notebook_names()
+    if name not in names:
+        raise InputError(f"there is no notebook {name!r}", do=f"use one of: {', '.join(names)}")
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise InputError(
+            "notebooks need jupyterlab, which is not installed",
+            do="install it: pip install 'treasury[notebooks]'",
+        )
+    folder = folder_of(context).resolve()
+    own = folder / "notebooks" / f"{name}.ipynb"
+    if not own.exists():
+        own.parent.mkdir(parents=True, exist_ok=True)
+        own.write_bytes(stored_notebook(name).read_bytes())
+        click.echo(f"copied to {own}")
+    variables = os.environ | {"TREASURY_WORKSPACE": str(folder)}
+    command = [sys.executable, "-m", "jupyterlab", *options, str(own)]
+    sys.stdout.flush()
+    os.execve(sys.executable, command, variables)  # noqa: S606 - it takes this process's place

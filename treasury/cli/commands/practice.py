@@ -1,0 +1,275 @@
+"""The practice company: the sandbox, a workspace made for it, and the whole job in one command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from treasury.calendar import Month, parse_instant
+from treasury.cli.commands.desk import folder_of
+from treasury.cli.progress import TerminalProgress
+from treasury.errors import InputError, TreasuryError
+from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, Volume, serve_forever
+from treasury.settings import FILE_NAME, load_settings
+from treasury.workspace import RULES_FILE, Workspace
+
+__all__ = ["demo", "practice", "prepare", "sandbox"]
+
+SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret
+
+RULES = """\
+# What is other business at the practice company: bank lines that the services do not explain.
+
+[[classes]]
+name = "tax"
+line_class = "other_business"
+source = "own_bank"
+direction = "DBIT"
+remittance = "^(VAT return|Wage withholding tax) "
+
+[[classes]]
+name = "rent"
+line_class = "other_business"
+source = "own_bank"
+direction = "DBIT"
+remittance = "^Rent "
+
+[[classes]]
+name = "customers' invoices"
+line_class = "other_business"
+source = "own_bank"
+direction = "CRDT"
+bank_transaction_code = "PMNT/RCDT"
+remittance = "^Invoice HLT-"
+"""
+
+DESK = """\
+# Written for practice: this company and its money do not exist.
+[workspace]
+company = "{company}"
+environment = "sandbox"
+time_zone = "Europe/Brussels"
+now = {now}
+
+[services]
+token_url = "{at.token_url}"
+finance.base_url = "{at.finance_url}"
+ramp.base_url = "{at.ramp_url}"
+"""
+CREDENTIAL = """
+[credentials.{name}]
+client_id = "{client_id}"
+client_secret = "env:{variable}"
+"""
+ACCOUNT = """
+[[accounts]]
+account = "{0}"
+name = "{1}"
+currency = "{2}"
+source = "{3}"
+"""
+
+
+scenario_option = click.option(
+    "--scenario",
+    type=click.Choice(SCENARIOS),
+    default="full",
+    show_default=True,
+    help="Which bank files the company has.",
+)
+seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@seed_option
+@click.option("--profile", type=click.Choice(PROFILES), default="spec", show_default=True)
+@scenario_option
+@click.option(
+    "--bank-files", type=click.Path(file_okay=False), help="Also write the bank's files there."
+)
+@click.option(
+    "--truth", type=click.Path(dir_okay=False), help="Also write what each bank line really is."
+)
+@click.option("--state", type=click.Path(file_okay=False), help="Keep what happens in that folder.")
+@click.option(
+    "--clock", metavar="INSTANT", help="Move the company's clock on first, like 2026-11-03T09:00Z."
+)
+@click.option("--webhook", metavar="URL", help="Tell that loopback address of ramp requests.")
+@click.option(
+    "--volume",
+    metavar="REQUESTS,TRANSFERS",
+    default="0,0",
+    help="Also so many of earlier years, to measure with, like 1000000,2000000.",
+)
+def sandbox(
+    *,
+    port: int,
+    seed: int,
+    profile: str,
+    scenario: str,
+    bank_files: str | None,
+    truth: str | None,
+    state: str | None,
+    clock: str | None,
+    webhook: str | None,
+    volume: str,
+) -> None:
+    """Serve both services for practice on loopback, until interrupted."""
+    company = Sandbox(
+        seed,
+        scenario=scenario,
+        profile=profile,
+        state=Path(state) if state else None,
+        webhook=webhook,
+        volume=Volume.parse(volume),
+    )
+    if clock:
+        _move_on(company, parse_instant(clock))
+    if bank_files:
+        for path in company.write_bank_files(Path(bank_files)):
+            click.echo(str(path))
+    if truth:
+        company.write_truth(Path(truth))
+
+    def announce(served: Served) -> None:
+        click.echo(f"finance  {served.finance_url}\nramp     {served.ramp_url}")
+        click.echo(f"token    {served.token_url}")
+        click.echo(f"practice {served.base_url}/sandbox  clock, drivers, faults, bank files")
+        for name, (client_id, secret) in company.credentials.items():
+            click.echo(f"{name:<8} client_id={client_id} client_secret={secret} (practice only)")
+
+    serve_forever(company, port, ready=announce)
+
+
+def _move_on(company: Sandbox, instant: datetime) -> None:
+    """Set the clock; one that a kept company has passed already stays, and says so."""
+    if instant > company.now:
+        company.clock.set(instant)
+    else:
+        click.echo(f"the clock stands at {company.now:%Y-%m-%dT%H:%MZ} already", err=True)
+
+
+@click.command()
+@scenario_option
+@seed_option
+@click.pass_context
+def demo(context: click.Context, scenario: str, seed: int) -> None:
+    """Run the whole job on the practice company and show the first screen."""
+    company, folder = Sandbox(seed, scenario=scenario), folder_of(context)
+    with company.serve() as served:
+        workspace = prepare(folder, company, served)
+        month = Month.of(company.now.astimezone(workspace.settings.zone).date()).previous
+        files = sorted((folder / "bank").glob("*.xml"))
+        try:
+            with TerminalProgress() as progress:
+                _step("sync", lambda: workspace.sync(progress=progress))
+            _step("statements", lambda: workspace.statements.add(files))
+            _step("close", lambda: workspace.close(month).report)
+        finally:
+            workspace.close_clients()
+    click.echo()
+    click.echo(workspace.status(month))
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@scenario_option
+@seed_option
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_context
+def practice(context: click.Context, scenario: str, seed: int, command: tuple[str, ...]) -> None:
+    """Run COMMAND beside a running sandbox, in a synced practice workspace."""
+    company, folder = Sandbox(seed, scenario=scenario), folder_of(context)
+    with company.serve() as served:
+        workspace = prepare(folder, company, served)
+        try:
+            workspace.sync()
+            workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
+        finally:
+            workspace.close_clients()
+        variables = os.environ | {"TREASURY_WORKSPACE": str(folder.resolve())}
+        try:
+            code = _run_beside(command, variables)
+        except OSError as error:
+            raise InputError(
+                f"{command[0]} cannot be run: {error.strerror}", do="name a command that exists"
+            ) from error
+    sys.exit(code)
+
+
+def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Run a command to its end; who stops this process stops the command, and waits for it."""
+    stopped = 0
+
+    def stop(number: int, _: object) -> None:
+        nonlocal stopped
+        stopped = number
+        if running is not None and running.poll() is None:
+            running.terminate()
+
+    running: subprocess.Popen[bytes] | None = None
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        running = subprocess.Popen(command, env=variables)  # noqa: S603 - what the person typed
+        code = running.wait()
+    except KeyboardInterrupt:  # the terminal has told the command too
+        code = 130 if running is None else running.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 128 + stopped if stopped else code
+
+
+def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
+    """Write the practice workspace's settings, rules and bank files.
+
+    Its secrets go to this process's environment. Refuses the folder of a real desk.
+    """
+    path = folder / FILE_NAME
+    if path.exists() and load_settings(folder).workspace.environment != "sandbox":
+        raise InputError(
+            f"{path} is a real desk's",
+            do="name another folder with --workspace for the practice company",
+        )
+    for name, (_, secret) in company.credentials.items():
+        os.environ[SECRET_VARIABLE.format(name.upper())] = secret
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(settings_text(company, served), "utf-8")
+    (folder / RULES_FILE).write_text(RULES, "utf-8")
+    bank = folder / "bank"
+    for old in bank.glob("*.xml"):
+        old.unlink()
+    company.write_bank_files(bank)
+    return Workspace(folder)
+
+
+def settings_text(company: Sandbox, served: Served) -> str:
+    """The treasury.toml of the practice company; the clock stands where the company's does."""
+    desk = DESK.format(company=company.company_name, now=company.now.isoformat(), at=served)
+    credentials = (
+        CREDENTIAL.format(
+            name=name, client_id=client_id, variable=SECRET_VARIABLE.format(name.upper())
+        )
+        for name, (client_id, _) in company.credentials.items()
+    )
+    accounts = (ACCOUNT.format(*account) for account in company.bank_accounts)
+    return desk + "".join((*credentials, *accounts))
+
+
+def _step(name: str, work: Callable[[], object]) -> None:
+    """Do one step of the demo and say what came of it; a failure says which step it was."""
+    began = time.monotonic()
+    try:
+        told = str(work())
+    except TreasuryError:
+        click.echo(f"{name}: failed", err=True)
+        raise
+    click.echo(f"{name:<11} {time.monotonic() - began:5.1f} s  {told.splitlines()[0]}")

@@ -1,0 +1,306 @@
+"""The balances of a month: opening + in - out - fees = closing, and what proves each end.
+
+A bank account is proved by its statements. A custodial wallet is proved where nothing unexplained
+moved between the observations around each end of the month, so that its balance rolls back to the
+cut-off exactly. A company wallet shows no balance: see `company_wallets`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.close.result_words import moment
+from treasury.close.wallet_balances import company_rows
+from treasury.identifiers import plain_account
+from treasury.items.item_facts import needing_a_person
+from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
+from treasury.money import difference, total
+from treasury.reconcile.engine.pipeline import in_order, run, steps_of
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.tables.tabular import wide
+
+__all__ = ["BALANCES", "month_balances"]
+
+BALANCES: Final = pa.schema(
+    [
+        ("kind", TEXT),
+        ("of", TEXT),
+        ("name", TEXT),
+        ("currency", TEXT),
+        ("opening", AMOUNT),
+        ("money_in", AMOUNT),
+        ("money_out", AMOUNT),
+        ("fees", AMOUNT),
+        ("closing", AMOUNT),
+        ("unexplained", AMOUNT),
+        ("in_doubt", AMOUNT),
+        ("undecided", AMOUNT),
+        ("undecided_lines", INTEGER),
+        ("proved", BOOL),
+        ("blocks", BOOL),
+        ("proved_by", TEXT),
+        ("problem", TEXT),
+        ("next_step", TEXT),
+    ]
+)
+"""A row for each `bank` account, `custodial` wallet balance and `company` wallet, amounts in
+`currency`; `of` is the IBAN, account id or address. `unexplained` is what the closing has beyond
+opening + in - out - fees; null where an end is not known. `in_doubt` is what may lie on either side
+of an end. `undecided` are the month's lines of the account that nobody has explained, in and out
+added: they are part of its balance. `blocks`: not proved, and should be; `next_step` says what
+would prove it."""
+
+ZERO: Final = Decimal(0)
+_PROVED: Final = ("proved", "proved_as_group")
+_CHARGE: Final = "bank_charge"
+SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
+ASK: Final = (
+    "ask the provider for the balance at the cut-off and close with its answer as the reason;"
+    " next month sync shortly before and after its end"
+)
+FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that no record shows"
+
+Row = dict[str, Any]
+
+
+def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
+    """Every balance of the month, banks first; columns as in BALANCES."""
+    rows = [*_bank_rows(r), *_custodial_rows(r, zone), *company_rows(r, zone)]
+    return pa.Table.from_pylist(rows, schema=BALANCES)
+
+
+# Bank accounts
+
+
+def _bank_rows(r: Reconciliation) -> Iterator[Row]:
+    moved, open_lines = _moved(r.lines), _undecided(r.lines)
+    for row in r.statements.to_pylist():
+        sums = moved.get((plain_account(row["account"]), row["currency"]), {})
+        money_in, money_out = sums.get(("CRDT", False), ZERO), sums.get(("DBIT", False), ZERO)
+        fees = difference(sums.get(("DBIT", True), ZERO), sums.get(("CRDT", True), ZERO))
+        flows = total((money_in, money_out.copy_negate(), fees.copy_negate()))
+        unexplained = _gap(row["opening_balance"], flows, row["closing_balance"])
+        proved = row["complete"] and not unexplained
+        undecided = open_lines.get((plain_account(row["account"]), row["currency"]), ())
+        yield {
+            "kind": "bank",
+            "of": row["account"],
+            "name": row["name"],
+            "currency": row["currency"],
+            "opening": row["opening_balance"],
+            "money_in": money_in,
+            "money_out": money_out,
+            "fees": fees,
+            "closing": row["closing_balance"],
+            "unexplained": unexplained,
+            "undecided": total(undecided),
+            "undecided_lines": len(undecided),
+            "proved": proved,
+            # An account whose statements are not complete blocks by that already.
+            "blocks": bool(row["complete"] and unexplained),
+            "proved_by": "statements" if proved else "nothing yet",
+            "problem": row["problem"]
+            or ("its lines do not add up to its balances" if unexplained else ""),
+            "next_step": "" if proved else "read its statements again: `treasury statements check`",
+        }
+
+
+def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:
+    """What moved on each account in each currency, by direction, bank charges apart."""
+    found: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
+    keys = ["statement_account", "currency", "direction", "line_class"]
+    table = lines.select(keys).append_column("amount", wide(lines["amount"]))
+    for row in table.group_by(keys).aggregate([("amount", "sum")]).to_pylist():
+        sums = found[plain_account(row["statement_account"]), row["currency"]]
+        way = (row["direction"], row["line_class"] == _CHARGE)
+        sums[way] = total((sums.get(way, ZERO), row["amount_sum"]))
+    return found
+
+
+def _undecided(lines: pa.Table) -> dict[tuple[str, str], list[Decimal]]:
+    """The amounts of the lines that nobody has explained, by account and currency."""
+    found: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
+    needing = needing_a_person(lines).select(["statement_account", "currency", "amount"])
+    for row in needing.to_pylist():
+        key = (plain_account(row["statement_account"]), row["currency"])
+        found[key].append(row["amount"])
+    return found
+
+
+def _gap(opening: Decimal | None, flows: Decimal, closing: Decimal | None) -> Decimal | None:
+    if opening is None or closing is None:
+        return None
+    return difference(closing, total((opening, flows)))
+
+
+# Custodial wallets
+
+
+class _End(msgspec.Struct, frozen=True):
+    """A balance at one end of the month.
+
+    What was known to have moved by then, and `level`, what it held beyond that; where the level
+    cannot be told `problem`, the next step, and `in_doubt`: what may lie on either side.
+    """
+
+    known_in: Decimal
+    known_out: Decimal
+    unstated: int
+    level: Decimal | None
+    problem: str = ""
+    next_step: str = ""
+    in_doubt: Decimal | None = None
+
+    @property
+    def balance(self) -> Decimal | None:
+        """The exact balance, or None."""
+        if self.level is None:
+            return None
+        return total((self.level, self.known_in, self.known_out.copy_negate()))
+
+
+def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
+    if r.basis is None:
+        return
+    levels, names = _levels(r)
+    start, end = r.month.start(zone), r.month.end(zone)
+    for (account, asset), rows in sorted(levels.items()):
+        first, last = (_end(rows, cut_off, zone) for cut_off in (start, end))
+        converted = _converted(r, account, asset, (start, end))
+        yield _custodial(account, names.get(account) or "", asset, first, last) | _explained(
+            first, last, converted
+        )
+
+
+def _levels(r: Reconciliation) -> tuple[dict[tuple[str, str], list[Row]], dict[str, str]]:
+    """Every observation and move of each balance in time, and the accounts' names."""
+    assert r.basis is not None
+    with r.basis.snapshot.connection() as connection:
+        run(connection, in_order(steps_of(MONTH_PACKAGE), ("balance_levels",)))
+        found = connection.execute(
+            "SELECT * FROM balance_levels WHERE account_id IS NOT NULL AND asset IS NOT NULL"
+            " ORDER BY account_id, asset, moment, is_observed"
+        ).to_arrow_table()
+        named = connection.execute("SELECT id, name FROM accounts").fetchall()
+    rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in found.to_pylist():
+        rows[row["account_id"], row["asset"]].append(row)
+    return rows, dict(named)
+
+
+def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
+    """The balance at a cut-off, from the observations on either side of it."""
+    at = bisect_left([row["moment"] for row in rows], cut_off)
+    moved: tuple[Decimal, Decimal, int] = (ZERO, ZERO, 0)
+    if at:
+        last = rows[at - 1]
+        moved = (last["known_in"], last["known_out"], int(last["unstated"] or 0))
+    before = next((row for row in reversed(rows[:at]) if _seen(row)), None)
+    after = next((row for row in rows[at:] if _seen(row)), None)
+    if after is None:
+        return _End(
+            *moved, None, f"no balance was seen after {_stored_moment(cut_off, zone)}", SYNC
+        )
+    if before is None:
+        opened = at == 0 and _level(after) == 0 and not after["unstated"]
+        return (
+            _End(*moved, ZERO)
+            if opened
+            else _End(
+                *moved, None, f"no balance was seen before {_stored_moment(cut_off, zone)}", ASK
+            )
+        )
+    if before["unstated"] != after["unstated"]:
+        return _End(
+            *moved,
+            None,
+            f"a transfer around {_stored_moment(cut_off, zone)} states no amount",
+            FULL,
+        )
+    if _level(before) != _level(after):
+        between = (
+            f"{_stored_moment(before['moment'], zone)} and {_stored_moment(after['moment'], zone)}"
+        )
+        problem = f"what was converted between {between} may lie on either side"
+        return _End(*moved, None, problem, ASK, difference(_level(after), _level(before)))
+    return _End(*moved, _level(before))
+
+
+def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:
+    """`29 Oct 09:20`: the wording that months closed before are stored with, and verified by."""
+    return moment(instant, zone).rpartition(" ")[0]
+
+
+def _seen(row: Mapping[str, Any]) -> bool:
+    """Whether it is an observation in which every wallet of the account was read."""
+    return bool(row["is_observed"]) and not row["unread"]
+
+
+def _level(row: Mapping[str, Any]) -> Decimal:
+    return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
+
+
+def _custodial(account: str, name: str, asset: str, first: _End, last: _End) -> Row:
+    return {
+        "kind": "custodial",
+        "of": account,
+        "name": name,
+        "currency": asset,
+        "opening": first.balance,
+        "money_out": difference(last.known_out, first.known_out),
+        "fees": ZERO,
+        "closing": last.balance,
+    }
+
+
+def _converted(
+    r: Reconciliation, account: str, asset: str, ends: tuple[datetime, datetime]
+) -> Decimal:
+    """What proved conversions of the month brought."""
+    return total(
+        row["converted"]
+        for row in r.conversions.to_pylist()
+        if (row["account_id"], row["asset"]) == (account, asset)
+        and row["state"] in _PROVED
+        and row["converted"] is not None
+        and row["opened_at"] is not None
+        and ends[0] <= row["opened_at"]
+        and row["closed_at"] <= ends[1]
+    )
+
+
+def _explained(first: _End, last: _End, converted: Decimal) -> Row:
+    """What came in, and what of it is not explained: neither a transfer nor a proved conversion."""
+    money_in = total((difference(last.known_in, first.known_in), converted))
+    unclear = [one for one in (first, last) if one.problem]
+    problem = "; ".join(dict.fromkeys(one.problem for one in unclear))
+    step = unclear[-1].next_step if unclear else ""
+    unexplained = None
+    if first.level is not None and last.level is not None:
+        unexplained = difference(difference(last.level, first.level), converted)
+        if unexplained:
+            problem = "coins came or went that no transfer and no proved conversion explains"
+            step = EXPLAIN
+        if first.unstated != last.unstated:
+            problem, step = "a transfer of the month states no amount", FULL
+    proved = not problem
+    return {
+        "money_in": money_in,
+        "unexplained": unexplained,
+        "in_doubt": next((one.in_doubt for one in reversed(unclear) if one.in_doubt), None),
+        "proved": proved,
+        "blocks": not proved,
+        "proved_by": "balance intervals" if proved else "nothing yet",
+        "problem": problem,
+        "next_step": step,
+    }

@@ -1,0 +1,267 @@
+"""The checklist of a close: what has to be true, whether it is, and what blocks where it is not.
+
+One list for the command, the notebook and the report. Each step says in a sentence what was found,
+and each thing that blocks names its items, its amount and the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.close.closing import Closing
+from treasury.close.month_proof import proof_of
+from treasury.close.result_words import (
+    amount_words,
+    bank_lines_words,
+    count,
+    day,
+    moment,
+)
+from treasury.items import ItemGroup
+from treasury.items.item_kinds import OWNERS, CheckStep
+from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.report.screen import UNREAD, signature_words, statements_words, transit_words
+from treasury.tables.tabular import Tabular
+from treasury.text import clean, safe_html
+
+__all__ = ["CHECKLIST", "Blocker", "Checklist", "Step", "checklist"]
+
+CHECKLIST: Final = pa.schema(
+    [
+        ("step", TEXT),
+        ("state", TEXT),
+        ("found", TEXT),
+        ("blocking", TEXT),
+        ("items", INTEGER),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("owner", TEXT),
+        ("since", TEXT),
+        ("next_step", TEXT),
+    ]
+)
+"""A row a step, or one for each thing that blocks it; `amount` in `currency`."""
+
+LEFT: Final = "text-align:left"
+
+
+class Blocker(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that stands between a month and its close.
+
+    `worth` is its money in words; `amount` is None where none is known, or it goes both ways.
+
+    `since` is the day of the oldest item, 2026-10-31, or empty.
+    """
+
+    label: str
+    items: int
+    next_step: str
+    currency: str = ""
+    amount: Decimal | None = None
+    worth: str = ""
+    owner: str = ""
+    since: str = ""
+
+    def __str__(self) -> str:
+        worth = ", ".join(filter(None, (str(self.items), self.worth)))
+        return f"{self.label}: {worth} ({self.next_step})"
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that has to be true: its title, what was found, and what blocks it."""
+
+    title: str
+    found: str
+    blockers: tuple[Blocker, ...] = ()
+    asked: bool = True
+    """Whether it could be asked; a ledger that nobody gave blocks nothing."""
+    carried: int = 0
+    """How many balances that are not proved block nothing."""
+
+    @property
+    def state(self) -> str:
+        """`done`, `open`, `carried` (open, and nothing of it blocks) or `not asked`."""
+        if not self.asked:
+            return "not asked"
+        if self.blockers:
+            return "open"
+        return "carried" if self.carried else "done"
+
+    def __str__(self) -> str:
+        mark = {"done": "x", "open": " ", "carried": "~", "not asked": "-"}[self.state]
+        carried = f"; {self.carried:,} carried as not proved" if self.carried else ""
+        lines = [f"[{mark}] {self.title:<20} {self.found}{carried}"]
+        return "\n".join((*lines, *(f"      {clean(one)}" for one in self.blockers)))
+
+
+class Checklist(Tabular, msgspec.Struct, frozen=True):
+    """The steps of a close in their order; the last is the lock. `sql`: the outcomes' query."""
+
+    title: str
+    steps: tuple[Step, ...]
+    sql: str = ""
+
+    @property
+    def blockers(self) -> tuple[Blocker, ...]:
+        """Everything that blocks, in the order of the steps."""
+        return tuple(one for step in self.steps for one in step.blockers)
+
+    @property
+    def table(self) -> pa.Table:
+        """The same as a table; columns as in CHECKLIST."""
+        rows = [row for step in self.steps for row in _rows(step)]
+        return pa.Table.from_pylist(rows, schema=CHECKLIST)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The steps."""
+        return {"Checklist": self.table}
+
+    def __str__(self) -> str:
+        return "\n".join((self.title, *map(str, self.steps)))
+
+    def _repr_html_(self) -> str:
+        titles = ("Step", "State", "Found")
+        head = "".join(f"<th scope='col' style='{LEFT}'>{title}</th>" for title in titles)
+        body = "".join(map(_html_rows, self.steps))
+        caption = f"<caption>{safe_html(self.title)}</caption>"
+        return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
+
+
+def _html_rows(step: Step) -> str:
+    """A step, and under it a row for each thing that blocks."""
+    told = [(step.title, step.state, step.found), *(("", "", one) for one in step.blockers)]
+    cells = ("".join(f"<td style='{LEFT}'>{safe_html(cell)}</td>" for cell in row) for row in told)
+    return "".join(f"<tr>{row}</tr>" for row in cells)
+
+
+def checklist(closing: Closing) -> Checklist:
+    """Everything that has to be true before the month is locked, and what is."""
+    r = closing.r
+    return Checklist(
+        f"Close of {r.month.title}, {clean(r.company)}",
+        (
+            _statements(closing),
+            _synced(closing),
+            _balances(closing),
+            _transit(closing),
+            _ledger(closing),
+            _explained(closing),
+            _rolled(closing),
+            _decided(closing),
+            _locked(closing),
+        ),
+        sql=closing.sql,
+    )
+
+
+def _statements(closing: Closing) -> Step:
+    return _step(closing, "Statements", "statements", statements_words(proof_of(closing.r)))
+
+
+def _synced(closing: Closing) -> Step:
+    at, year = closing.synced_at, closing.r.month.year
+    found = f"last read {moment(at, closing.zone, year)}" if at else "the services were never read"
+    return _step(closing, "Sync", "sync", found)
+
+
+def _balances(closing: Closing) -> Step:
+    ways: dict[str, int] = {}
+    for row in closing.balances.to_pylist():
+        ways[row["proved_by"]] = ways.get(row["proved_by"], 0) + 1
+    words = ", ".join(f"{number} by {way}" for way, number in sorted(ways.items()))
+    words = words.replace("by nothing yet", "not proved").replace("by service says", "service says")
+    return _step(closing, "Balances", "balances", words or "none")
+
+
+def _transit(closing: Closing) -> Step:
+    words = UNREAD if closing.is_unread else transit_words(closing.r)
+    found = f"in transit at {day(closing.r.month.last)}: {words}"
+    step = _step(closing, "In transit", "transit", found)
+    return msgspec.structs.replace(step, asked=bool(step.blockers) or not closing.is_unread)
+
+
+def _ledger(closing: Closing) -> Step:
+    if closing.ledger is None:
+        return Step(title="Ledger", found="not provided: nothing to compare", asked=False)
+    return _step(closing, "Ledger", "ledger", closing.ledger.title)
+
+
+def _explained(closing: Closing) -> Step:
+    return _step(closing, "Bank lines", "lines", bank_lines_words(closing.r))
+
+
+def _rolled(closing: Closing) -> Step:
+    """Figures that do not tie never come this far: rolling them forward raises."""
+    if closing.is_unread:
+        return Step(title="Roll-forward", found=UNREAD, asked=False)
+    rows = closing.rolled.roll_forward.to_pylist()
+    parts = [
+        f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
+        f" to {amount_words(row['closing'], row['currency'])}"
+        for row in rows
+    ]
+    return Step(title="Roll-forward", found="tied: " + " · ".join(parts) if parts else "no request")
+
+
+def _decided(closing: Closing) -> Step:
+    carried = sum(group.carried for group in closing.items.groups)
+    found = f"{count(closing.rolled.decisions, 'decision')} journaled"
+    if carried:
+        alone = sum(item.accepted_alone for item in closing.items)
+        how = f", {alone:,} of them signed alone" if alone else " by the word of two people"
+        found += f"; {count(carried, 'open item')} carried{how}"
+    return _step(closing, "Decisions", "decisions", found)
+
+
+def _locked(closing: Closing) -> Step:
+    if closing.period is None:
+        return Step(title="Lock", found=signature_words(closing), asked=False)
+    reason = closing.period.close.reason
+    why = f"; open items: {clean(reason)}" if reason else ""
+    stored = f"; {closing.stored_by}" if closing.stored_by else ""
+    return Step(title="Lock", found=f"{signature_words(closing)}{why}{stored}")
+
+
+def _step(closing: Closing, title: str, step: CheckStep, found: str) -> Step:
+    """A step with what blocks it: the items of the one list that stand under it."""
+    under = closing.items.where(lambda item: item.words.step == step)
+    return Step(
+        title=title,
+        found=found,
+        blockers=tuple(map(_blocker, under.blocking.groups)),
+        carried=len(under) - len(under.blocking) if step == "balances" else 0,
+    )
+
+
+def _blocker(group: ItemGroup) -> Blocker:
+    return Blocker(
+        label=group.words.label,
+        items=group.items,
+        next_step=group.next_step,
+        currency=group.currency,
+        amount=group.amount,
+        worth=group.money,
+        owner=OWNERS[group.turn],
+        since=group.since.isoformat() if group.since else "",
+    )
+
+
+def _rows(step: Step) -> Iterator[dict[str, Any]]:
+    own = {"step": step.title, "state": step.state, "found": step.found}
+    for one in step.blockers:
+        yield own | {
+            "blocking": one.label,
+            "items": one.items,
+            "amount": one.amount,
+            "currency": one.currency or None,
+            "owner": one.owner,
+            "since": one.since or None,
+            "next_step": one.next_step,
+        }
+    if not step.blockers:
+        yield own

@@ -1,0 +1,376 @@
+"""A month as its close shows it: the answer with all that the checklist and the report stand on.
+
+Made anew it rests on what is known now; of a month that is closed, on what its close pinned, or on
+the answers that it stored where other models gave them. All give the same `Closing`, so that
+checklist, page, workbook and pack know no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.actions.action_folding import actions_of
+from treasury.close.balances import month_balances
+from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
+from treasury.close.fees.fee_table import Fees, fees_of
+from treasury.close.late_items import LATE_ITEMS, late_items
+from treasury.close.ledger.ledger_comparison import LedgerComparison
+from treasury.close.ledger.provided_ledger import LedgerFile, compare_with, journaled_ledger
+from treasury.close.ledger.transit_bridge import TransitBridge, transit_bridge
+from treasury.close.period_pins import (
+    Examined,
+    basis_of,
+    decided_before,
+    examine,
+    journaled_roll_forward,
+    not_as_closed,
+    unlike,
+)
+from treasury.close.request_waits import funding_waits
+from treasury.close.result_words import count, title_words
+from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
+from treasury.close.stored_answers import Answers, read_answers
+from treasury.decisions.corrections import CORRECTIONS
+from treasury.decisions.standing_verdicts import STANDING
+from treasury.items import (
+    ACCEPTANCES,
+    ACTIONS,
+    LIMITS,
+    Facts,
+    OpenItems,
+    acceptances,
+    limits_in_force,
+    open_actions,
+    open_items,
+    read_items,
+)
+from treasury.journal import Entry, Journal
+from treasury.journal.chain import Head
+from treasury.journal.decision_log import read_decided
+from treasury.journal.period_history import Period, Preparation, closed_periods
+from treasury.lake import Lake
+from treasury.lake.upkeep.file_check import shaped
+from treasury.reconcile.monthly import Reconciliation, synced_at
+from treasury.tables.tabular import Tabular
+
+__all__ = [
+    "Closing",
+    "Rolled",
+    "VerifiedMonth",
+    "closed_month",
+    "closing_of",
+    "found_of",
+    "stored_answers",
+    "verify_period",
+]
+
+
+def _none_opened() -> tuple[pa.Table, pa.Table]:
+    return ROLL_FORWARD.empty_table(), ITEMS.empty_table()
+
+
+class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What a month's close knows from the months before it, and of later changes.
+
+    `opened` gives the open items from one month's end to the other, when they are asked for: the
+    tables `roll_forward` and `items`. `late` as in LATE_ITEMS, `corrections` as in CORRECTIONS;
+    `moved` are decisions on facts that have changed, as in STANDING, `actions` those that have not
+    ended, as in ACTIONS, `accepted` what people agreed to carry, as in ACCEPTANCES, `limits` the
+    amounts below which an item does not block, as in LIMITS, both by the entries up to `agreed_to`;
+    `decisions` counts the journal's decisions up to `head`, on which all rests, and
+    `journal_problem` says why the journal does not verify, or nothing.
+    """
+
+    opened: Callable[[], tuple[pa.Table, pa.Table]] = _none_opened
+    late: pa.Table = msgspec.field(default_factory=LATE_ITEMS.empty_table)
+    corrections: pa.Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
+    moved: pa.Table = msgspec.field(default_factory=STANDING.empty_table)
+    actions: pa.Table = msgspec.field(default_factory=ACTIONS.empty_table)
+    accepted: pa.Table = msgspec.field(default_factory=ACCEPTANCES.empty_table)
+    limits: pa.Table = msgspec.field(default_factory=LIMITS.empty_table)
+    agreed_to: int = 0
+    decisions: int = 0
+    head: Head | None = None
+    journal_problem: str = ""
+
+    @property
+    def roll_forward(self) -> pa.Table:
+        """What was open, moved and is open, by kind and currency; columns as in ROLL_FORWARD."""
+        return self.opened()[0]
+
+    @property
+    def items(self) -> pa.Table:
+        """The request behind each of its amounts; columns as in ITEMS."""
+        return self.opened()[1]
+
+
+class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+    """A month's answer, its balances, everything that is open, and what was rolled forward.
+
+    `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the query of the outcomes.
+    `period` is the close that locked it, None while it is open; `preparation` waits for a second
+    person to sign it. `stored_by` says of a month that
+    other models closed what of it is as they stored it, and is empty for any other.
+    """
+
+    r: Reconciliation
+    zone: ZoneInfo
+    balances: pa.Table
+    waits: pa.Table
+    items: OpenItems
+    synced_at: datetime | None
+    rolled: Rolled
+    period: Period | None = None
+    preparation: Preparation | None = None
+    ledger: LedgerComparison | None = None
+    ledger_file: LedgerFile | None = None
+    stored_by: str = ""
+
+    @property
+    def sql(self) -> str:
+        """The query behind the outcomes; `r.sql(STEP)` is that of a step."""
+        return self.r.matches.sql
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """What is open, balances, roll-forward by request, what came late; the answer is in `r`."""
+        return {
+            "Open items": self.items.arrow,
+            "Balances": self.balances,
+            "Roll-forward": self.rolled.roll_forward,
+            "Requests rolled forward": self.rolled.items,
+            "Late items": self.rolled.late,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Close of {title_words(self.r, self.zone)}>"
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the services were never read, so that nothing of theirs is known."""
+        return self.r.basis is not None and self.synced_at is None
+
+    @cached_property
+    def fees(self) -> Fees:
+        """The month's fees."""
+        return fees_of(self.r)
+
+    @cached_property
+    def bridge(self) -> TransitBridge:
+        """Money in transit by the report, the journal and the roll-forward."""
+        return transit_bridge(self.r, self.rolled.items, self.zone)
+
+    @cached_property
+    def marks(self) -> tuple[Fingerprint, ...]:
+        """The hashes of the answer's tables, its query and its rules."""
+        return fingerprints(self.r)
+
+
+def closing_of(
+    r: Reconciliation,
+    zone: ZoneInfo,
+    rolled: Rolled | None = None,
+    *,
+    period: Period | None = None,
+    preparation: Preparation | None = None,
+    ledger: LedgerFile | None = None,
+) -> Closing:
+    """The month of an answer, its balances and its open items worked out once."""
+    rolled = rolled or Rolled()
+    balances = month_balances(r, zone)
+    compared = None if ledger is None else compare_with(r, ledger, balances)
+    synced = None if r.basis is None else synced_at(r.basis.snapshot)
+    facts = Facts(
+        r=r,
+        zone=zone,
+        balances=balances,
+        synced_at=synced,
+        ledger=None if compared is None else compared.lines,
+        late=rolled.late,
+        corrections=rolled.corrections,
+        moved=rolled.moved,
+        actions=rolled.actions,
+        journal_problem=rolled.journal_problem,
+    )
+    return Closing(
+        r=r,
+        zone=zone,
+        balances=balances,
+        waits=funding_waits(r, zone),
+        items=open_items(facts, rolled.accepted, rolled.limits),
+        synced_at=synced,
+        rolled=rolled,
+        period=period,
+        preparation=preparation,
+        ledger=compared,
+        ledger_file=ledger,
+    )
+
+
+def found_of(
+    found: Examined,
+    zone: ZoneInfo,
+    *,
+    period: Period | None = None,
+    preparation: Preparation | None = None,
+    ledger: LedgerFile | None = None,
+    agreed: Sequence[Entry] | None = None,
+) -> Closing:
+    """The month as it was examined.
+
+    `agreed` are the entries by which people agreed to carry items, if they are not those that the
+    month was examined on.
+    """
+    agreed = found.decided.entries if agreed is None else agreed
+    rolled = Rolled(
+        opened=lambda: (found.roll_forward.totals, found.roll_forward.items),
+        late=late_items(found.seen, closed_periods(found.decided.entries), found.decided.entries),
+        corrections=found.corrections,
+        moved=found.moved,
+        actions=open_actions(actions_of(found.acted)),
+        accepted=acceptances(agreed),
+        limits=limits_in_force(agreed),
+        agreed_to=max((one.seq for one in agreed), default=0),
+        decisions=len(found.decided.entries),
+        head=found.decided.head,
+        journal_problem=found.journal_problem,
+    )
+    return closing_of(
+        found.answer, zone, rolled, period=period, preparation=preparation, ledger=ledger
+    )
+
+
+def stored_answers(closing: Closing) -> Answers:
+    """What a close stores of a month: the tables of its answer, and what gave them."""
+    tables = {name: getattr(closing.r, name) for name in TABLES} | {
+        "balances": closing.balances,
+        "open_items": closing.items.arrow,
+        "funding_times": closing.waits,
+        "roll_forward": closing.rolled.roll_forward,
+        "rolled_items": closing.rolled.items,
+        "late_items": closing.rolled.late,
+        "corrections": closing.rolled.corrections,
+    }
+    return Answers(_models(), tables)
+
+
+def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
+    """A closed month as it was closed.
+
+    It is made again from its pinned commit and the journal up to its close. Where it does not come
+    out again because another version of the models closed it, it is what that version stored, and
+    `stored_by` says so. Raises JournalError where the models are the same, and WorkspaceDamaged
+    where what the close stored was changed.
+    """
+    close = period.close
+    stored = read_answers(lake.workspace, close)
+    basis = basis_of(journal, lake, close)
+    found = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
+    agreed = [one for one in read_decided(journal).entries if one.seq < period.entry.seq]
+    ledger = journaled_ledger(agreed, close, close.preparation or period.entry)
+    closing = found_of(found, basis.question.zone, period=period, ledger=ledger, agreed=agreed)
+    apart = unlike(close, found) or _table_apart(closing, stored)
+    if not apart:
+        return closing
+    if close.models == _models():
+        raise not_as_closed(period, apart)
+    return _as_stored(closing, stored, apart)
+
+
+class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
+    """A closed month that is as it was closed, and what that was held against."""
+
+    closing: Closing
+
+    @property
+    def answer(self) -> Reconciliation:
+        """The month's answer."""
+        return self.closing.r
+
+    def facts(self) -> pa.Table:
+        """One row: the month, its lines, and how it was verified where other models closed it."""
+        r = self.closing.r
+        row = {
+            "month": str(r.month),
+            "lines": r.lines.num_rows,
+            "stored_by": self.closing.stored_by,
+        }
+        return pa.Table.from_pylist([row])
+
+    def __str__(self) -> str:
+        month, stored_by = self.closing.r.month, self.closing.stored_by
+        lines = count(self.closing.r.lines.num_rows, "line")
+        return (
+            f"{month}: {stored_by}" if stored_by else f"{month} comes out as it was closed: {lines}"
+        )
+
+
+def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth:
+    """Hold a closed month against what its close journaled and stored.
+
+    Raises JournalError where it differs, and WorkspaceDamaged where what it stored was changed.
+    """
+    journal.verify(period.entry)
+    return VerifiedMonth(closed_month(journal, lake, period))
+
+
+def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> Closing:
+    """The month with what its close stored in place of what the present models answer."""
+    assert closing.period is not None  # only a closed month is stored
+    if not stored:
+        rows = journaled_roll_forward(closing.period.close)
+        journaled = pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
+        return msgspec.structs.replace(
+            closing,
+            rolled=msgspec.structs.replace(
+                closing.rolled, opened=lambda: (journaled, closing.rolled.items)
+            ),
+            stored_by="closed by an earlier version of the models; verified by what it journaled,"
+            f" its roll-forward and what was open ({apart}: this version answers otherwise)",
+        )
+    opened = (
+        _shaped(stored["roll_forward"], closing.rolled.roll_forward),
+        _shaped(stored["rolled_items"], closing.rolled.items),
+    )
+    own = {name: _shaped(stored[name], getattr(closing.r, name)) for name in TABLES}
+    r = msgspec.structs.replace(closing.r, **own)
+    return msgspec.structs.replace(
+        closing,
+        r=r,
+        balances=_shaped(stored["balances"], closing.balances),
+        waits=_shaped(stored["funding_times"], closing.waits),
+        items=read_items(r.month, _shaped(stored["open_items"], closing.items.arrow)),
+        rolled=msgspec.structs.replace(
+            closing.rolled,
+            opened=lambda: opened,
+            late=_shaped(stored["late_items"], closing.rolled.late),
+            corrections=_shaped(stored["corrections"], closing.rolled.corrections),
+        ),
+        stored_by="closed by an earlier version of the models; verified by what it stored"
+        f" ({apart}: this version answers otherwise)",
+    )
+
+
+def _shaped(stored: pa.Table, present: pa.Table) -> pa.Table:
+    """A stored table with the columns of today: one that it did not have is empty."""
+    return shaped(stored, present.schema)
+
+
+def _table_apart(closing: Closing, stored: Mapping[str, pa.Table]) -> str:
+    """Which stored table is not what is answered now; nothing where all are, or none is stored."""
+    if not stored:
+        return ""
+    now = stored_answers(closing).tables
+    apart = (name for name in now if name not in stored or not now[name].equals(stored[name]))
+    return next((f"table {name}" for name in apart), "")
+
+
+def _models() -> str:
+    """The version of the models that answer here."""
+    code = code_of()
+    return f"{code.version} {code.source}"

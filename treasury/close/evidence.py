@@ -1,0 +1,240 @@
+"""What an answer rests on and what was made of it, as hashes to be checked a year later.
+
+The hash of a table is that of its values, column by column, so it is the same wherever the same
+rows are computed again. `evidence.json` names what the close was made from and every file of its
+pack; its `seal` is the hash of the rest of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cache
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.journal.chain import Head
+from treasury.journal.period_history import Period, Preparation
+from treasury.reconcile.monthly import Reconciliation
+from treasury.settings import BankAccount
+from treasury.tables.tabular import plain_amounts
+
+__all__ = [
+    "FORMAT",
+    "Code",
+    "Evidence",
+    "Fingerprint",
+    "LakeState",
+    "bank_files",
+    "code_of",
+    "encode",
+    "fingerprints",
+    "table_hash",
+    "table_marks",
+]
+
+TABLES: Final = (
+    "lines",
+    "earlier_lines",
+    "awaiting_funds",
+    "virtual_accounts",
+    "in_transit",
+    "statements",
+    "fee_requests",
+    "fee_accruals",
+    "fee_totals",
+    "conversions",
+    "differences",
+    "internal_transfers",
+)
+PACKAGE: Final = "treasury"
+_STEP: Final = 50_000
+_ESCAPED: Final = r'["\\\x00-\x1f]'
+_LIBRARIES: Final = ("duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter")
+"""Those whose version shows in the bytes of a file."""
+_SOURCES: Final = (".py", ".sql", ".html", ".css")
+_ROOMS: Final = ("journal", "lake", "reconcile", "items", "report", "extract", "statements")
+_FILES: Final = (
+    "calendar.py",
+    "csv_input.py",
+    "csv_output.py",
+    "money.py",
+    "text.py",
+    "identifiers.py",
+    "tabular.py",
+    "workbook.py",
+    "workbook_process.py",
+)
+"""The rooms and modules that an answer and its files are made by."""
+
+
+FORMAT: Final = 2
+"""The form of a pack. One of the first form, by version 0.1.0, holds no list of open items."""
+
+
+class Fingerprint(msgspec.Struct, frozen=True):
+    """One thing that the answer rests on. `rows` is None for what is not a table."""
+
+    name: str
+    rows: int | None
+    sha256: str
+
+
+class LakeState(msgspec.Struct, frozen=True, kw_only=True):
+    """The commit that the answer rests on."""
+
+    commit: int
+    at: datetime
+    versions: dict[str, int]
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """What computed it: the version, a hash of the source, and the libraries that write files."""
+
+    version: str
+    source: str
+    libraries: dict[str, str]
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a pack was made from and what is in it; `files` are SHA-256 by path.
+
+    `apart` are files that are not made again to the same bytes: pictures as PNG, the PDF, an
+    executed notebook.
+    """
+
+    format: int = FORMAT
+    month: str
+    company: str
+    environment: str
+    time_zone: str
+    as_of: datetime
+    known_at: datetime
+    accounts: tuple[BankAccount, ...]
+    lake: LakeState
+    journal: Head | None
+    decisions: int
+    moved: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What a pack of the first form says of decisions; the second has a table of them."""
+    journal_problem: str | msgspec.UnsetType = msgspec.UNSET
+    """Why the journal did not verify, or nothing; a pack of the first form does not say it."""
+    rules_hash: str
+    rules: dict[str, Any]
+    period: Period | None
+    preparation: Preparation | msgspec.UnsetType | None = msgspec.UNSET
+    """What waits for a signature, in a pack that was written before it; not in the first form."""
+    agreed_to: int | msgspec.UnsetType = msgspec.UNSET
+    """The journal's last entry by which people agreed to carry items; not in the first form."""
+    bank_files: dict[str, str]
+    ledger: dict[str, str] | None
+    answer: tuple[Fingerprint, ...]
+    inputs: dict[str, int]
+    code: Code
+    files: dict[str, str]
+    apart: dict[str, str] = {}
+    seal: str = ""
+
+    def sealed(self) -> Evidence:
+        """The same with its seal."""
+        return msgspec.structs.replace(self, seal=self.expected_seal())
+
+    def expected_seal(self) -> str:
+        """The hash of everything else in it."""
+        return hashlib.sha256(encode(msgspec.structs.replace(self, seal=""))).hexdigest()
+
+
+def encode(evidence: Evidence) -> bytes:
+    """The canonical JSON: keys in order, one way to write each value."""
+    return msgspec.json.format(msgspec.json.encode(evidence, order="sorted"), indent=2) + b"\n"
+
+
+@cache
+def code_of() -> Code:
+    """What runs here."""
+    return Code(
+        version=metadata.version(PACKAGE),
+        source=_source_hash(),
+        libraries={name: metadata.version(name) for name in _LIBRARIES},
+    )
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    package = resources.files(PACKAGE)
+    found = [(f"/{name}", package / name) for name in _FILES]
+    for room in _ROOMS:
+        found += _sources(package / room, f"/{room}")
+    for path, file in sorted(found, key=lambda one: one[0]):
+        digest.update(f"{path}\0".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _sources(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]]:
+    for item in folder.iterdir():
+        name = f"{path}/{item.name}"
+        if item.is_dir():
+            yield from _sources(item, name)
+        elif item.name.endswith(_SOURCES):
+            yield name, item
+
+
+def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
+    """Every table of the answer, then the query of the outcomes and the rules."""
+    return (
+        *table_marks({name: getattr(r, name) for name in TABLES}),
+        Fingerprint(
+            "query of the outcomes", None, hashlib.sha256(r.matches.sql.encode()).hexdigest()
+        ),
+        Fingerprint("rules", None, r.matches.rules_hash),
+    )
+
+
+def table_marks(tables: Mapping[str, pa.Table]) -> tuple[Fingerprint, ...]:
+    """The rows and the hash of each table."""
+    return tuple(
+        Fingerprint(name, table.num_rows, table_hash(table)) for name, table in tables.items()
+    )
+
+
+def bank_files(r: Reconciliation) -> list[str]:
+    """The names of the bank files that the month's lines were read from."""
+    return sorted(name for name in pc.unique(r.lines["file_name"]).to_pylist() if name)
+
+
+def table_hash(table: pa.Table) -> str:
+    """SHA-256 of the values in their order; a decimal counts without its idle zeros."""
+    digest = hashlib.sha256(msgspec.json.encode([table.num_rows, table.column_names]))
+    for column in table.columns:
+        for start in range(0, len(column), _STEP):
+            digest.update(_as_json(column.slice(start, _STEP)))
+    return digest.hexdigest()
+
+
+def _as_json(column: pa.ChunkedArray) -> bytes:
+    """The values of a column as one JSON list, made without a Python object for each."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return _as_json(column.cast(pa.int64()))
+    if pa.types.is_decimal(kind):
+        texts = pc.binary_join_element_wise('"', plain_amounts(column), '"', "")
+    elif pa.types.is_integer(kind):
+        texts = column.cast(pa.string())
+    elif pa.types.is_date32(kind) or (pa.types.is_string(kind) and not _needs_escape(column)):
+        texts = pc.binary_join_element_wise('"', column.cast(pa.string()), '"', "")
+    else:
+        return msgspec.json.encode(column.to_pylist())
+    texts = pc.fill_null(texts, "null").combine_chunks()
+    whole = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
+    return f"[{pc.binary_join(whole, ',')[0].as_py()}]".encode()
+
+
+def _needs_escape(texts: pa.ChunkedArray) -> bool:
+    """Whether a text has a character that JSON writes in another way."""
+    return bool(pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py())

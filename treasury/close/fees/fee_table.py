@@ -1,0 +1,460 @@
+"""Fees of the requests that completed in some months, each in its own currency, and what they mean.
+
+Amounts are as the service recorded them. The effective rate is computed here, from exact decimals:
+the fee over the gross amount of the requests whose fee is recorded. Sums are by fiat currency
+whatever else they are by: no currency is ever added to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month, Months
+from treasury.close.fees.fee_checks import COMPARED, RATED, Rates, expected_fee, finding
+from treasury.close.result_words import DIRECTIONS, amount_words, count
+from treasury.errors import InputError
+from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
+from treasury.money import basis_points, difference
+from treasury.reconcile.engine.pipeline import load, run, steps_of
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.tables.tabular import Tabular, wide
+from treasury.text import safe_html
+
+__all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_between", "fees_of"]
+
+RATE: Final = pa.decimal128(38, 2)
+"""Basis points, two decimals."""
+BEYOND: Final = Decimal(10) ** 36
+ZERO: Final = Decimal(0)
+
+REQUESTS: Final = pa.schema(
+    [
+        ("request_id", TEXT),
+        ("reference", TEXT),
+        ("month", TEXT),
+        ("completed_on", DATE),
+        ("direction", TEXT),
+        ("pair", TEXT),
+        ("chain", TEXT),
+        ("bank_account", TEXT),
+        ("fiat_currency", TEXT),
+        ("fiat_gross", AMOUNT),
+        ("fee", AMOUNT),
+        ("fiat_net", AMOUNT),
+        ("crypto_currency", TEXT),
+        ("crypto", AMOUNT),
+        ("exchange_rate", AMOUNT),
+        ("fee_percentage", AMOUNT),
+        ("rate_bp", RATE),
+        ("tier", TEXT),
+        ("expected_fee", AMOUNT),
+        ("expected_by", TEXT),
+        ("variance", AMOUNT),
+        ("finding", TEXT),
+        ("others_that_day", INTEGER),
+        ("rate_of_others", AMOUNT),
+        ("rate_deviation_bp", RATE),
+    ]
+)
+GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
+"""What sums may be by, besides the fiat currency."""
+_ALSO_CALLED: Final = {"network": "chain"}
+SUMS: Final = pa.schema(
+    [
+        ("fiat_currency", TEXT),
+        ("requests", INTEGER),
+        ("fiat_gross", AMOUNT),
+        ("fee", AMOUNT),
+        ("fiat_net", AMOUNT),
+        ("rate_bp", RATE),
+        ("without_fee", INTEGER),
+        ("expected_fee", AMOUNT),
+        ("variance", AMOUNT),
+        ("without_expected", INTEGER),
+        ("to_check", INTEGER),
+    ]
+)
+TREND: Final = pa.schema(
+    [
+        ("month", TEXT),
+        *SUMS,
+        ("fee_change", AMOUNT),
+        ("rate_change_bp", RATE),
+    ]
+)
+CHECK: Final = "CHECK"
+"""How a finding begins that somebody has to look at."""
+
+
+class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """The sums of some requests in one fiat currency; `rate_bp` covers those with a fee.
+
+    `expected` and `variance` cover those whose fee can be computed again, which is all but
+    `without_expected`; `to_check` counts the fees that no rounding explains.
+    """
+
+    currency: str
+    requests: int
+    without_fee: int
+    gross: Decimal
+    fee: Decimal
+    net: Decimal
+    rate_bp: Decimal | None
+    expected: Decimal
+    variance: Decimal
+    without_expected: int
+    to_check: int
+
+
+class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+    """The fees of some months. `requests` has a row each; `by(…)` sums them, `trend` by month.
+
+    Gross, fee, net, expected fee and variance (recorded less expected) are in `fiat_currency`,
+    crypto in `crypto_currency`; rates are in basis points. `accruals`: requests funded by the end
+    of the last month that had not completed by then. `sql` is the query behind the requests.
+    """
+
+    months: Months
+    requests: pa.Table
+    accruals: pa.Table
+    sql: str
+
+    @property
+    def title(self) -> str:
+        """`Fees of October 2026: EUR 1,912.40 on 18 completed requests`."""
+        parts = [
+            f"{amount_words(sums.fee, sums.currency)} on "
+            + count(sums.requests, "completed request")
+            for sums in self.by_currency()
+        ]
+        return f"Fees of {self.months.title}: {' · '.join(parts) or 'no request completed'}"
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The requests as dictionaries."""
+        rows: list[dict[str, Any]] = self.requests.to_pylist()
+        return rows
+
+    @cached_property
+    def totals(self) -> pa.Table:
+        """The sums by month, direction, pair and tier."""
+        return self.by("month", "direction", "pair", "tier")
+
+    def by(self, *names: str) -> pa.Table:
+        """The sums by fiat currency and any of `GROUPS`; InputError for another name."""
+        names = tuple(_ALSO_CALLED.get(name, name) for name in names)
+        strange = [name for name in names if name not in GROUPS]
+        if strange:
+            raise InputError(
+                f"fees cannot be summed by {strange[0]!r:.40}", do=f"use {', '.join(GROUPS)}"
+            )
+        schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
+        keys = ("fiat_currency", *names)
+        rows = [
+            {**dict(zip(keys, key, strict=True)), **_sums_row(sums)}
+            for key, sums in _summed(self.requests, keys)
+        ]
+        return pa.Table.from_pylist(rows, schema=schema)
+
+    @cached_property
+    def sums(self) -> tuple[FeeTotal, ...]:
+        """The sums of all months, one for each fiat currency."""
+        return tuple(sums for _, sums in _summed(self.requests, ("fiat_currency",)))
+
+    def by_currency(self) -> list[FeeTotal]:
+        """The sums of all months, a row for each fiat currency."""
+        return list(self.sums)
+
+    @cached_property
+    def trend(self) -> pa.Table:
+        """The sums of each month, a month without a request too, and the change to the one before.
+
+        `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
+        """
+        groups = dict(_summed(self.requests, ("fiat_currency", "month")))
+        rows: list[dict[str, Any]] = []
+        for currency in sorted({key[0] for key in groups}):
+            before: FeeTotal | None = None
+            for month in self.months:
+                sums = groups.get((currency, str(month)), _no_request(currency))
+                rows.append({"month": str(month), **_sums_row(sums), **_change(sums, before)})
+                before = sums
+        return pa.Table.from_pylist(rows, schema=TREND)
+
+    @property
+    def to_check(self) -> pa.Table:
+        """The requests whose recorded fee no rounding explains."""
+        return self.requests.filter(pc.starts_with(self.requests["finding"], CHECK))
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The requests, sums, trend and accruals."""
+        return {
+            "Requests": self.requests,
+            "Sums": self.totals,
+            "Trend": self.trend,
+            "Accruals": self.accruals,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def _repr_html_(self) -> str:
+        named = ("Month", "Direction", "Pair", "Tier")
+        head = "".join(f"<th scope='col' style='text-align:left'>{title}</th>" for title in named)
+        sums = ("Requests", "Gross", "Fee", "Net", "Rate, bp", "Check")
+        head += "".join(f"<th scope='col'>{title}</th>" for title in sums)
+        body = "".join(_html_row(row) for row in self.totals.to_pylist())
+        caption = f"<caption>{safe_html(self.title)}</caption>"
+        return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
+
+
+def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = None) -> Fees:
+    """The fees of a reconciled month; `calculated` has the calculator's fees by request id."""
+    return Fees(
+        months=Months(r.month, r.month),
+        requests=_requests(r.fee_requests, calculated or {}),
+        accruals=r.fee_accruals,
+        sql=r.sql(STEP),
+    )
+
+
+def fees_between(
+    snapshot: Snapshot,
+    r: Reconciliation,
+    first: Month,
+    zone: ZoneInfo,
+    *,
+    calculated: Mapping[str, Decimal] | None = None,
+) -> Fees:
+    """The fees from the month `first` to the reconciled month, whose accruals count."""
+    steps = [steps_of(MONTH_PACKAGE)[STEP]]
+    asked = pa.table(
+        {
+            "zone": pa.array([zone.key], TEXT),
+            "month_start": pa.array([first.start(zone)], INSTANT),
+            "month_end": pa.array([r.month.end(zone)], INSTANT),
+        }
+    )
+    with snapshot.connection() as connection:
+        load(connection, {"asked": asked})
+        run(connection, steps)
+        found = connection.table(STEP).to_arrow_table()
+    return Fees(
+        months=Months(first, r.month),
+        requests=_requests(found, calculated or {}),
+        accruals=r.fee_accruals,
+        sql=r.sql(STEP),
+    )
+
+
+def calculated_fees(
+    fees: Fees, ask: Callable[[Decimal, str], Decimal | None]
+) -> dict[str, Decimal]:
+    """What the calculator says of each request, by its id, by today's fee table.
+
+    `ask` takes a gross amount, fiat for ON_RAMP and crypto for OFF_RAMP, and answers in that unit;
+    it is asked once for each amount and direction.
+    """
+    said: dict[tuple[Decimal, str], Decimal | None] = {}
+    answers = {}
+    for row in fees.requests.select(_ASKED).to_pylist():
+        on_ramp = row["direction"] == DIRECTIONS["ON_RAMP"]
+        gross = row["fiat_gross"] if on_ramp else row["crypto"]
+        if gross is None:
+            continue
+        question = (gross, "ON_RAMP" if on_ramp else "OFF_RAMP")
+        if question not in said:
+            said[question] = ask(*question)
+        answers[row["request_id"]] = said[question]
+    return {request: fee for request, fee in answers.items() if fee is not None}
+
+
+STEP: Final = "fee_requests"
+
+
+_ASKED: Final = ["request_id", "direction", "fiat_gross", "crypto"]
+_BATCH: Final = 20_000
+"""Requests that are held as Python's own values together."""
+_FOUND: Final = (
+    "rate_bp", "expected_fee", "expected_by", "variance", "finding", "others_that_day",
+    "rate_of_others", "rate_deviation_bp",
+)  # fmt: skip
+"""What is computed of one request after another."""
+
+
+def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table:
+    """The requests with what is computed of each, columns as in REQUESTS."""
+    fiat = _or_unknown(recorded["fiat_currency"])
+    recorded = recorded.set_column(
+        recorded.schema.get_field_index("fiat_currency"), "fiat_currency", fiat
+    )
+    rates = Rates(recorded.group_by(list(RATED)).aggregate([([], "count_all")]).to_pylist())
+    found = [_found(row, rates, calculated) for row in _rows(recorded, (*RATED, *COMPARED))]
+    crypto = _or_unknown(recorded["crypto_currency"])
+    columns = {name: recorded[name] for name in REQUESTS.names if name in recorded.column_names}
+    columns |= {
+        "month": pc.strftime(recorded["completed_on"], "%Y-%m"),
+        "direction": _worded(recorded["ramp_type"], DIRECTIONS),
+        "pair": pc.if_else(
+            pc.fill_null(pc.equal(recorded["ramp_type"], "ON_RAMP"), False),
+            pc.binary_join_element_wise(fiat, crypto, " → "),
+            pc.binary_join_element_wise(crypto, fiat, " → "),
+        ),
+        "chain": recorded["crypto_chain"],
+    }
+    for name, values in zip(_FOUND, zip(*found, strict=True) if found else ((),) * 8, strict=True):
+        columns[name] = pa.array(values, REQUESTS.field(name).type)
+    return pa.table([columns[name] for name in REQUESTS.names], schema=REQUESTS).combine_chunks()
+
+
+def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """These columns row by row, some thousands at a time."""
+    for batch in table.select(list(names)).to_batches(max_chunksize=_BATCH):
+        yield from batch.to_pylist()
+
+
+def _or_unknown(currency: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A currency, or a question mark where none is recorded."""
+    named = pc.fill_null(currency, "")
+    return pc.if_else(pc.equal(named, ""), "?", named)
+
+
+def _worded(column: pa.ChunkedArray, words: Mapping[str, str]) -> pa.ChunkedArray:
+    """The column with the words that stand for what it holds."""
+    for name, word in words.items():
+        column = pc.if_else(pc.fill_null(pc.equal(column, name), False), word, column)
+    return column
+
+
+def _found(
+    row: Mapping[str, Any], rates: Rates, calculated: Mapping[str, Decimal]
+) -> tuple[Any, ...]:
+    """What is computed of a request, in the order of `_FOUND`."""
+    expected = expected_fee(row, calculated)
+    others, usual, deviation = rates.others(row)
+    fee = row["fee"]
+    computed = expected.amount
+    return (
+        _rate(fee, row["fiat_gross"]),
+        computed,
+        expected.by,
+        None if fee is None or computed is None else difference(fee, computed),
+        finding(row, expected),
+        others,
+        None if usual is None else usual.quantize(STORED),
+        _bounded(deviation),
+    )
+
+
+STORED: Final = Decimal("1e-18")
+_SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
+
+
+def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str, ...], FeeTotal]]:
+    """The sums of the requests by the values of `names`, the fiat currency first, in order."""
+    keys = {name: pc.fill_null(requests[name], "") for name in names}
+    has_fee = pc.is_valid(requests["fee"])
+    nothing = pa.scalar(None, AMOUNT)
+    columns = keys | {name: wide(requests[name]) for name in _SUMMED}
+    columns["gross_with_fee"] = wide(pc.if_else(has_fee, requests["fiat_gross"], nothing))
+    columns["check"] = pc.starts_with(requests["finding"], CHECK)
+    groups = (
+        pa.table(columns)
+        .group_by(list(names))
+        .aggregate(
+            [
+                *((name, "sum") for name in (*_SUMMED, "gross_with_fee", "check")),
+                ([], "count_all"),
+                ("fee", "count"),
+                ("expected_fee", "count"),
+            ]
+        )
+    )
+    found = [
+        (
+            tuple(row[name] for name in names),
+            FeeTotal(
+                currency=row[names[0]],
+                requests=row["count_all"],
+                without_fee=row["count_all"] - row["fee_count"],
+                gross=row["fiat_gross_sum"],
+                fee=row["fee_sum"],
+                net=row["fiat_net_sum"],
+                rate_bp=_rate(row["fee_sum"], row["gross_with_fee_sum"]),
+                expected=row["expected_fee_sum"],
+                variance=row["variance_sum"],
+                without_expected=row["count_all"] - row["expected_fee_count"],
+                to_check=row["check_sum"],
+            ),
+        )
+        for row in map(_with_zeros, groups.to_pylist())
+    ]
+    return sorted(found, key=lambda one: one[0])
+
+
+def _with_zeros(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The sums of a group: nothing where no row of it has the amount."""
+    return {name: ZERO if value is None else value for name, value in row.items()}
+
+
+def _no_request(currency: str) -> FeeTotal:
+    return FeeTotal(
+        currency=currency, requests=0, without_fee=0, gross=ZERO, fee=ZERO, net=ZERO,
+        rate_bp=_rate(ZERO, ZERO), expected=ZERO, variance=ZERO, without_expected=0, to_check=0,
+    )  # fmt: skip
+
+
+def _sums_row(sums: FeeTotal) -> dict[str, Any]:
+    return {
+        "fiat_currency": sums.currency,
+        "requests": sums.requests,
+        "fiat_gross": sums.gross,
+        "fee": sums.fee,
+        "fiat_net": sums.net,
+        "rate_bp": sums.rate_bp,
+        "without_fee": sums.without_fee,
+        "expected_fee": sums.expected,
+        "variance": sums.variance,
+        "without_expected": sums.without_expected,
+        "to_check": sums.to_check,
+    }
+
+
+def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal | None]:
+    if before is None:
+        return {"fee_change": None, "rate_change_bp": None}
+    return {
+        "fee_change": difference(sums.fee, before.fee),
+        "rate_change_bp": None
+        if sums.rate_bp is None or before.rate_bp is None
+        else difference(sums.rate_bp, before.rate_bp),
+    }
+
+
+def _rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
+    """Basis points; None where they cannot be told, or are beyond what any column holds."""
+    if fee is None or gross is None:
+        return None
+    return _bounded(basis_points(fee, gross))
+
+
+def _bounded(rate: Decimal | None) -> Decimal | None:
+    return rate if rate is not None and rate.copy_abs() < BEYOND else None
+
+
+def _html_row(row: Mapping[str, Any]) -> str:
+    currency = row["fiat_currency"]
+    amounts = (amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net"))
+    rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
+    named = (row[name] for name in ("month", "direction", "pair", "tier"))
+    words = "".join(f"<td style='text-align:left'>{safe_html(cell)}</td>" for cell in named)
+    cells = (row["requests"], *amounts, rate, row["to_check"] or "")
+    return f"<tr>{words}{''.join(f'<td>{safe_html(cell)}</td>' for cell in cells)}</tr>"

@@ -1,0 +1,204 @@
+"""The provider's invoice held against the fees that the service recorded, request by request.
+
+VAT stands apart: it is on the invoice alone. Nothing is summed across currencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.close.fees.fee_table import Fees
+from treasury.close.result_words import amount_words, count
+from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.money import difference, total
+from treasury.tables.csv_input import Column, Line, amount, read_csv, text
+from treasury.tables.tabular import Tabular
+
+__all__ = ["COLUMNS", "Tied", "tie_invoice"]
+
+COLUMNS: Final = (
+    Column("reference", text),
+    Column("fee", amount),
+    Column("currency", text),
+    Column("vat", amount, required=False),
+)
+"""An invoice's columns; `reference` is a payment reference or a request's id."""
+
+LINES: Final = pa.schema(
+    [
+        ("reference", TEXT),
+        ("request_id", TEXT),
+        ("line", INTEGER),
+        ("currency", TEXT),
+        ("invoiced", AMOUNT),
+        ("recorded", AMOUNT),
+        ("difference", AMOUNT),
+        ("vat", AMOUNT),
+        ("finding", TEXT),
+    ]
+)
+TOTALS: Final = pa.schema(
+    [
+        ("currency", TEXT),
+        ("requests", INTEGER),
+        ("invoiced", AMOUNT),
+        ("recorded", AMOUNT),
+        ("difference", AMOUNT),
+        ("vat", AMOUNT),
+        ("open", INTEGER),
+    ]
+)
+AGREES: Final = "agrees"
+_MISSING: Final = "recorded, not on the invoice"
+_STRANGE: Final = "on the invoice, no such request completed in these months"
+_TWICE: Final = "on the invoice more than once"
+_CURRENCY: Final = "recorded in another currency"
+_NO_FEE: Final = "the service recorded no fee"
+
+
+class Tied(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """An invoice beside the fees: `lines`, a row for each invoice line and each fee that has none.
+
+    `invoiced` (without VAT), `recorded`, `difference` (invoiced less recorded) and `vat` are in
+    `currency`. `totals` has a row a currency; `open` counts the lines that do not agree.
+    """
+
+    title: str
+    lines: pa.Table
+    totals: pa.Table
+    sql: str = ""
+    """The query behind the recorded fees."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every line agrees."""
+        return all(finding == AGREES for finding in self.lines["finding"].to_pylist())
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """Lines and totals."""
+        return {"Lines": self.lines, "Totals": self.totals}
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+
+def tie_invoice(fees: Fees, path: Path) -> Tied:
+    """Hold the invoice in the CSV file `path` against `fees`.
+
+    The file has the columns reference, fee, currency and, where there is any, vat. InputError
+    names the file and the line that cannot be read.
+    """
+    requests = _by_name(fees.rows)
+    seen: set[str] = set()
+    rows = [_line(line, requests, seen) for line in read_csv(path, COLUMNS)]
+    rows += [_missing(r) for r in fees.rows if r["request_id"] not in seen and r["fee"]]
+    rows.sort(key=lambda row: (row["currency"], row["reference"], row["line"] or 0))
+    totals = _totals(rows)
+    return Tied(
+        title=f"Invoice against fees of {fees.months.title}: {_words(totals)}",
+        lines=pa.Table.from_pylist(rows, schema=LINES),
+        totals=pa.Table.from_pylist(totals, schema=TOTALS),
+        sql=fees.sql,
+    )
+
+
+def _by_name(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The requests by reference and by id; a reference that two have names neither."""
+    named: dict[str, Mapping[str, Any]] = {}
+    twice: set[str] = set()
+    for row in rows:
+        for name in filter(None, (row["reference"], row["request_id"])):
+            key = _plain(name)
+            twice |= {key} & named.keys()
+            named[key] = row
+    return {name: row for name, row in named.items() if name not in twice}
+
+
+def _plain(name: str) -> str:
+    return "".join(name.split()).upper()
+
+
+def _line(line: Line, requests: Mapping[str, Mapping[str, Any]], seen: set[str]) -> dict[str, Any]:
+    values = line.values
+    currency = values["currency"].upper()
+    found = requests.get(_plain(values["reference"]))
+    request = found["request_id"] if found else None
+    fee = found["fee"] if found and found["fiat_currency"] == currency else None
+    row = {
+        "reference": values["reference"],
+        "request_id": request,
+        "line": line.number,
+        "currency": currency,
+        "invoiced": values["fee"],
+        "recorded": None if request in seen else fee,
+        "vat": values["vat"],
+    }
+    row["difference"] = difference(values["fee"], row["recorded"] or Decimal())
+    row["finding"] = _finding(found, row, again=request in seen)
+    if found is not None and found["fiat_currency"] == currency:
+        # Invoiced in another currency, its fee stays to be invoiced in its own.
+        seen.add(found["request_id"])
+    return row
+
+
+def _finding(found: Mapping[str, Any] | None, row: Mapping[str, Any], *, again: bool) -> str:
+    if found is None:
+        return _STRANGE
+    if again:
+        return _TWICE
+    if found["fiat_currency"] != row["currency"]:
+        return _CURRENCY
+    if found["fee"] is None:
+        return _NO_FEE
+    gap = row["difference"]
+    if not gap:
+        return AGREES
+    side = "more" if gap > 0 else "less"
+    return f"{amount_words(gap.copy_abs(), row['currency'])} {side} than recorded"
+
+
+def _missing(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "reference": row["reference"] or row["request_id"],
+        "request_id": row["request_id"],
+        "line": None,
+        "currency": row["fiat_currency"],
+        "invoiced": None,
+        "recorded": row["fee"],
+        "difference": row["fee"].copy_negate(),
+        "vat": None,
+        "finding": _MISSING,
+    }
+
+
+def _totals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "currency": currency,
+            "requests": len(own),
+            **{
+                name: total(row[name] or Decimal() for row in own)
+                for name in ("invoiced", "recorded", "difference", "vat")
+            },
+            "open": sum(row["finding"] != AGREES for row in own),
+        }
+        for currency in sorted({row["currency"] for row in rows})
+        for own in [[row for row in rows if row["currency"] == currency]]
+    ]
+
+
+def _words(totals: Sequence[Mapping[str, Any]]) -> str:
+    parts = [
+        f"{amount_words(row['invoiced'], row['currency'])} invoiced,"
+        f" {amount_words(row['recorded'], row['currency'])} recorded,"
+        f" VAT {amount_words(row['vat'], row['currency'])},"
+        f" {count(row['open'], 'line')} to look at"
+        for row in totals
+    ]
+    return " · ".join(parts) or "nothing on either side"

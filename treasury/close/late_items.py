@@ -1,0 +1,194 @@
+"""What was learnt about a month after it was closed; it posts to an open month, with a link back.
+
+A line that the bank booked in a closed month and that arrives afterwards, one that a later
+statement changed or left out, money that comes back from a payment of a closed month, and what
+people decide about its lines afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import pyarrow as pa
+
+from treasury.calendar import Month
+from treasury.decisions.corrections import LateDecision, late_decisions
+from treasury.decisions.posting_month import posted_to
+from treasury.identifiers import plain_account
+from treasury.journal.chain import Entry
+from treasury.journal.period_history import Period
+from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, changes
+from treasury.reconcile.standing_knowledge import Known
+
+__all__ = ["LATE_ITEMS", "late_items"]
+
+LATE_ITEMS: Final = pa.schema(
+    [
+        ("change", TEXT),
+        ("entry_id", TEXT),
+        ("month", TEXT),
+        ("posts_to", TEXT),
+        ("known_from", INSTANT),
+        ("booking_date", DATE),
+        ("account", TEXT),
+        ("direction", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("outcome", TEXT),
+        ("what", TEXT),
+        ("original_id", TEXT),
+        ("closed_at", INSTANT),
+        ("close_entry", INTEGER),
+    ]
+)
+"""`month` is the closed one that the item belongs to by its date, `close_entry` its close in the
+journal; `change` is `new`, `changed`, `gone`, `returned` (`original_id` came back) or
+`decided`."""
+
+_FIELDS: Final = frozenset(
+    {
+        "amount", "currency", "direction", "booking_date", "remittance", "structured_references",
+        "end_to_end_id", "counterparty_name", "counterparty_account",
+    }
+)  # fmt: skip
+_SUPERSEDED: Final = ("entry_status", "SUPERSEDED")
+
+
+def late_items(known: Known, closed: Mapping[str, Period], entries: Iterable[Entry]) -> pa.Table:
+    """Every such item, by month and date; columns as in LATE_ITEMS. `entries` are decisions."""
+    if not closed:
+        return LATE_ITEMS.empty_table()
+    decided = late_decisions(known, closed, entries)
+    rows = [
+        *_net(_since_close(known, closed)),
+        *_came_back(known, closed),
+        *(_decided(known, one, closed) for one in decided),
+    ]
+    rows.sort(key=lambda row: (row["month"], row["known_from"], row["entry_id"], row["change"]))
+    return pa.Table.from_pylist(rows, schema=LATE_ITEMS)
+
+
+def _since_close(known: Known, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
+    """Lines of closed months that are new, changed or gone since."""
+    first = min(period.close.known_at for period in closed.values())
+    told: dict[tuple[str, datetime], list[dict[str, Any]]] = {}
+    for change in changes(known.snapshot, "statement_entries", first).to_pylist():
+        told.setdefault((change["entry_id"], change["changed_at"]), []).append(change)
+    entries = _entries(known, {entry for entry, _ in told})
+    for (entry, at), fields in told.items():
+        row = entries.get(entry)
+        period = None if row is None else closed.get(str(Month.of(row["booking_date"])))
+        if row is None or period is None or at <= period.close.known_at:
+            continue
+        change, what = _told(fields)
+        if change:
+            yield _row(known, row, period, closed, at) | {"change": change, "what": what}
+
+
+def _net(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What is left of each line's coming and going in the month that it posts to.
+
+    Coming and going take turns: one that came again is as it was, and of an odd number the last
+    tells what is different.
+    """
+    moves: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: (row["known_from"], row["entry_id"])):
+        if row["change"] == "changed":
+            yield row
+        else:
+            moves.setdefault((row["entry_id"], row["posts_to"]), []).append(row)
+    yield from (of_one[-1] for of_one in moves.values() if len(of_one) % 2)
+
+
+def _told(fields: list[dict[str, Any]]) -> tuple[str, str]:
+    """What happened to a line, in a word and in its values; nothing where it does not matter."""
+    if any(field["change"] == "new" for field in fields):
+        return "new", "arrived after the close"
+    if any(field["change"] == "back" for field in fields):
+        return "new", "its statement, withdrawn before, was added again"
+    if any(field["change"] == "vanished" for field in fields):
+        return "gone", "its statement was withdrawn"
+    if any((field["field"], field["after"]) == _SUPERSEDED for field in fields):
+        return "gone", "a later statement has not got it"
+    if any((field["field"], field["before"]) == _SUPERSEDED for field in fields):
+        return "new", "a later statement has it again"
+    changed = [
+        f"{field['field']} was {field['before']}, is {field['after']}"
+        for field in fields
+        if field["field"] in _FIELDS
+    ]
+    return ("changed", "; ".join(changed)) if changed else ("", "")
+
+
+def _came_back(known: Known, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
+    """Returns whose original was in a closed month while they are not."""
+    pairs = known.returns.select(["return_id", "original_id"]).to_pylist()
+    ids = {name for pair in pairs for name in pair.values()}
+    lines = known.line_rows(ids)
+    since = known.known_from(ids)
+    for pair in pairs:
+        back, original = lines[pair["return_id"]], lines[pair["original_id"]]
+        home = closed.get(str(_posted(original, since, closed)))
+        posts_to = _posted(back, since, closed)
+        if home is not None and str(posts_to) not in closed:
+            row = _row(known, back, home, closed, since[back["entry_id"]])
+            yield row | {
+                "change": "returned",
+                "what": f"brings back the payment of {original['booking_date']}",
+                "original_id": pair["original_id"],
+                "posts_to": str(posts_to),
+            }
+
+
+def _decided(known: Known, one: LateDecision, closed: Mapping[str, Period]) -> dict[str, Any]:
+    """A decision about a line of a closed month, in the month that it posts to."""
+    return _row(known, one.line, closed[one.month], closed, one.at) | {
+        "change": "decided",
+        "what": one.what,
+        "posts_to": one.posts_to,
+    }
+
+
+def _posted(
+    row: Mapping[str, Any], since: Mapping[str, datetime], closed: Mapping[str, Period]
+) -> Month:
+    return posted_to(row["booking_date"], since.get(row["entry_id"]), closed)
+
+
+def _row(
+    known: Known,
+    row: Mapping[str, Any],
+    period: Period,
+    closed: Mapping[str, Period],
+    at: datetime,
+) -> dict[str, Any]:
+    outcome = known.outcomes.get(row["entry_id"])
+    return {
+        "entry_id": row["entry_id"],
+        "month": period.month,
+        "posts_to": str(posted_to(row["booking_date"], at, closed)),
+        "known_from": at,
+        "booking_date": row["booking_date"],
+        "account": row.get("statement_account") or row["account"],
+        "direction": row["direction"],
+        "amount": row["amount"],
+        "currency": row["currency"],
+        "outcome": outcome and outcome["outcome"],
+        "original_id": None,
+        "closed_at": period.closed_at,
+        "close_entry": period.entry.seq,
+    }
+
+
+def _entries(known: Known, ids: set[str]) -> dict[str, dict[str, Any]]:
+    """The present form of these lines on the accounts that are ours, superseded ones too."""
+    rows = known.snapshot.sql(
+        "SELECT entry_id, booking_date, account, direction, amount, currency"
+        " FROM statement_entries WHERE booking_date IS NOT NULL"
+        " AND entry_id IN (SELECT unnest($ids))",
+        {"ids": sorted(ids)},
+    ).to_pylist()
+    ours = {plain_account(one.account) for one in known.question.accounts}
+    return {row["entry_id"]: row for row in rows if plain_account(row["account"]) in ours}

@@ -1,0 +1,578 @@
+"""A month as double entry: every bank line and every completed request, as postings that balance.
+
+Each entry balances to nothing in each currency by itself. Where one currency becomes another both
+legs stand against `conversion`, so that no rate is invented. What nobody has explained is posted to
+`suspense` and stays visible there; nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.close.ledger.transit import begun_before, paid_for
+from treasury.close.result_words import count
+from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
+from treasury.money import total
+from treasury.reconcile.engine.pipeline import in_order, run, steps_of
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.tables.tabular import Tabular, clean_column, html_table
+from treasury.text import clean, safe_html
+
+__all__ = ["POSTINGS", "ROLES", "Accounting", "Balance", "accounting", "transit_postings"]
+
+ROLES: Final = {
+    "bank": "an account of ours whose statements we have",
+    "provider": "the provider's account on which credits to our virtual IBANs are booked",
+    "wallet": "coins of one asset, in custody and in company wallets",
+    "on-ramp in transit": "fiat sent for coins that have not come yet",
+    "off-ramp in transit": "fiat owed to us for coins that were sold",
+    "collections": "credits to virtual accounts, what customers paid",
+    "conversion": "one currency given for another, both legs",
+    "ramp fees": "fees of completed ramp requests",
+    "payment differences": "what completed on-ramp requests were paid less than their gross amount",
+    "bank charges": "what banks charged",
+    "own transfers": "money on its way between own accounts",
+    "transfers out": "coins sent to others",
+    "transfers in": "coins received from others",
+    "other business": "lines that rules or people set apart",
+    "opening": "what was there when the month began",
+    "suspense": "what nobody has explained yet",
+}
+"""What a posting is to; `bank` and `provider` are one account an IBAN, `wallet` one an asset."""
+
+POSTINGS: Final = pa.schema(
+    [
+        ("entry", TEXT),
+        ("posting", INTEGER),
+        ("date", DATE),
+        ("role", TEXT),
+        ("of", TEXT),
+        ("currency", TEXT),
+        ("amount", AMOUNT),
+        ("text", TEXT),
+        ("source_ids", TEXTS),
+    ]
+)
+"""`amount` is signed, debit positive, in `currency`; `of` is the IBAN or asset of the role."""
+
+_CONTRA: Final = {
+    "bank_charge": "bank charges",
+    "own_transfer": "own transfers",
+    "conversion_sweep": "conversion",
+    "other_business": "other business",
+    "on_ramp": "on-ramp in transit",
+    "off_ramp": "off-ramp in transit",
+    "virtual_bank_account": "collections",
+}
+TRANSIT: Final = ("on-ramp in transit", "off-ramp in transit", "own transfers")
+"""The roles of money that is on its way."""
+_SOURCES: Final = {"provider_report": "provider"}
+"""The role of an account by the source of its statements; any other is `bank`."""
+_PROVED: Final = ("proved", "proved_as_group")
+
+PACKAGE: Final = "treasury.close.ledger.books"
+"""The steps that book lines and requests; what is made one by one joins them as `other_…`."""
+LINE: Final = "bank line"
+"""What a line is called that says nothing of itself."""
+_SHARES: Final = ["entry_id", "expectation_id", "amount"]
+_READ_OF_LINES: Final = [
+    "entry_id", "booking_date", "source", "statement_account", "direction", "amount", "currency",
+    "outcome", "line_class", "kind", "reference", "expectation_id", "matched_amount",
+    "counterparty_name", "remittance",
+]  # fmt: skip
+_LEGS_IN_ORDER: Final = """
+    SELECT turn, role, account AS of, currency, amount FROM placed_legs ORDER BY turn, part, place
+"""
+_SOURCES_IN_ORDER: Final = """
+    SELECT s.source_id FROM sources AS s JOIN entries AS e ON e.entry_no = s.entry_no
+    ORDER BY e.turn, s.part, s.place
+"""
+_WRONG: Final = """
+    SELECT e.entry, u.currency FROM unbalanced AS u JOIN entries AS e ON e.entry_no = u.entry_no
+    ORDER BY e.turn, u.currency LIMIT 1
+"""
+_ENTRIES: Final = pa.schema(
+    [("entry_no", INTEGER), ("entry", TEXT), ("booked_on", DATE), ("words", TEXT)]
+)
+_ENTRY_SOURCES: Final = pa.schema([("entry_no", INTEGER), ("place", INTEGER), ("source_id", TEXT)])
+_LEGS: Final = pa.schema(
+    [
+        ("entry_no", INTEGER),
+        ("part", INTEGER),
+        ("place", INTEGER),
+        ("role", TEXT),
+        ("account", TEXT),
+        ("currency", TEXT),
+        ("amount", AMOUNT),
+        ("subject_id", TEXT),
+    ]
+)
+
+
+class Balance(msgspec.Struct, frozen=True):
+    """What an account is known to hold at the end of a day, by its proved statements."""
+
+    role: str
+    of: str
+    currency: str
+    on: date
+    amount: Decimal
+
+
+class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A month's entries: `postings`, one row each, and the balances that they have to meet.
+
+    `notes` says what could not be posted or asserted, and why.
+    """
+
+    title: str
+    first: date
+    postings: pa.Table
+    opening: tuple[Balance, ...]
+    closing: tuple[Balance, ...]
+    notes: tuple[str, ...]
+    sql: str = ""
+    """The query behind the month's lines."""
+
+    def balances(self) -> pa.Table:
+        """The sum of each role, account and currency, opening balances included."""
+        sums: defaultdict[tuple[str, str, str], list[Decimal]] = defaultdict(list)
+        for row in self.postings.to_pylist():
+            sums[row["role"], row["of"], row["currency"]].append(row["amount"])
+        names = ("role", "of", "currency")
+        rows = [
+            {**dict(zip(names, key, strict=True)), "balance": total(amounts)}
+            for key, amounts in sorted(sums.items())
+        ]
+        return pa.Table.from_pylist(
+            rows, schema=pa.schema([*((name, TEXT) for name in names), ("balance", AMOUNT)])
+        )
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The postings and the balances that they come to."""
+        return {"Postings": self.postings, "Balances": self.balances()}
+
+    def write_csv(self, path: str | Path, mapping: str | Path | None = None) -> Path:
+        """Write the CSV journal, by the ledger accounts that the file `mapping` names."""
+        from treasury.report.accounting_files import accounts_of, write_csv
+
+        return write_csv(self, Path(path), accounts_of(mapping))
+
+    def write_beancount(self, path: str | Path, mapping: str | Path | None = None) -> Path:
+        """Write the same entries as a Beancount file."""
+        from treasury.report.accounting_files import accounts_of, write_beancount
+
+        return write_beancount(self, Path(path), accounts_of(mapping))
+
+    def mapping(self) -> str:
+        """A mapping file to fill in: every role that the entries use, with what it is."""
+        from treasury.report.accounting_files import mapping_text
+
+        return mapping_text(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
+        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
+        return head + html_table(self.balances())
+
+
+class _Leg(msgspec.Struct, frozen=True, gc=False):
+    role: str
+    currency: str
+    amount: Decimal
+    of: str = ""
+
+
+class _Entry(msgspec.Struct, frozen=True, gc=False):
+    entry: str
+    on: date
+    text: str
+    legs: tuple[_Leg, ...]
+    sources: tuple[str, ...]
+    subject: str | None = None
+    """The request whose money in transit it is about, where it is about one."""
+
+
+def accounting(
+    r: Reconciliation, zone: ZoneInfo, corrections: pa.Table | None = None
+) -> Accounting:
+    """The month's entries, by date and entry; each balances in each of its currencies.
+
+    `corrections` are lines of closed months that were decided since, as in CORRECTIONS: this month
+    posts what that changes.
+    """
+    notes: list[str] = []
+    opening, closing = _statement_balances(r, notes)
+    notes += _not_posted(r.fee_requests)
+    others = [
+        *_openings(opening),
+        *_begun(r, zone),
+        *_conversions(r, zone),
+        *_transfers(r, zone, notes),
+        *_corrections(r, corrections),
+    ]
+    with _booked(r, others, "unbalanced", "placed_legs", "entry_sources") as connection:
+        _require_balance(connection)
+        entries = _entries(connection)
+        legs = connection.sql(_LEGS_IN_ORDER).to_arrow_table()
+    postings = _postings(entries, legs)
+    what = f"{count(postings.num_rows, 'posting')} of {entries.num_rows:,} entries"
+    return Accounting(
+        title=f"Accounting of {r.month.title}: {what}",
+        first=r.month.first,
+        postings=postings,
+        opening=opening,
+        closing=closing,
+        notes=tuple(notes),
+        sql=r.sql("month_lines"),
+    )
+
+
+def transit_postings(
+    r: Reconciliation, zone: ZoneInfo, pairs: Mapping[str, str] | None = None
+) -> pa.Table:
+    """What the postings to money in transit come to, by the request or the line that it is about.
+
+    Columns `role`, `currency`, `amount` and `subject_id`; what comes to nothing has no row. `pairs`
+    has the leg out of each own transfer by its leg in, which count as one.
+    """
+    with _booked(r, tuple(_begun(r, zone)), "moved_in_transit", pairs=pairs) as connection:
+        return connection.table("moved_in_transit").to_arrow_table()
+
+
+@contextmanager
+def _booked(
+    r: Reconciliation,
+    others: Sequence[_Entry],
+    *wanted: str,
+    pairs: Mapping[str, str] | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which the lines, the requests and these other entries are booked."""
+    lines = _numbered(r.lines.select(_READ_OF_LINES))
+    requests = _numbered(r.fee_requests, lines.num_rows)
+    pairs = pairs or {}
+    given = {
+        **_line_tables(lines, r.matches.allocations, r.virtual_accounts),
+        "completed_requests": requests,
+        "paid_by_lines": paid_for(r),
+        "transit_roles": pa.table({"role": list(TRANSIT)}),
+        "own_transfers_paired": pa.table(
+            {"in_id": pa.array(list(pairs), TEXT), "out_id": pa.array(list(pairs.values()), TEXT)}
+        ),
+        **_tables(others, lines.num_rows + requests.num_rows),
+    }
+    with _stepped(given, *wanted) as connection:
+        yield connection
+
+
+@contextmanager
+def _stepped(given: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which the wanted steps have run over the tables, which it reads in place.
+
+    One thread makes a hundred thousand lines in two seconds; several would hold more at once.
+    """
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for name, table in given.items():
+            connection.register(name, table)
+        run(connection, in_order(steps_of(PACKAGE), wanted), wanted=wanted)
+        yield connection
+
+
+def _line_tables(lines: pa.Table, shares: pa.Table, standing: pa.Table) -> dict[str, pa.Table]:
+    """What the steps read of bank lines; `shares` are what several expectations have in them."""
+    return {
+        "booked_lines": lines,
+        "line_shares": _numbered(shares.select(_SHARES), name="place"),
+        "standing_accounts": standing.select(["virtual_bank_account_id"]),
+        "contra_roles": pa.table({"what": list(_CONTRA), "role": list(_CONTRA.values())}),
+    }
+
+
+def _numbered(table: pa.Table, first: int = 0, *, name: str = "entry_no") -> pa.Table:
+    """The table with the places of its rows."""
+    places = pa.array(range(first, first + table.num_rows), pa.int64())
+    return table.append_column(name, places)
+
+
+def _tables(entries: Sequence[_Entry], first: int) -> dict[str, pa.Table]:
+    """Entries that are made one by one, as tables."""
+    numbered = tuple(enumerate(entries, first))
+    told = [(at, one.entry, one.on, one.text) for at, one in numbered]
+    legs = [
+        (at, 1, place, leg.role, leg.of, leg.currency, leg.amount, one.subject)
+        for at, one in numbered
+        for place, leg in enumerate(one.legs)
+    ]
+    sources = [
+        (at, place, source) for at, one in numbered for place, source in enumerate(one.sources)
+    ]
+    return {
+        "other_entries": _rows_as(_ENTRIES, told),
+        "other_legs": _rows_as(_LEGS, legs),
+        "other_sources": _rows_as(_ENTRY_SOURCES, sources),
+    }
+
+
+def _rows_as(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    arrays = [pa.array(column, one.type) for column, one in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The entries in order, with what each of their postings says."""
+    entries = connection.table("entries").order("turn").to_arrow_table()
+    columns = {
+        "entry": entries["entry"],
+        "date": entries["booked_on"],
+        "text": clean_column(entries["words"]),
+        "source_ids": _sources(connection),
+    }
+    return pa.table(columns).combine_chunks()
+
+
+def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
+    """A row a leg, both in order; what its entry says is made once and repeated."""
+    turns = _joined(legs["turn"].chunks, INTEGER)
+    of_entry = pc.subtract(turns, 1)
+    columns = {
+        name: _joined(entries[name].take(of_entry).chunks, entries[name].type)
+        for name in entries.column_names
+    }
+    columns["posting"] = _places(turns)
+    columns |= {
+        name: _joined(legs[name].chunks, legs[name].type)
+        for name in ("role", "of", "currency", "amount")
+    }
+    arrays = [columns[one.name].cast(one.type) for one in POSTINGS]
+    return pa.Table.from_arrays(arrays, schema=POSTINGS)
+
+
+def _places(turns: pa.Array) -> pa.Array:
+    """The place of each row among those of its turn, from 1; the turns stand in order."""
+    places = pa.array(range(len(turns)), INTEGER)
+    others = pc.not_equal(turns.slice(1), turns.slice(0, max(len(turns) - 1, 0)))
+    is_first = pa.concat_arrays([pa.array([True] * min(len(turns), 1), pa.bool_()), others])
+    nothing = pa.scalar(None, INTEGER)
+    first = pc.fill_null_forward(pc.if_else(is_first, places, nothing))
+    return pc.add(pc.subtract(places, first), 1)
+
+
+def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
+    """The records that each entry is made from, in the order of the entries."""
+    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
+    found = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
+    ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())).chunks, pa.int32())
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    return pa.ListArray.from_arrays(offsets, _joined(found.chunks, TEXT))
+
+
+def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+    return pa.concat_arrays(chunks) if chunks else pa.array([], kind)
+
+
+def _require_balance(connection: duckdb.DuckDBPyConnection) -> None:
+    """A month of money that does not balance must never leave here."""
+    found = connection.execute(_WRONG).fetchone()
+    if found is not None:
+        entry, currency = found
+        raise AssertionError(f"{entry} does not balance in {currency}")
+
+
+def _statement_balances(
+    r: Reconciliation, notes: list[str]
+) -> tuple[tuple[Balance, ...], tuple[Balance, ...]]:
+    opening, closing = [], []
+    for row in r.statements.to_pylist():
+        of, currency = row["account"], row["currency"]
+        role = _SOURCES.get(row["source"], "bank")
+        if not row["complete"]:
+            notes.append(f"no balance of {of} is asserted: its statements are not complete, proved")
+            continue
+        opening.append(Balance(role, of, currency, r.month.previous.last, row["opening_balance"]))
+        closing.append(Balance(role, of, currency, r.month.last, row["closing_balance"]))
+    return tuple(opening), tuple(closing)
+
+
+def _openings(balances: Iterable[Balance]) -> Iterator[_Entry]:
+    for known in balances:
+        yield _Entry(
+            f"opening:{known.of}",
+            known.on,
+            f"Opening balance of {known.of}",
+            (
+                _Leg(known.role, known.currency, known.amount, known.of),
+                _Leg("opening", known.currency, known.amount.copy_negate()),
+            ),
+            (),
+        )
+
+
+def _begun(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
+    """What earlier months left in transit, so that its account closes with what is in transit."""
+    for one in begun_before(r, zone):
+        since = f" since {one.since}" if one.since else ""
+        yield _Entry(
+            f"opening:{one.request_id}",
+            r.month.previous.last,
+            clean(f"{one.reference} in transit{since}"),
+            (
+                _Leg(one.role, one.currency, one.amount),
+                _Leg("opening", one.currency, one.amount.copy_negate()),
+            ),
+            (one.request_id,),
+            one.request_id,
+        )
+
+
+def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[_Entry]:
+    """What a decision after the close changes of a line that the closed month has posted.
+
+    What of it is in transit was not so in the closed month's books: the opening says it as they do.
+    """
+    if corrections is None or not corrections.num_rows:
+        return
+    posted = _lines_alone(r, corrections)
+    closed = corrections["month"].to_pylist()
+    sides: dict[str, dict[str, int]] = {}
+    for at, row in enumerate(corrections.select(["entry_id", "side"]).to_pylist()):
+        sides.setdefault(row["entry_id"], {})[row["side"]] = at
+    for entry_id, own in sides.items():
+        before, after = posted[own["before"]], posted[own["after"]]
+        legs = _difference(before.legs, after.legs)
+        month = closed[own["after"]]
+        transit = tuple(leg for leg in legs if leg.role in TRANSIT)
+        if transit:
+            opened = tuple(
+                _Leg(leg.role, leg.currency, leg.amount.copy_negate(), leg.of) for leg in transit
+            )
+            against = tuple(_Leg("opening", leg.currency, leg.amount) for leg in transit)
+            text = clean(f"{after.text}: as {month} was closed")
+            on = r.month.previous.last
+            yield _Entry(f"opening:late:{entry_id}", on, text, (*opened, *against), after.sources)
+        if legs:
+            text = clean(f"{after.text}: decided after {month} was closed")
+            yield _Entry(f"late:{entry_id}", r.month.first, text, legs, after.sources)
+
+
+def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[_Entry]:
+    """The entry of each of these lines, without the shares that several expectations have."""
+    rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
+    nothing = r.virtual_accounts.schema.empty_table()
+    given = _line_tables(rows, r.matches.allocations.slice(0, 0), nothing)
+    with _stepped(given, "line_legs") as connection:
+        legs: dict[int, list[_Leg]] = {}
+        for at, *leg in connection.execute(
+            "SELECT entry_no, role, currency, amount, account FROM line_legs"
+            " ORDER BY entry_no, part, place"
+        ).fetchall():
+            legs.setdefault(at, []).append(_Leg(*leg))
+        found = connection.execute(
+            "SELECT entry_no, entry_id, booking_date, words, expectation_id FROM line_amounts"
+            " ORDER BY entry_no"
+        ).fetchall()
+    return [
+        _Entry(
+            f"line:{entry_id}",
+            on,
+            clean(words or LINE),
+            tuple(legs[at]),
+            tuple(filter(None, (entry_id, expectation_id))),
+        )
+        for at, entry_id, on, words, expectation_id in found
+    ]
+
+
+def _difference(before: Iterable[_Leg], after: Iterable[_Leg]) -> tuple[_Leg, ...]:
+    """What has to be posted so that the one becomes the other."""
+    sums: dict[tuple[str, str, str], list[Decimal]] = {}
+    for sign, legs in ((-1, before), (1, after)):
+        for leg in legs:
+            amount = leg.amount if sign > 0 else leg.amount.copy_negate()
+            sums.setdefault((leg.role, leg.currency, leg.of), []).append(amount)
+    return tuple(
+        _Leg(role, currency, amount, of)
+        for (role, currency, of), amounts in sums.items()
+        if (amount := total(amounts))
+    )
+
+
+def _not_posted(requests: pa.Table) -> Iterator[str]:
+    """The completed requests whose amounts are not recorded."""
+    lacking = pc.or_(pc.is_null(requests["fiat_gross"]), pc.is_null(requests["crypto"]))
+    for row in requests.filter(lacking).to_pylist():
+        name = clean(row["reference"] or row["request_id"])
+        yield f"{name} is not posted: its amounts are not recorded; sync it"
+
+
+def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
+    """The coins of proved conversions; their euros left with the provider's sweep."""
+    for row in r.conversions.to_pylist():
+        if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
+            continue
+        on = row["closed_at"].astimezone(zone).date()
+        if r.month.first <= on <= r.month.last:
+            asset = row["asset"]
+            yield _Entry(
+                f"conversion:{row['account_id']}:{asset}:{row['closed_at']:%Y-%m-%dT%H:%M:%S}",
+                on,
+                clean(f"Converted to {asset}, {row['account']}"),
+                (
+                    _Leg("wallet", asset, row["converted"], asset),
+                    _Leg("conversion", asset, row["converted"].copy_negate()),
+                ),
+                tuple(row["entry_ids"] or ()),
+            )
+
+
+def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[_Entry]:
+    """Coins sent and received; between own accounts nothing moves."""
+    if r.basis is None:
+        return
+    for row in _settled(r.basis.snapshot, r.month.start(zone), r.month.end(zone)):
+        out, into = row["sender_account_id"] is not None, row["receiver_account_id"] is not None
+        asset, amount = row["asset"], row["amount"]
+        if out and into:
+            continue
+        if amount is None or asset is None:
+            notes.append(f"transfer {row['transfer_id']} is not posted: no amount is recorded")
+            continue
+        signed = amount.copy_negate() if out else amount
+        yield _Entry(
+            f"transfer:{row['transfer_id']}",
+            row["settled_at"].astimezone(zone).date(),
+            f"Transfer of {clean(asset)} {'out' if out else 'in'}",
+            (
+                _Leg("wallet", asset, signed, asset),
+                _Leg("transfers out" if out else "transfers in", asset, signed.copy_negate()),
+            ),
+            (row["transfer_id"],),
+        )
+
+
+def _settled(snapshot: Snapshot, start: datetime, end: datetime) -> list[dict[str, Any]]:
+    steps = in_order(steps_of(MONTH_PACKAGE), ("settled_transfers",))
+    with snapshot.connection() as connection:
+        run(connection, steps)
+        found = connection.execute(
+            "SELECT * FROM settled_transfers WHERE settled_at >= ? AND settled_at < ?"
+            " ORDER BY settled_at, transfer_id",
+            [start, end],
+        )
+        rows: list[dict[str, Any]] = found.to_arrow_table().to_pylist()
+    return rows

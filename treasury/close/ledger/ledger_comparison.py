@@ -1,0 +1,373 @@
+"""The company's ledger held against the month's balances, account by account.
+
+What the ledger should say of an account is what the account held at the cut-off, and what was on
+its way to it, less what was on its way out: balance + in transit in - in transit out. On the way in
+are payouts of off-ramps that completed and whose money the bank did not show yet, and
+transfers from another own account that had left it. On the way out are debits that are still
+pending at the bank. Coins are delivered or not: a wallet has nothing in transit, what was paid for
+coins that had not come is money in transit and no balance. A balance that is not proved proves
+nothing, so no ledger agrees with it. Nothing is compared or summed across currencies.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.close.balances import month_balances
+from treasury.close.ledger.accounting import TRANSIT
+from treasury.close.ledger.own_books import OwnBooks, bank_names, own_books
+from treasury.close.ledger.transit import owed_payouts
+from treasury.close.result_words import amount_words, amounts_words, count
+from treasury.errors import InputError
+from treasury.identifiers import plain_account
+from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.money import difference, total
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.accounting_files import LedgerAccounts
+from treasury.tables.csv_input import Column, Line, amount, read_csv, text
+from treasury.tables.tabular import Tabular, html_table
+from treasury.text import clean, safe_html
+
+__all__ = ["COLUMNS", "LEDGER", "LedgerComparison", "compare_ledger"]
+
+COLUMNS: Final = (
+    Column("account", text),
+    Column("currency", text),
+    Column("balance", amount),
+)
+"""A ledger's columns; `account` is an IBAN, a wallet's address, or an account's id or name."""
+
+LEDGER: Final = pa.schema(
+    [
+        ("account", TEXT),
+        ("name", TEXT),
+        ("currency", TEXT),
+        ("balance", AMOUNT),
+        ("in_transit_in", AMOUNT),
+        ("in_transit_out", AMOUNT),
+        ("expected", AMOUNT),
+        ("ledger", AMOUNT),
+        ("difference", AMOUNT),
+        ("line", INTEGER),
+        ("finding", TEXT),
+    ]
+)
+"""A row for each account on either side, amounts in `currency`; `difference` is the ledger less
+what is expected, `line` where the ledger's file says it."""
+
+AGREES: Final = "agrees"
+WALLET: Final = "wallet"
+ON_RAMPS, OFF_RAMPS, OWN_TRANSFERS = TRANSIT
+NOTHING: Final = Decimal(0)
+_PENDING: Final = """
+SELECT account, currency, amount, coalesce(booking_date, value_date) AS on_day
+FROM statement_entries
+WHERE vanished_at IS NULL AND entry_status = 'PDNG' AND direction = 'DBIT'
+ORDER BY entry_id
+"""
+_RECEIVERS: Final = """
+SELECT entry_id, counterparty_account AS account FROM statement_entries
+WHERE entry_id IN (SELECT unnest($ids))
+"""
+
+Row = dict[str, Any]
+Key = tuple[str, str]
+
+
+class LedgerComparison(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The ledger beside the balances: `lines` as in LEDGER; `notes` names what is not counted."""
+
+    title: str
+    lines: pa.Table
+    notes: tuple[str, ...]
+    sql: str
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The accounts."""
+        return {"Ledger": self.lines}
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every account is on both sides and agrees to the last digit."""
+        return all(finding == AGREES for finding in self.lines["finding"].to_pylist())
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
+        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
+        return head + html_table(self.lines)
+
+
+class _Way(msgspec.Struct, frozen=True):
+    """What was on its way at the cut-off, by account and currency, and what cannot be counted."""
+
+    into: Mapping[Key, Decimal]
+    out: Mapping[Key, Decimal]
+    notes: tuple[str, ...]
+
+
+def compare_ledger(
+    r: Reconciliation,
+    path: Path,
+    *,
+    balances: pa.Table | None = None,
+    accounts: LedgerAccounts | None = None,
+) -> LedgerComparison:
+    """Hold the ledger in the CSV file `path` against the month's balances at its last day.
+
+    The file has the columns account, currency and balance, debit positive. `balances` are those of
+    `month_balances`, where they are known already; `accounts` the ledger's accounts of our roles.
+    The provider's accounts are compared where the ledger names them. InputError names the file and
+    the line that cannot be read or is there twice.
+    """
+    known = month_balances(r, _zone(r)) if balances is None else balances
+    rows, mapping = known.to_pylist(), accounts or LedgerAccounts()
+    said = _by_account(path, read_csv(path, COLUMNS), bank_names(r, mapping) | _names(rows))
+    held = {_key(row["of"], row["currency"]) for row in rows}
+    others = frozenset(said.keys() - held)
+    books = own_books(r, _zone(r), mapping) if others else OwnBooks({}, {})
+    ours = {key: said.pop(key) for key in sorted(others & books.posted.keys())}
+    way = _on_the_way(r, books, frozenset(ours))
+    covered = _covered(rows, said, books, frozenset(ours))
+    providers = {
+        plain_account(row["account"])
+        for row in r.statements.to_pylist()
+        if row["source"] == "provider_report"
+    }
+    lines = [
+        _compared(row, said.pop(key, None), way)
+        for row in rows
+        for key in [_key(row["of"], row["currency"])]
+        if key in said or (key[0] not in providers and key not in covered)
+    ]
+    lines += [_posted(key, line, books, rows) for key, line in ours.items()]
+    lines += [_unknown(line) for line in said.values()]
+    apart = sum(line["finding"] != AGREES for line in lines)
+    return LedgerComparison(
+        title=f"Ledger on {r.month.last:%-d %B %Y}: {count(len(lines), 'account')},"
+        f" {apart} to look at",
+        lines=pa.Table.from_pylist(lines, schema=LEDGER),
+        notes=way.notes,
+        sql=r.sql("statement_proofs"),
+    )
+
+
+def _zone(r: Reconciliation) -> ZoneInfo:
+    return r.basis.question.zone if r.basis is not None else ZoneInfo("UTC")
+
+
+def _key(account: str, currency: str) -> Key:
+    return plain_account(account), currency.upper()
+
+
+# The ledger's file
+
+
+def _names(rows: Sequence[Row]) -> dict[Key, Key]:
+    """What a ledger may call each balance: its own account, or a name that no other one has."""
+    named: dict[Key, set[Key]] = defaultdict(set)
+    for row in rows:
+        own = _key(row["of"], row["currency"])
+        for name in filter(None, (row["of"], row["name"])):
+            named[_key(name, row["currency"])].add(own)
+    return {name: one for name, (one, *others) in named.items() if not others}
+
+
+def _by_account(path: Path, lines: Iterable[Line], names: Mapping[Key, Key]) -> dict[Key, Line]:
+    said: dict[Key, Line] = {}
+    for line in lines:
+        asked = _key(line.values["account"], line.values["currency"])
+        key = names.get(asked, asked)
+        if key in said:
+            raise InputError(
+                f"{path}, line {line.number}: {clean(line.values['account'])!r:.60} in {key[1]}"
+                f" is on line {said[key].number} already",
+                do="give each account one line a currency",
+            )
+        said[key] = line
+    return said
+
+
+# The comparison
+
+
+def _compared(row: Row, line: Line | None, way: _Way) -> Row:
+    key = _key(row["of"], row["currency"])
+    balance, into, out = row["closing"], way.into.get(key, NOTHING), way.out.get(key, NOTHING)
+    expected = None if balance is None else total((balance, into, out.copy_negate()))
+    ledger = None if line is None else line.values["balance"]
+    gap = None if expected is None or ledger is None else difference(ledger, expected)
+    made = {
+        "account": row["of"],
+        "name": row["name"],
+        "currency": row["currency"],
+        "balance": balance,
+        "in_transit_in": into,
+        "in_transit_out": out,
+        "expected": expected,
+        "ledger": ledger,
+        "difference": gap,
+        "line": None if line is None else line.number,
+    }
+    return made | {"finding": _finding(row, made)}
+
+
+def _finding(row: Row, made: Row) -> str:
+    if made["line"] is None:
+        return "not in the ledger"
+    gap = made["difference"]
+    if not row["proved"] or gap is None:
+        reason = f": {row['problem']}" if row["problem"] else ""
+        return f"the balance is not proved{reason}"
+    if not gap:
+        return AGREES
+    side = "more" if gap > 0 else "less"
+    told = f"the ledger has {amount_words(gap.copy_abs(), made['currency'])} {side}"
+    on_way = difference(made["in_transit_in"], made["in_transit_out"])
+    apart = on_way and gap == on_way.copy_negate()
+    return f"{told}: what is in transit is not on this account of the ledger" if apart else told
+
+
+def _covered(
+    rows: Sequence[Row], said: Mapping[Key, Line], books: OwnBooks, ours: frozenset[Key]
+) -> set[Key]:
+    """The wallets that the ledger names nowhere and keeps on accounts of our role for them."""
+    if not any(WALLET in books.roles[key] for key in ours):
+        return set()
+    wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
+    return wallets - said.keys()
+
+
+def _posted(key: Key, line: Line, books: OwnBooks, rows: Sequence[Row]) -> Row:
+    """An account of our own export, held against what the month posted to it.
+
+    The export posts what moved in wallets, not what they held; a ledger may have either.
+    """
+    currency, ledger, expected = key[1], line.values["balance"], books.posted[key]
+    held = [row["closing"] for row in rows if row["kind"] != "bank" and row["currency"] == currency]
+    if books.roles[key] == (WALLET,) and held and None not in held and ledger == total(held):
+        expected = ledger
+    gap = difference(ledger, expected)
+    side = "more" if gap > 0 else "less"
+    return {
+        "account": clean(line.values["account"]),
+        "name": ", ".join(books.roles[key]),
+        "currency": currency,
+        "balance": expected,
+        "in_transit_in": NOTHING,
+        "in_transit_out": NOTHING,
+        "expected": expected,
+        "ledger": ledger,
+        "difference": gap,
+        "line": line.number,
+        "finding": f"the ledger has {amount_words(gap.copy_abs(), currency)} {side} than the month"
+        " posted"
+        if gap
+        else AGREES,
+    }
+
+
+def _unknown(line: Line) -> Row:
+    values = line.values
+    return {
+        "account": clean(values["account"]),
+        "currency": values["currency"].upper(),
+        "ledger": values["balance"],
+        "line": line.number,
+        "finding": "in the ledger alone: no statement and no wallet here has this account",
+    }
+
+
+# What was on its way
+
+
+def _on_the_way(r: Reconciliation, books: OwnBooks, ours: frozenset[Key]) -> _Way:
+    """What the bank accounts of the ledger should have; less what stands on accounts of its own."""
+    if r.basis is None:
+        return _Way({}, {}, ())
+    notes: list[str] = []
+    parts = {
+        OFF_RAMPS: list(_payouts(r, notes)),
+        OWN_TRANSFERS: list(_own_transfers(r)),
+        ON_RAMPS: list(_pending(r, notes)),
+    }
+    apart = [role for role in parts if any(role in books.roles[key] for key in ours)]
+    for role in apart:
+        moved = [part for part in parts[role] if books.keeps(role, part[0][1], ours)]
+        parts[role] = [part for part in parts[role] if part not in moved]
+        amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
+        notes.append(f"{amounts} is expected on the ledger's own account of {role}, not at a bank")
+    into = _sums((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
+    return _Way(into, _sums(parts[ON_RAMPS]), tuple(notes))
+
+
+def _sums(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
+    groups: defaultdict[Key, list[Decimal]] = defaultdict(list)
+    for key, part in parts:
+        groups[key].append(part)
+    return {key: total(amounts) for key, amounts in groups.items()}
+
+
+def _asked(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> list[Row]:
+    assert r.basis is not None
+    params = None if ids is None else {"ids": list(ids)}
+    rows: list[Row] = r.basis.snapshot.sql(query, params).to_pylist()
+    return rows
+
+
+def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:
+    """The net amounts of off-ramps that are owed, and whose money surely had not come."""
+    for one in owed_payouts(r):
+        name = clean(one.reference)
+        if not one.is_owed:
+            notes.append(f"{name} is not counted as on its way: the service had not completed it")
+        elif one.maybe_on is not None:
+            notes.append(
+                f"{name} is not counted as on its way: a line of {one.maybe_on} may be its payout;"
+                " decide it"
+            )
+        elif one.amount is None or not one.account or not one.currency:
+            notes.append(f"{name} is on its way and not counted: its net or its account is unknown")
+        else:
+            yield _key(one.account, one.currency), one.amount
+
+
+def _own_transfers(r: Reconciliation) -> Iterator[tuple[Key, Decimal]]:
+    """Transfers between own bank accounts that had left one and had not reached the other."""
+    last: date = r.month.last
+    crossing = {
+        row["out_id"]: row
+        for row in r.internal_transfers.to_pylist()
+        if row["kind"] == "between own bank accounts"
+        and row["state"] in {"both_legs", "under_way"}
+        and row["out_id"] is not None
+        and row["out_on"] <= last
+        and (row["in_on"] is None or row["in_on"] > last)
+    }
+    for leg in _asked(r, _RECEIVERS, sorted(crossing)):
+        row = crossing[leg["entry_id"]]
+        yield _key(leg["account"], row["currency"]), row["amount"]
+
+
+def _pending(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:
+    """Debits of the month, or earlier ones, that the bank still calls pending."""
+    for row in _asked(r, _PENDING):
+        if row["on_day"] is not None and row["on_day"] > r.month.last:
+            continue
+        if row["amount"] is None or row["on_day"] is None:
+            notes.append(
+                f"a pending debit of {clean(row['account'])} is not counted: no amount or day"
+            )
+        else:
+            yield _key(row["account"], row["currency"]), row["amount"]

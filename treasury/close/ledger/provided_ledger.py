@@ -1,0 +1,99 @@
+"""The ledger that a person gives to a close: kept whole in the journal, so that it is there again.
+
+Of a file that lies on somebody's disk nothing could be made again a year later; so its content is
+journaled with the close, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.close.ledger.ledger_comparison import COLUMNS, LedgerComparison, compare_ledger
+from treasury.errors import InputError
+from treasury.ground.decoding import convert
+from treasury.journal import Actor
+from treasury.journal.chain import Entry, Head
+from treasury.journal.journal_store import Draft
+from treasury.journal.period_history import Close
+from treasury.reconcile.monthly import Reconciliation
+from treasury.report.accounting_files import load_mapping, read_mapping
+from treasury.tables.csv_input import read_csv
+
+__all__ = ["LedgerFile", "compare_with", "draft_of", "journaled_ledger", "read_ledger"]
+
+KIND: Final = "period.ledger"
+LARGEST: Final = 1024 * 1024
+
+
+MAPPING: Final = "accounts.toml"
+"""The mapping of roles to the ledger's accounts that a workspace keeps."""
+
+
+class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A ledger's file: its name, its content and the SHA-256 of its bytes.
+
+    `mapping` is the text of the mapping that its accounts are recognised by; empty where there is
+    none.
+    """
+
+    file_name: str
+    content: str
+    sha256: str
+    mapping: str = ""
+
+
+def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
+    """Read a CSV file of account, currency and balance; InputError names the line it stops at.
+
+    The mapping `accounts.toml` of the workspace goes with it, where it has one.
+    """
+    read_csv(path, COLUMNS)
+    mapping = "" if workspace is None else _mapping_of(workspace / MAPPING)
+    content = path.read_bytes()
+    if len(content) > LARGEST:
+        raise InputError(f"{path} is larger than 1 MB", do="give the balances, not the bookings")
+    return LedgerFile(
+        file_name=path.name,
+        content=content.decode("utf-8"),
+        sha256=hashlib.sha256(content).hexdigest(),
+        mapping=mapping,
+    )
+
+
+def _mapping_of(path: Path) -> str:
+    """The text of a mapping that reads; empty where there is none."""
+    if not path.is_file():
+        return ""
+    load_mapping(path)
+    return path.read_text("utf-8")
+
+
+def compare_with(r: Reconciliation, ledger: LedgerFile, balances: pa.Table) -> LedgerComparison:
+    """The ledger beside the month's balances."""
+    with tempfile.TemporaryDirectory(prefix="treasury-") as name:
+        path = Path(name) / "ledger.csv"
+        path.write_text(ledger.content, "utf-8", newline="")
+        accounts = read_mapping(ledger.mapping, MAPPING) if ledger.mapping else None
+        return compare_ledger(r, path, balances=balances, accounts=accounts)
+
+
+def draft_of(month: str, ledger: LedgerFile, actor: Actor) -> Draft:
+    """What is journaled of it, beside the month's close."""
+    return Draft(KIND, month, msgspec.structs.asdict(ledger), actor)
+
+
+def journaled_ledger(entries: Iterable[Entry], close: Close, until: Head) -> LedgerFile | None:
+    """The ledger that a month is closed with: journaled since its basis, and before `until`."""
+    found = None
+    for entry in entries:
+        own = entry.kind == KIND and entry.subject == close.month
+        if own and close.head.seq < entry.seq < until.seq:
+            found = convert(entry.body, LedgerFile)
+    return found

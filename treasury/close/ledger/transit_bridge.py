@@ -1,0 +1,232 @@
+"""Money in transit as the report, the journal and the roll-forward count it, bridged row by row.
+
+The three differ by definition. The report counts what left one side and did not reach the other;
+the journal what the books owe, so that coins sent are owed in fiat from the completion on; the
+roll-forward what a request still waits for. Each request, credit or transfer that one of them
+counts has a row with the three amounts and why they differ, and each column adds up to its figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.close.ledger.accounting import transit_postings
+from treasury.close.month_proof import in_transit
+from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.money import difference, total
+from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
+from treasury.tables.tabular import Tabular, wide
+
+__all__ = ["BRIDGE", "STEPS", "TransitBridge", "transit_bridge"]
+
+BRIDGE: Final = pa.schema(
+    [
+        ("kind", TEXT),
+        ("reference", TEXT),
+        ("currency", TEXT),
+        ("report", AMOUNT),
+        ("journal", AMOUNT),
+        ("roll_forward", AMOUNT),
+        ("why", TEXT),
+        ("subject_id", TEXT),
+    ]
+)
+"""A row for each thing that one of the three counts, amounts in `currency`; `kind` is on_ramp,
+off_ramp, off_ramp_coins, credit or own_transfer, `subject_id` the request or the bank line."""
+STEPS: Final = pa.schema(
+    [
+        ("kind", TEXT),
+        ("currency", TEXT),
+        ("why", TEXT),
+        ("rows", INTEGER),
+        ("report", AMOUNT),
+        ("journal", AMOUNT),
+        ("roll_forward", AMOUNT),
+    ]
+)
+"""The rows summed by kind, currency and reason."""
+
+ZERO: Final = Decimal(0)
+_ORDER: Final = ("kind", "currency", "why", "reference", "subject_id")
+_FIGURES: Final = ("report", "journal", "roll_forward")
+_OPEN: Final = ["kind", "currency", "expectation_id", "closing"]
+_SENT: Final = "on-ramp, debited and not delivered"
+_ROLES: Final = {
+    "on-ramp in transit": "on_ramp",
+    "off-ramp in transit": "off_ramp",
+    "own transfers": "own_transfer",
+}
+_ENDED: Final = ("CANCELLED", "REJECTED", "DENIED", "FAILED")
+_REFERENCES: Final = """
+SELECT r.id, r.payment_reference AS reference
+FROM ramp_requests AS r JOIN subjects AS s ON s.subject_id = r.id
+"""
+Key = tuple[str, str, str]
+Figures = dict[str, Decimal]
+
+
+class TransitBridge(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Money in transit three ways: `rows` as in BRIDGE, which add up to each of the three."""
+
+    month: Month
+    rows: pa.Table
+    sql: str
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The rows."""
+        return self.rows
+
+    @property
+    def steps(self) -> pa.Table:
+        """The rows by kind, currency and reason; columns as in STEPS."""
+        keys = ["kind", "currency", "why"]
+        wanted = {name: self.rows[name] for name in keys}
+        wanted |= {name: wide(self.rows[name]) for name in _FIGURES}
+        sums = [(name, "sum") for name in _FIGURES]
+        groups = pa.table(wanted).group_by(keys).aggregate([*sums, ([], "count_all")])
+        named = {f"{name}_sum": name for name in _FIGURES} | {"count_all": "rows"}
+        steps = groups.rename_columns(named).sort_by([(name, "ascending") for name in keys])
+        return steps.select(STEPS.names).cast(STEPS)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The rows, and their sums by reason."""
+        return {"In transit bridge": self.rows, "Steps": self.steps}
+
+    def __repr__(self) -> str:
+        return f"<Bridge of money in transit, {self.month}: {self.rows.num_rows} rows>"
+
+
+def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> TransitBridge:
+    """The bridge of a month; `rolled` are the requests rolled forward, as in ITEMS."""
+    figures: dict[Key, Figures] = {}
+    names: dict[str, str | None] = {}
+    for row in in_transit(r)[0]:
+        key = _reported(row)
+        names[key[2]] = row["reference"]
+        _add(figures, key, "report", row["amount"])
+    for row in transit_postings(r, zone, _pairs(r)).to_pylist():
+        key = (_ROLES[row["role"]], row["currency"], row["subject_id"])
+        _add(figures, key, "journal", row["amount"])
+    still_open = pc.not_equal(rolled["closing"], pa.scalar(ZERO, AMOUNT))
+    for row in rolled.filter(still_open).select(_OPEN).to_pylist():
+        key = (row["kind"], row["currency"], row["expectation_id"])
+        _add(figures, key, "roll_forward", row["closing"])
+    counted = {key: one for key, one in figures.items() if any(one.values())}
+    subjects = pa.array(sorted({subject for _, _, subject in counted}), TEXT)
+    status = _statuses(r, zone, subjects)
+    names = _references(r, subjects) | names | _by_id(rolled, "expectation_id", "code", subjects)
+    rows = [
+        {
+            "kind": kind,
+            "reference": names.get(subject) or subject,
+            "currency": currency,
+            **one,
+            "why": _why(kind, one, status.get(subject, "")),
+            "subject_id": subject,
+        }
+        for (kind, currency, subject), one in counted.items()
+    ]
+    rows.sort(key=lambda row: tuple(row[name] for name in _ORDER))
+    return TransitBridge(
+        month=r.month, rows=pa.Table.from_pylist(rows, schema=BRIDGE), sql=r.sql("in_transit")
+    )
+
+
+def _add(figures: dict[Key, Figures], key: Key, name: str, amount: Decimal) -> None:
+    one = figures.setdefault(key, dict.fromkeys(_FIGURES, ZERO))
+    one[name] = total((one[name], amount))
+
+
+def _reported(row: Mapping[str, Any]) -> Key:
+    request = row["request_id"]
+    if request is None:
+        return "credit", row["currency"], f"{row['reference']} of {row['left_on']}"
+    return "on_ramp" if row["what"] == _SENT else "off_ramp_coins", row["currency"], request
+
+
+def _pairs(r: Reconciliation) -> dict[str, str]:
+    """The leg out of each own transfer by its leg in: both are one transfer."""
+    pairs = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
+    return {row["in_id"]: row["out_id"] for row in pairs if row["in_id"] and row["out_id"]}
+
+
+def _statuses(r: Reconciliation, zone: ZoneInfo, subjects: pa.Array) -> dict[str, Any]:
+    if r.basis is None:
+        return {}
+    then = requests_at_cut_off(r.basis.snapshot, r.month, zone)
+    return _by_id(then, "request_id", "status", subjects)
+
+
+def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
+    """What the requests are called, and the lines that no request is behind."""
+    lines = r.lines.filter(pc.is_in(r.lines["entry_id"], subjects))
+    named = {
+        row["entry_id"]: row["reference"] or row["counterparty_name"]
+        for row in lines.select(["entry_id", "reference", "counterparty_name"]).to_pylist()
+    }
+    if r.basis is None:
+        return named
+    with r.basis.snapshot.connection() as connection:
+        connection.register("subjects", pa.table({"subject_id": subjects}))
+        return named | dict(connection.execute(_REFERENCES).fetchall())
+
+
+def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any]:
+    """A column of the rows of these ids, by the id."""
+    rows = table.filter(pc.is_in(table[key], ids))
+    return dict(zip(rows[key].to_pylist(), rows[name].to_pylist(), strict=True))
+
+
+def _why(kind: str, one: Figures, status: str) -> str:
+    """Why the three count a thing as they do, in words."""
+    match kind:
+        case "on_ramp":
+            return _why_on_ramp(one, status)
+        case "off_ramp":
+            return _why_off_ramp(one, status)
+        case "off_ramp_coins":
+            return "coins that left: the journal owes their money once it completes"
+        case "credit":
+            return "a customer's credit that is no coins yet: in collections in the journal"
+        case _:
+            return "between own accounts: one leg is booked, the other is not"
+
+
+def _why_on_ramp(one: Figures, status: str) -> str:
+    report, journal, expected = (one[name] for name in _FIGURES)
+    if not report and not journal:
+        if status == "SUCCEEDED":
+            return "completed with less than its amount: the rest is not paid"
+        return "not paid: the request still waits for it"
+    if report == journal:
+        more = ", and a part of it is not paid" if expected else ""
+        return f"paid, and not delivered{more}"
+    if status in _ENDED:
+        return f"paid, and ended as {status}: the books have not got its money back"
+    if not report and journal < 0:
+        return "completed, and its payment is not decided: the line stands in suspense"
+    if not journal:
+        return "paid, and its line needs a person: it stands in suspense"
+    lacking = difference(report, journal)
+    side = "less" if lacking > 0 else "more"
+    return f"paid, and not delivered: the journal has {side}, as its lines are decided"
+
+
+def _why_off_ramp(one: Figures, status: str) -> str:
+    _, journal, expected = (one[name] for name in _FIGURES)
+    if not journal:
+        return "not completed: it waits for its money, and nothing is owed yet"
+    if journal == expected:
+        return "completed, and its money is not matched: owed to us"
+    if status in _ENDED:
+        return f"ended as {status}: the books have money of it that no completion explains"
+    return "completed: what was received is not what it expects"

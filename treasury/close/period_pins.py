@@ -1,0 +1,322 @@
+"""What a close rests on is pinned, so that it can be given again; and a month is let go again.
+
+A close names the lake's commit, the journal's end, the rules and the settings that its answer was
+made from. Reconciliation is a function of these and of the models, so the closed month reads the
+same whatever becomes known later; `basis_of` brings them back. The models may change with a
+version: a close stores its answers as well, and the next month opens with what it stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cached_property, partial
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.close.roll_forward import (
+    ROLL_FORWARD,
+    MonthEnd,
+    RollForward,
+    month_end,
+    roll_forward,
+    stored_end,
+)
+from treasury.close.stored_answers import read_answers
+from treasury.decisions.corrections import CORRECTIONS, correction_rows, late_decisions
+from treasury.decisions.remark_rows import mark_table
+from treasury.decisions.standing_verdicts import standing_table
+from treasury.errors import ActionRefused, InputError, JournalError
+from treasury.ground.decoding import convert
+from treasury.journal import Actor, Entry, Journal
+from treasury.journal.decision_history import decision_table, standing
+from treasury.journal.decision_log import Decided, decide, read_decided
+from treasury.journal.journal_store import Draft
+from treasury.journal.period_history import REOPEN, Close, Period, closed_periods, period_history
+from treasury.lake import Lake, Snapshot
+from treasury.reconcile.monthly import (
+    Basis,
+    Question,
+    Reconciliation,
+    reconcile_month,
+    require_begun,
+)
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.standing_knowledge import Known, answer_and_known, known
+from treasury.settings import BankAccount
+from treasury.tables.tabular import shown_column
+
+__all__ = [
+    "Examined",
+    "basis_of",
+    "basis_on",
+    "decided_before",
+    "examine",
+    "journaled_roll_forward",
+    "not_as_closed",
+    "outcomes_hash",
+    "reconcile",
+    "reopen_period",
+    "roll_forward_of",
+    "unlike",
+]
+
+OUTCOME: Final = (
+    "entry_id", "outcome", "line_class", "expectation_id", "tier", "reason", "matched_amount",
+)  # fmt: skip
+
+
+class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+    """A month as it is closed: the answer, all that matching knew, and the open items rolled on.
+
+    `moved` are decisions on lines up to the month's end whose facts have changed since, `acted` the
+    journal's entries about actions, `corrections` what late decisions about closed months correct
+    in this one, as in CORRECTIONS, `opening` gives where every expectation stood at the end of the
+    month before. `journal_problem` says why the journal does not verify, or nothing.
+    """
+
+    answer: Reconciliation
+    seen: Known
+    opening: Callable[[], MonthEnd]
+    moved: pa.Table
+    decided: Decided
+    acted: tuple[Entry, ...]
+    journal_problem: str
+    corrections: pa.Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
+
+    @cached_property
+    def end(self) -> MonthEnd:
+        """Where every expectation stands at the month's end: all is matched again as of then."""
+        return month_end(self.seen, self.answer.month)
+
+    @cached_property
+    def roll_forward(self) -> RollForward:
+        """The open items from the month's end before to its own; both are worked out for it."""
+        return roll_forward(self.opening(), self.end)
+
+    def require_tied(self) -> Examined:
+        """The same month, where its open items roll forward; TreasuryError names what does not."""
+        _ = self.roll_forward
+        return self
+
+
+def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Examined:
+    """Everything that a month's close rests on, from its basis and what was decided until then."""
+    answer, seen = answer_and_known(basis)
+    stand = standing_table(standing(decided.entries), seen)
+    return Examined(
+        answer=answer,
+        seen=seen,
+        opening=partial(_opening, journal, lake, decided, seen, basis),
+        moved=_moved(stand, basis.question.month),
+        decided=decided,
+        acted=tuple(filter(decided.covers, journal.entries("action."))),
+        journal_problem=journal.problem(),
+        corrections=_corrections(journal, lake, basis, seen, decided),
+    )
+
+
+def _corrections(
+    journal: Journal, lake: Lake, basis: Basis, seen: Known, decided: Decided
+) -> pa.Table:
+    """What this month posts of decisions about lines of months that are closed."""
+    closed = closed_periods(decided.entries)
+    late = [
+        one
+        for one in late_decisions(seen, closed, decided.entries)
+        if one.posts_to == str(basis.question.month)
+    ]
+    before: dict[str, pa.Table] = {}
+    after: dict[str, pa.Table] = {}
+    answers: dict[tuple[str, str], pa.Table] = {}
+    for one in late:
+        booked = str(Month.of(one.line["booking_date"]))
+        for side, known_in in ((before, one.before), (after, one.posts_to)):
+            if (known_in, booked) not in answers:
+                period = closed.get(known_in)
+                answers[known_in, booked] = (
+                    reconcile(_asked_about(basis, booked)).lines
+                    if period is None
+                    else _lines_closed_with(journal, lake, period, booked)
+                )
+            side[one.entry_id] = answers[known_in, booked]
+    return correction_rows(late, before, after)
+
+
+def _lines_closed_with(journal: Journal, lake: Lake, period: Period, month: str) -> pa.Table:
+    """The lines of a month as they were known when another, or the same, was closed."""
+    if period.month == month and period.close.answers:
+        return read_answers(lake.workspace, period.close)["lines"]
+    return reconcile(_asked_about(basis_of(journal, lake, period.close), month)).lines
+
+
+def _asked_about(basis: Basis, month: str) -> Basis:
+    """The same records and decisions, asked about another month."""
+    question = msgspec.structs.replace(basis.question, month=Month.parse(month))
+    return Basis(basis.snapshot, question, basis.decisions, basis.marks)
+
+
+def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
+    """Let a closed month go; only the last one, so that every opening is a closing before it."""
+    if not reason.strip():
+        raise InputError("a month is reopened with a reason", do="give the reason")
+
+    def build(decided: Decided) -> tuple[list[Draft], Decided]:
+        closed = closed_periods(decided.entries)
+        period = closed.get(str(month))
+        if period is None:
+            raise ActionRefused(
+                f"{month} is not closed", do="run `treasury periods list` to see which are"
+            )
+        last = max(closed)
+        if str(month) != last:
+            raise ActionRefused(
+                f"{last} is closed after {month} and begins with what the months before it ended"
+                " with",
+                do=f"reopen {last} first: treasury periods reopen {last} --reason …",
+            )
+        body = {"month": str(month), "reason": reason.strip(), "closes": period.entry.seq}
+        return [Draft(REOPEN, str(month), body, actor)], decided
+
+    added, decided = decide(journal, build)
+    history = period_history(decided.after(added).entries)
+    return next(period for period in reversed(history) if period.month == str(month))
+
+
+def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
+    """What a month is closed on, from its pinned commit and the journal up to then."""
+    rules = convert(close.rules, Rules)
+    desk = close.desk
+    question = Question(
+        month=Month.parse(close.month),
+        as_of=close.as_of,
+        company=desk["company"],
+        environment=desk["environment"],
+        zone=ZoneInfo(desk["time_zone"]),
+        accounts=convert(desk["accounts"], tuple[BankAccount, ...]),
+        rules=rules,
+        credits_by_text=not close.list_hash,  # so 0.1.0 read them
+    )
+    then = decided_before(journal, close)
+    return basis_on(lake.snapshot(commit=close.commit), question, then)
+
+
+def decided_before(journal: Journal, close: Close) -> Decided:
+    """What had been decided when a month was prepared to be closed."""
+    return read_decided(journal, head=close.head)
+
+
+def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
+    """The basis of an answer: the records, and what people had decided."""
+    decisions = decision_table(standing(decided.entries))
+    return Basis(snapshot, question, decisions, mark_table(decided))
+
+
+def reconcile(basis: Basis) -> Reconciliation:
+    """The answer that these give."""
+    return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.marks)
+
+
+def outcomes_hash(answer: Reconciliation) -> str:
+    """SHA-256 over what became of each line of the month."""
+    columns = map(shown_column, answer.lines.select(OUTCOME).columns)
+    text = msgspec.json.encode(list(zip(*columns, strict=True)))
+    return hashlib.sha256(text).hexdigest()
+
+
+def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> RollForward:
+    """The open items of the basis' month, from the month's end before to its own.
+
+    Raises InputError for a month that has not begun.
+    """
+    require_begun(basis.question)
+    seen = known(basis)
+    return roll_forward(
+        _opening(journal, lake, decided, seen, basis),
+        month_end(seen, basis.question.month),
+    )
+
+
+def unlike(close: Close, found: Examined) -> str:
+    """What of a month's answer is not as its close journaled; nothing where all of it is."""
+    if outcomes_hash(found.answer) != close.outcomes_hash:
+        return "the outcomes of its lines"
+    apart = _totals_apart(close, found.end)
+    if apart:
+        return apart
+    if journaled_roll_forward(close) != found.roll_forward.totals.to_pylist():
+        return "how its open items were rolled forward"
+    return "" if found.roll_forward.items_hash == close.items_hash else "its open items"
+
+
+def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
+    """The roll-forward that a close journaled, a row for each kind and currency.
+
+    A column that its version did not have is 0: it moved nothing there.
+    """
+    none_moved = {name: 0 for name in ROLL_FORWARD.names if name not in ("kind", "currency")}
+    rows = [none_moved | row for row in close.roll_forward]
+    return [
+        {
+            field.name: Decimal(row[field.name])
+            if pa.types.is_decimal(field.type)
+            else row[field.name]
+            for field in ROLL_FORWARD
+        }
+        for row in rows
+    ]
+
+
+def _opening(journal: Journal, lake: Lake, decided: Decided, seen: Known, basis: Basis) -> MonthEnd:
+    """The month's end before: as its close stored it; else as it looks from here.
+
+    Version 0.1.0 stored totals alone. The requests behind them are matched again, and whatever the
+    totals had besides stands apart.
+    """
+    month = basis.question.month.previous
+    period = closed_periods(decided.entries).get(str(month))
+    if period is None:
+        return month_end(seen, month)
+    if not period.close.answers:
+        end = month_end(known(basis_of(journal, lake, period.close)), month)
+        return end.brought_to(_closing_totals(period.close))
+    end = stored_end(month, read_answers(lake.workspace, period.close))
+    apart = _totals_apart(period.close, end)
+    if apart:
+        raise not_as_closed(period, apart)
+    return end
+
+
+def _closing_totals(close: Close) -> dict[tuple[str, str], Decimal]:
+    rows = close.roll_forward
+    return {(row["kind"], row["currency"]): Decimal(row["closing"]) for row in rows}
+
+
+def _totals_apart(close: Close, end: MonthEnd) -> str:
+    """Which total of a month's end is not the closing that was journaled; nothing where all are."""
+    totals, recorded = end.totals(), _closing_totals(close)
+    for key in sorted({*totals, *recorded}):
+        if totals.get(key, Decimal(0)) != recorded.get(key, Decimal(0)):
+            return f"what was open ({key[0]} in {key[1]})"
+    return ""
+
+
+def not_as_closed(period: Period, what: str) -> JournalError:
+    """The error for a closed month of which `what` differs, though the models are the same."""
+    return JournalError(
+        f"the close of {period.month} does not come out again: {what} differs from what entry"
+        f" {period.entry.seq} of the journal says",
+        do="run `treasury doctor` and `treasury journal verify`, and keep both as evidence",
+    )
+
+
+def _moved(stand: pa.Table, month: Month) -> pa.Table:
+    """The decisions on lines up to the month's end that rest on facts that have moved since."""
+    booked = pc.less_equal(stand["booking_date"], pa.scalar(month.last, pa.date32()))
+    return stand.filter(pc.and_(pc.not_equal(stand["moved"], ""), pc.fill_null(booked, False)))

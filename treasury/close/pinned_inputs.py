@@ -1,0 +1,140 @@
+"""What an answer was computed from, as Parquet files that it can be computed from again.
+
+The tables that the steps read are written whole, in the order of their keys, without the records'
+own text. Read back they are a snapshot like the lake's own, so that the same steps run on them with
+no workspace at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treasury.close.evidence import LakeState
+from treasury.decisions.remark_rows import REQUEST_MARKS
+from treasury.extract import TABLES as SERVICE_TABLES
+from treasury.journal.decision_history import DECISIONS
+from treasury.lake import Snapshot, Table
+from treasury.lake.commits import SCHEMA as COMMITS
+from treasury.lake.commits import Commit
+from treasury.lake.delta import StoredFile, StoredTable
+from treasury.reconcile.monthly import STEPS, Basis
+from treasury.statements import TABLES as STATEMENT_TABLES
+
+__all__ = ["DECIDED", "MARKED", "read_decided_tables", "stored_snapshot", "write_inputs"]
+
+DECIDED: Final = "decisions"
+MARKED: Final = "request_marks"
+RAW: Final = "raw"
+_BESIDE: Final = frozenset(
+    {"accounts", "wallets", "statements", "balance_confirmations", "wallet_evidence"}
+    | {"wallet_movements"}
+)
+"""Tables that the report reads besides those that the steps name."""
+_GROUP: Final = 100_000
+
+
+def write_inputs(basis: Basis, folder: Path) -> dict[str, int]:
+    """Write every table that the answer rests on into `folder`: how many rows each has."""
+    folder.mkdir()
+    with basis.snapshot.connection() as connection:
+        rows = {
+            name: _write(connection, name, order, folder / f"{name}.parquet")
+            for name, order in _read_tables().items()
+        }
+        rows["commits"] = _write(connection, "commits", ("number",), folder / "commits.parquet")
+    for name, table in ((DECIDED, basis.decisions), (MARKED, basis.marks)):
+        if isinstance(table, pa.Table):
+            write_table(table, folder / f"{name}.parquet")
+            rows[name] = table.num_rows
+    return rows
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """A table as a Parquet file; the same rows give the same bytes."""
+    pq.write_table(table, path, compression="zstd", row_group_size=_GROUP)
+
+
+def stored_snapshot(folder: Path, lake: LakeState) -> Snapshot:
+    """The tables of `folder` as a snapshot of the lake that they were written from."""
+    paths = {path.stem: path for path in folder.glob("*.parquet")}
+
+    def opened(name: str, version: int) -> StoredTable:
+        path = paths.get(name)
+        if path is None or name not in _read_tables():
+            return StoredTable(version, (), ())
+        columns = tuple(pq.read_schema(path).names)
+        return StoredTable(version, (StoredFile(str(path), path.stat().st_size),), columns)
+
+    def commits() -> pa.Table:
+        return pq.read_table(paths["commits"]).cast(COMMITS)
+
+    commit = Commit(lake.commit, lake.at, "pack", lake.versions)
+    return Snapshot(_catalogue(), commit, None, opened, commits)
+
+
+def read_decided_tables(folder: Path) -> dict[str, pa.Table]:
+    """People's decisions and remarks, as they went into the answer."""
+    return {
+        DECIDED: _read_or(folder / f"{DECIDED}.parquet", DECISIONS),
+        MARKED: _read_or(folder / f"{MARKED}.parquet", REQUEST_MARKS),
+    }
+
+
+def _read_or(path: Path, schema: pa.Schema) -> pa.Table:
+    """A stored table; columns that it was written before are empty."""
+    empty = schema.empty_table()
+    if not path.is_file():
+        return empty
+    return pa.concat_tables([empty, pq.read_table(path)], promote_options="permissive").cast(schema)
+
+
+def _catalogue() -> dict[str, Table]:
+    return {table.name: table for table in (*SERVICE_TABLES, *STATEMENT_TABLES)}
+
+
+@cache
+def _read_tables() -> dict[str, tuple[str, ...]]:
+    """The tables and histories that the steps read, each with the columns that order its rows."""
+    read = _BESIDE.union(*(step.reads for step in STEPS))
+    found = {
+        name: order
+        for table in _catalogue().values()
+        for name, order in _ordered(table)
+        if name in read
+    }
+    return dict(sorted(found.items()))
+
+
+def _ordered(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if not table.records:
+        yield table.name, tuple(column.name for column in table.columns)
+        return
+    yield table.name, table.key
+    yield table.history, (*table.key, "valid_from")
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection, name: str, order: tuple[str, ...], path: Path
+) -> int:
+    """Write one table in order, a group of rows at a time."""
+    relation = connection.table(name)
+    kept = ", ".join(f'"{column}"' for column in relation.columns if column != RAW)
+    ordered = relation.project(kept).order(", ".join(f'"{column}"' for column in order))
+    rows = 0
+    reader = ordered.to_arrow_reader(_GROUP)
+    with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
+        for batch in _batches(reader):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    yield from reader

@@ -1,0 +1,219 @@
+"""The words and the shapes in which a person reads a result: one table each, used everywhere.
+
+Whatever is shown passes through here: the desk's words for what the data calls otherwise, dates,
+amounts, accounts, and outside text with its invisible characters made visible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from treasury.ground.wording import DIRECTIONS, LINE_CLASSES, OUTCOMES, instant_words
+from treasury.identifiers import plain_account
+from treasury.items import OpenItem
+from treasury.money import format_amount, total
+from treasury.reconcile.funding import short_account
+from treasury.reconcile.monthly import Reconciliation
+from treasury.text import clean
+
+__all__ = [
+    "DIRECTIONS",
+    "LINES_NOT_KNOWN",
+    "LINE_CLASSES",
+    "OUTCOMES",
+    "amount_words",
+    "amounts_words",
+    "are_lines_known",
+    "bank_lines_words",
+    "carried_words",
+    "count",
+    "day",
+    "environment_words",
+    "moment",
+    "outcome_counts",
+    "outcome_word",
+    "reason_words",
+    "short_account",
+    "title_words",
+]
+
+_COUNTED: Final = {
+    "suggested": "need decision",
+    "conflict": "conflict",
+}
+_ENVIRONMENTS: Final = {
+    "sandbox": "SANDBOX, no real money",
+    "staging": "STAGING, no real money",
+    "production": "",
+}
+_CONTRADICTIONS: Final = {
+    "account: ": "Wrong account: ",
+    "currency: ": "Wrong currency: ",
+    "direction: ": "Wrong direction: ",
+    "status: ": "The request is ",
+}
+_MONTHS: Final = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+_OTHER_LINE: Final = re.compile(
+    r"(?P<how>brings back (?:a part of )?the payment of|came back on|moved the other way on)"
+    r" [0-9]{4}-(?P<month>0[1-9]|1[0-2])-(?P<day>[0-3][0-9])\b"
+)
+_ACCOUNT: Final = re.compile(r"\b[A-Z]{2}\d{2}[A-Z0-9]{8,30}\b", re.ASCII)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 item`, `12 items`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def day(value: date | None, year: int | None = None) -> str:
+    """`30 Oct`; with its year where that is not `year`, and empty for no date."""
+    if value is None:
+        return ""
+    shown = f"{value.day} {_MONTHS[value.month - 1]}"
+    return shown if year in {None, value.year} else f"{shown} {value.year}"
+
+
+def moment(instant: datetime | None, zone: ZoneInfo, year: int | None = None) -> str:
+    """`29 Oct 09:20 CET`: in the reporting time zone, which is named."""
+    if instant is None:
+        return ""
+    local = instant.astimezone(zone)
+    return f"{day(local.date(), year)} {instant_words(local, '%H:%M')}"
+
+
+def amount_words(amount: Decimal | None, currency: str | None) -> str:
+    """`EUR 25,000.00`; an amount that no record states is said to be so."""
+    if amount is None:
+        return "amount not recorded"
+    return clean(format_amount(amount, currency or "?"))
+
+
+def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
+    """The sum of each currency, apart: `EUR 25,000.00 · USDC 10,000.000000`."""
+    groups: dict[str, list[Decimal]] = {}
+    unknown = 0
+    for amount, currency in amounts:
+        if amount is None:
+            unknown += 1
+        else:
+            groups.setdefault(currency, []).append(amount)
+    parts = [amount_words(total(groups[currency]), currency) for currency in sorted(groups)]
+    if unknown:
+        parts.append(f"{unknown} without a recorded amount")
+    return " · ".join(parts)
+
+
+def carried_words(item: OpenItem, year: int) -> str:
+    """`carried: anna and bert for carla, by 30 Nov`; who proposed it, while nobody accepted.
+
+    Of an item that is too small to block it says so.
+    """
+    if not item.is_material:
+        return "below the agreed limit"
+    if item.proposed_by is None or item.expected_by is None:
+        return ""
+    if item.accepted_by is None:
+        return clean(f"proposed by {item.proposed_by}, waits for a second person")
+    people = (
+        item.proposed_by if item.accepted_alone else f"{item.proposed_by} and {item.accepted_by}"
+    )
+    alone = ", signed alone" if item.accepted_alone else ""
+    return clean(f"carried: {people} for {item.owner}{alone}, by {day(item.expected_by, year)}")
+
+
+def environment_words(environment: str) -> str:
+    """What has to be said about where the figures come from; nothing in production."""
+    return _ENVIRONMENTS.get(environment, clean(environment).upper())
+
+
+def title_words(r: Reconciliation, zone: ZoneInfo) -> str:
+    """`October 2026 · Harbour Lane NV · SANDBOX, no real money · known at 2 Nov 09:00 CET`."""
+    known = f"known at {moment(r.known_at, zone, r.month.year)}"
+    parts = (r.month.title, clean(r.company), environment_words(r.environment), known)
+    return " · ".join(part for part in parts if part)
+
+
+LINES_NOT_KNOWN: Final = "not known: the statements of the month are not complete"
+
+
+def are_lines_known(r: Reconciliation) -> bool:
+    """Whether there is a line, or the complete statements of every declared account say of none."""
+    complete = r.statements["complete"].to_pylist()
+    return any(r.counts().values()) or (bool(complete) and all(complete))
+
+
+def bank_lines_words(r: Reconciliation) -> str:
+    """`412 = 361 matched + 9 need decision + …`: the parts there are, and they add up.
+
+    None at all is said only where the statements of every declared account are complete.
+    """
+    if not are_lines_known(r):
+        return LINES_NOT_KNOWN
+    counts = r.counts()
+    total = f"{sum(counts.values()):,}"
+    return f"{total} = {outcome_counts(counts)}" if any(counts.values()) else total
+
+
+def outcome_counts(counts: Mapping[str, int]) -> str:
+    """`361 matched + 9 need decision + …`: bank lines by outcome, those that there are."""
+    return " + ".join(
+        f"{counts[name]:,} {_counted(name, counts[name])}" for name in OUTCOMES if counts.get(name)
+    )
+
+
+def _counted(name: str, number: int) -> str:
+    if name == "suggested" and number == 1:
+        return "needs decision"
+    return _COUNTED.get(name, OUTCOMES[name].lower())
+
+
+def outcome_word(line: Mapping[str, Any]) -> str:
+    """What became of one of a month's lines, in the words of the desk."""
+    if line["line_class"]:
+        return LINE_CLASSES.get(line["line_class"], clean(line["line_class"]))
+    outcome: str = line["outcome"]
+    reason = reason_words(line["reason"] or "")
+    match outcome:
+        case "unreferenced" if line["account"] != plain_account(line["statement_account"]):
+            return f"No reference; reached virtual IBAN {clean(short_account(line['account']))}"
+        case "conflict":
+            return _contradiction(reason)
+        case "ignored":
+            return f"Closed: {reason}"
+        case "returned":
+            return _capital(reason)
+        case "matched" if reason.startswith("accepted"):
+            return f"Matched, {reason}"
+        case _:
+            return OUTCOMES.get(outcome, clean(outcome))
+
+
+def reason_words(reason: str) -> str:
+    """Why a line is what it is: directions and the days of other lines as the desk writes them."""
+    dated = _OTHER_LINE.sub(_dated, reason)
+    return clean(dated.replace("CRDT", "money in").replace("DBIT", "money out"))
+
+
+def _dated(found: re.Match[str]) -> str:
+    return f"{found['how']} {int(found['day'])} {_MONTHS[int(found['month']) - 1]}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _contradiction(reason: str) -> str:
+    """The contradiction in words, with accounts short enough to read."""
+    for prefix, words in _CONTRADICTIONS.items():
+        if reason.startswith(prefix):
+            reason = words + reason.removeprefix(prefix)
+            break
+    shortened = _ACCOUNT.sub(lambda found: short_account(found[0]), reason)
+    return _capital(shortened)

@@ -1,0 +1,312 @@
+"""Open items from one month's end to the next: what came, what was received, what is left.
+
+    opening + new - matched + reopened by returns - cancelled - blocked +/- adjusted = closing
+
+per currency and kind of expectation, in exact amounts. Each end is matched by itself from the lines
+booked and the requests made until then, in the statuses that they had then, and every movement
+between them is named from the shares that lines have in requests. What the provider blocks waits
+for no money and is not cancelled: it stands apart, and a release brings it back. Virtual accounts
+expect no amount and stand outside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import cached_property
+from typing import Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.errors import TreasuryError
+from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
+from treasury.money import difference, format_amount
+from treasury.reconcile.engine.memo import Memo, fingerprint
+from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
+from treasury.reconcile.matching import FEW, Matches, match_references, read_decisions, rule_tables
+from treasury.reconcile.monthly import known_key, requests_at_cut_off, step_sql
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.standing_knowledge import Known
+from treasury.tables.tabular import Tabular, shown_column
+
+__all__ = [
+    "ADDS",
+    "END_STEPS",
+    "ITEMS",
+    "ROLL_FORWARD",
+    "ROLL_STEPS",
+    "MonthEnd",
+    "RollForward",
+    "month_end",
+    "roll_forward",
+    "stored_end",
+]
+
+ADDS: Final = {
+    "opening": True,
+    "new": True,
+    "matched": False,
+    "reopened": True,
+    "cancelled": False,
+    "blocked": False,
+    "adjusted": True,
+    "closing": False,
+}
+"""Which sides of the identity are added, so that all of them together are nothing."""
+_AMOUNTS: Final = tuple(ADDS)
+
+ROLL_FORWARD: Final = pa.schema(
+    [
+        ("kind", TEXT),
+        ("currency", TEXT),
+        ("opening_items", INTEGER),
+        *((name, AMOUNT) for name in _AMOUNTS),
+        ("closing_items", INTEGER),
+        ("blocked_items", INTEGER),
+        ("standing_blocked", AMOUNT),
+    ]
+)
+"""A row for each kind and currency, amounts in `currency`. `blocked` is what the provider blocked
+in the month less what it released; `standing_blocked` is blocked at the end and in no closing."""
+ITEMS: Final = pa.schema(
+    [
+        ("expectation_id", TEXT),
+        ("code", TEXT),
+        ("kind", TEXT),
+        ("currency", TEXT),
+        ("amount", AMOUNT),
+        *((name, AMOUNT) for name in _AMOUNTS),
+        ("standing_blocked", AMOUNT),
+    ]
+)
+"""The request behind each row: its own opening, movements and closing."""
+
+POSITIONS: Final = pa.schema(
+    [
+        ("expectation_id", TEXT),
+        ("code", TEXT),
+        ("kind", TEXT),
+        ("currency", TEXT),
+        ("direction", TEXT),
+        ("status", TEXT),
+        ("amount", AMOUNT),
+        ("back", AMOUNT),
+        ("cancelled", BOOL),
+        ("blocked", BOOL),
+        ("open", AMOUNT),
+    ]
+)
+"""Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
+SHARES: Final = pa.schema([("expectation_id", TEXT), ("entry_id", TEXT), ("amount", AMOUNT)])
+"""What each bank line has in an expectation at a month's end."""
+ZERO: Final = Decimal(0)
+
+PACKAGE: Final = "treasury.close.forward"
+"""Steps by the two ends' tables: what they make of them, and from what a month's end is made."""
+END_STEPS: Final = in_order(steps_of(PACKAGE), ("positions", "shares"))
+ROLL_STEPS: Final = in_order(steps_of(PACKAGE), ("untied", "totals_rolled", "moved_requests"))
+_MADE: Final = needed(END_STEPS, "made")
+
+
+class MonthEnd(msgspec.Struct, frozen=True, eq=False):
+    """Every expectation with an amount as it stood at the end of `month`.
+
+    `positions` are as in POSITIONS, what each line has in them as in SHARES.
+    """
+
+    month: Month
+    positions: pa.Table
+    shares: pa.Table
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its tables hold."""
+        return self.positions.nbytes + self.shares.nbytes
+
+    def totals(self) -> dict[tuple[str, str], Decimal]:
+        """What is open, by kind and currency."""
+        sums = self.positions.group_by(["kind", "currency"]).aggregate([("open", "sum")])
+        rows = zip(
+            *(sums[name].to_pylist() for name in ("kind", "currency", "open_sum")), strict=True
+        )
+        return {(kind, currency): amount for kind, currency, amount in rows}
+
+    def tables(self) -> dict[str, pa.Table]:
+        """All of it, from which `stored_end` makes it again."""
+        return {"positions": self.positions, "shares": self.shares}
+
+    def brought_to(self, closing: Mapping[tuple[str, str], Decimal]) -> MonthEnd:
+        """The end with what its totals lack of these as a position for each kind and currency.
+
+        A close that stored totals alone was given by other models: what they had open besides is
+        named as theirs, and is adjusted in the month after.
+        """
+        totals = self.totals()
+        lacking = {
+            key: difference(closing.get(key, ZERO), totals.get(key, ZERO))
+            for key in sorted({*totals, *closing})
+        }
+        added = [
+            {
+                "expectation_id": f"close of {self.month}, {kind}, {currency}",
+                "code": f"close of {self.month}",
+                "kind": kind,
+                "currency": currency,
+                "amount": amount,
+                "back": ZERO,
+                "cancelled": False,
+                "blocked": False,
+                "open": amount,
+            }
+            for (kind, currency), amount in lacking.items()
+            if amount
+        ]
+        rows = pa.Table.from_pylist(added, schema=POSITIONS)
+        return MonthEnd(self.month, pa.concat_tables([self.positions, rows]), self.shares)
+
+
+class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
+    """The month's identity: `totals` as in ROLL_FORWARD, `items` as in ITEMS; both tie exactly."""
+
+    month: Month
+    totals: pa.Table
+    items: pa.Table
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The totals, and the request behind each."""
+        return {"Roll-forward": self.totals, "Open items": self.items}
+
+    @property
+    def sql(self) -> str:
+        """The query of the outcomes, which is asked at both ends of the month."""
+        return step_sql("outcomes")
+
+    def __repr__(self) -> str:
+        return f"<RollForward {self.month}: {self.items.num_rows} requests>"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its tables hold."""
+        return self.totals.nbytes + self.items.nbytes
+
+    @cached_property
+    def items_hash(self) -> str:
+        """SHA-256 of the items' canonical text."""
+        rows = zip(*map(shown_column, self.items.columns), strict=True)
+        return hashlib.sha256(msgspec.json.encode(list(rows))).hexdigest()
+
+
+def month_end(known: Known, month: Month) -> MonthEnd:
+    """Match what was booked and requested until the month's end, and see what was open then."""
+    key = known_key(known.basis)
+    zone = known.question.zone
+    return _ENDS.of(
+        None if key is None else (key, str(month), zone.key), lambda: _month_end(known, month)
+    )
+
+
+_ENDS: Final[Memo[MonthEnd]] = Memo()
+
+
+def _month_end(known: Known, month: Month) -> MonthEnd:
+    booked = known.lines.filter(
+        pc.less_equal(known.lines["booking_date"], pa.scalar(month.last, pa.date32()))
+    )
+    zone = known.question.zone
+    with _connection(known.expectations) as connection:
+        end = {"month_end": pa.array([month.end(zone)], pa.timestamp("us", tz="UTC"))}
+        load(
+            connection,
+            {
+                "expectations": known.expectations,
+                "requests_at_cut_off": requests_at_cut_off(known.snapshot, month, zone),
+                "asked": pa.table(end),
+            },
+        )
+        run(connection, _MADE)
+        made = connection.table("made").order("expectation_id").to_arrow_table()
+        matches = _matched(booked, made, read_decisions(known.basis.decisions), known.rules)
+        load(
+            connection,
+            {
+                "lines": booked.select(["entry_id", "direction", "amount"]),
+                "outcomes": matches.lines,
+                "expectation_states": matches.expectations,
+                "allocations": matches.allocations,
+                "contradicting_statuses": rule_tables(known.rules)["contradicting_statuses"],
+            },
+        )
+        run(connection, [step for step in END_STEPS if step not in _MADE])
+        return MonthEnd(
+            month,
+            _rows(connection, "positions", POSITIONS, "expectation_id"),
+            _rows(connection, "shares", SHARES, "expectation_id, entry_id"),
+        )
+
+
+def _connection(table: pa.Table) -> duckdb.DuckDBPyConnection:
+    """A database of its own for tables about as long as this one."""
+    return duckdb.connect(config={"threads": 1} if table.num_rows < FEW else {})
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, step: str, schema: pa.Schema, order: str
+) -> pa.Table:
+    names = ", ".join(schema.names)
+    return connection.table(step).project(names).order(order).to_arrow_table().cast(schema)
+
+
+def _matched(booked: pa.Table, made: pa.Table, decisions: pa.Table, rules: Rules) -> Matches:
+    on_them = decisions.filter(pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks()))
+    return match_references(booked, made, decisions=on_them, rules=rules)
+
+
+def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
+    """A month's end as its close stored it, in the tables of `MonthEnd.tables`."""
+    return MonthEnd(month, tables["positions"], tables["shares"])
+
+
+def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
+    """The movements from one month's end to another; TreasuryError names a request that fails."""
+    key = fingerprint(*opening.tables().values(), *closing.tables().values())
+    return _ROLLS.of(
+        None if key is None else (key, str(closing.month)), lambda: _roll_forward(opening, closing)
+    )
+
+
+_ROLLS: Final[Memo[RollForward]] = Memo()
+
+
+def _roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
+    with _connection(closing.positions) as connection:
+        load(
+            connection,
+            {
+                f"{name}_{what}": table
+                for name, end in (("opening", opening), ("closing", closing))
+                for what, table in end.tables().items()
+            },
+        )
+        run(connection, ROLL_STEPS)
+        _require_tied(connection)
+        return RollForward(
+            closing.month,
+            _rows(connection, "totals_rolled", ROLL_FORWARD, "kind, currency"),
+            _rows(connection, "moved_requests", ITEMS, "expectation_id"),
+        )
+
+
+def _require_tied(connection: duckdb.DuckDBPyConnection) -> None:
+    row = connection.table("untied").order("expectation_id").limit(1).fetchone()
+    if row is not None:
+        name, code, currency, off = row
+        raise TreasuryError(
+            f"the open items do not roll forward: {code or name} is off by"
+            f" {format_amount(off, currency)}",
+            do="run `treasury doctor`; the month is not closed on figures that do not tie",
+        )

@@ -1,0 +1,326 @@
+"""Closing a month takes two people: one prepares it, a second one signs what was prepared.
+
+Preparing pins the lake's commit, the journal's end and the hash of the list of open items. Signing
+computes the month again from these, holds the list against that hash, and locks it: whatever became
+known in between is a late item. Only what people agreed to carry counts up to the signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from treasury.actions.authority.policy import Policy
+from treasury.calendar import Month
+from treasury.close.closing import Closing, found_of, stored_answers
+from treasury.close.ledger.provided_ledger import LedgerFile, draft_of, journaled_ledger
+from treasury.close.period_pins import (
+    Examined,
+    basis_of,
+    basis_on,
+    decided_before,
+    examine,
+    outcomes_hash,
+    unlike,
+)
+from treasury.close.stored_answers import write_answers
+from treasury.errors import ActionRefused, InputError, NothingStored
+from treasury.items import OpenItems
+from treasury.journal import Actor, Entry, Journal
+from treasury.journal.decision_log import Decided, decide, read_decided
+from treasury.journal.journal_store import Draft
+from treasury.journal.period_history import (
+    CLOSE,
+    PREPARE,
+    REOPEN,
+    WITHDRAW,
+    Close,
+    Period,
+    Preparation,
+    closed_periods,
+    preparations,
+    require_turn,
+)
+from treasury.journal.person_names import same_person
+from treasury.lake import Lake
+from treasury.reconcile.monthly import Question
+from treasury.tables.row_view import shown
+
+__all__ = ["PreparedMonth", "prepare_month", "prepared_month", "sign_month", "withdraw_preparation"]
+
+
+class PreparedMonth(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A month to be signed, or to be looked at where `refusal` says why it is not prepared."""
+
+    closing: Closing
+    refusal: ActionRefused | None = None
+
+
+def prepare_month(
+    journal: Journal,
+    lake: Lake,
+    question: Question,
+    *,
+    actor: Actor,
+    policy: Policy,
+    now: datetime,
+    ledger: LedgerFile | None = None,
+    show: bool = False,
+) -> PreparedMonth:
+    """Prepare a month for a second person, or say what is in the way; then nothing is written.
+
+    A month that is prepared already is given as it was prepared, whoever asks. Raises TreasuryError
+    where its open items do not roll forward, and JournalError for a journal that does not verify,
+    unless the month is to be shown all the same.
+    """
+
+    def build(decided: Decided) -> tuple[list[Draft], PreparedMonth]:
+        standing = preparations(decided.entries).get(str(question.month))
+        if standing is not None:
+            _require_same_ledger(decided.entries, standing, ledger)
+            closing = prepared_month(journal, lake, standing, decided.entries)
+            return [], PreparedMonth(closing=closing)
+        snapshot = lake.snapshot()
+        if snapshot.commit is None:
+            raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
+        basis = basis_on(snapshot, question, decided)
+        found = examine(journal, lake, basis, decided).require_tied()
+        closing = found_of(found, question.zone, ledger=ledger)
+        refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
+        if refusal is not None:
+            return [], PreparedMonth(closing=closing, refusal=refusal)
+        lake.pin(f"close of {question.month}", now, commit=snapshot.commit.number)
+        close = Close(
+            month=str(question.month),
+            reason=None,
+            prepared_by=actor.name,
+            commit=snapshot.commit.number,
+            known_at=snapshot.commit.at,
+            as_of=question.as_of,
+            head=decided.head,
+            rules_hash=question.rules.hash,
+            rules=msgspec.to_builtins(question.rules),
+            desk=_desk(question),
+            roll_forward=_plain_rows(found.roll_forward.totals),
+            items_hash=found.roll_forward.items_hash,
+            open_items=_groups(closing.items),
+            outcomes_hash=outcomes_hash(found.answer),
+            list_hash=closing.items.hash,
+        )
+        beside = [] if ledger is None else [draft_of(close.month, ledger, actor)]
+        return [*beside, Draft(PREPARE, close.month, close, actor)], PreparedMonth(closing=closing)
+
+    if show and journal.problem():  # nothing is decided on it, and the list says so
+        return build(read_decided(journal))[1]
+    added, prepared = decide(journal, build, thorough=True)
+    if not added:
+        return prepared
+    preparation = preparations(added)[str(question.month)]
+    closing = msgspec.structs.replace(prepared.closing, preparation=preparation)
+    return msgspec.structs.replace(prepared, closing=closing)
+
+
+def prepared_month(
+    journal: Journal, lake: Lake, preparation: Preparation, agreed: Sequence[Entry]
+) -> Closing:
+    """A month as it was prepared, with what people agreed to carry by these entries."""
+    closing, _ = _examined(journal, lake, preparation, agreed)
+    return closing
+
+
+def sign_month(
+    journal: Journal, lake: Lake, month: Month, *, actor: Actor, policy: Policy
+) -> tuple[Period, Closing | None]:
+    """Sign what was prepared and lock the month; the closing is None where that was done before.
+
+    Raises ActionRefused for whoever prepared it, where something blocks that nobody accepted, and
+    where what was prepared does not come out again. One that was cut off is simply repeated.
+    """
+    policy.check_identity(actor)
+
+    def build(decided: Decided) -> tuple[list[Draft], tuple[Decided, Closing | None]]:
+        there = closed_periods(decided.entries).get(str(month))
+        if there is not None and there.close.preparation and there.close.reviewed_by == actor.name:
+            return [], (decided, None)
+        require_turn(month, decided.entries)
+        preparation = _standing(decided, month)
+        alone = _signs_alone(preparation, actor, policy)
+        closing, found = _examined(journal, lake, preparation, decided.entries)
+        _require_as_prepared(preparation, closing, found, decided.entries)
+        given = stored_answers(closing)
+        close = msgspec.structs.replace(
+            preparation.close,
+            reviewed_by=actor.name,
+            preparation=preparation.entry,
+            prepared_at=preparation.prepared_at,
+            alone=alone,
+            models=given.models,
+            answers=write_answers(
+                lake.workspace, preparation.close.name, {**given.tables, **found.end.tables()}
+            ),
+        )
+        return [Draft(CLOSE, close.month, close, actor)], (decided, closing)
+
+    added, (decided, closing) = decide(journal, build, thorough=True)
+    period = closed_periods(decided.after(added).entries)[str(month)]
+    if closing is None:
+        return period, None
+    return period, msgspec.structs.replace(closing, period=period, preparation=None)
+
+
+def withdraw_preparation(
+    journal: Journal, month: Month, reason: str, *, actor: Actor
+) -> Preparation:
+    """Take a preparation back, with a reason, so that the month can be prepared anew."""
+    if not reason.strip():
+        raise InputError("a preparation is withdrawn with a reason", do="give the reason")
+
+    def build(decided: Decided) -> tuple[list[Draft], Preparation]:
+        preparation = _standing(decided, month)
+        body = {"reason": reason.strip(), "preparation": preparation.entry.seq}
+        return [Draft(WITHDRAW, str(month), body, actor)], preparation
+
+    return decide(journal, build)[1]
+
+
+def _standing(decided: Decided, month: Month) -> Preparation:
+    preparation = preparations(decided.entries).get(str(month))
+    if preparation is None:
+        raise ActionRefused(
+            f"{month} is not prepared", do=f"prepare it first: treasury close {month}"
+        )
+    return preparation
+
+
+def _examined(
+    journal: Journal, lake: Lake, preparation: Preparation, agreed: Sequence[Entry]
+) -> tuple[Closing, Examined]:
+    close = preparation.close
+    basis = basis_of(journal, lake, close)
+    found = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
+    ledger = journaled_ledger(agreed, close, preparation.entry)
+    closing = found_of(
+        found, basis.question.zone, ledger=ledger, agreed=agreed, preparation=preparation
+    )
+    return closing, found
+
+
+def _in_the_way(
+    question: Question, entries: Sequence[Entry], items: OpenItems, policy: Policy, actor: Actor
+) -> ActionRefused | None:
+    """Why a month cannot be prepared now, by this person; None where it can."""
+    month = question.month
+    if question.as_of < month.end(question.zone):
+        return ActionRefused(f"{month} has not ended yet", do="close it after its last day")
+    try:
+        require_turn(month, entries)
+        policy.check_identity(actor)
+    except ActionRefused as refusal:
+        return refusal
+    blocking = items.blocking.where(lambda item: item.proposed_by is None)
+    if not len(blocking):
+        return None
+    never = blocking.select(blocks="never acceptable")
+    carry = "propose to carry each: treasury items carry ITEM… --owner … --by … --reason …"
+    return ActionRefused(
+        f"{month} is not prepared: {_listed(never if len(never) else blocking)}",
+        do="settle these, for nobody may accept them"
+        if len(never)
+        else f"settle these, or {carry}",
+    )
+
+
+def _require_same_ledger(
+    entries: Sequence[Entry], preparation: Preparation, ledger: LedgerFile | None
+) -> None:
+    journaled = journaled_ledger(entries, preparation.close, preparation.entry)
+    if ledger is not None and ledger != journaled:
+        raise ActionRefused(
+            f"{preparation.month} is prepared with another ledger, or with none",
+            do=f"withdraw that first: treasury close {preparation.month} --withdraw --reason …",
+        )
+
+
+def _signs_alone(preparation: Preparation, actor: Actor, policy: Policy) -> bool:
+    """Whether the preparer signs, as a policy of one person allows; ActionRefused elsewhere."""
+    prepared_by = preparation.close.prepared_by
+    alone = same_person(prepared_by, actor.name)
+    if alone and not policy.one_person:
+        raise ActionRefused(
+            f"{prepared_by} prepared {preparation.month}, and the preparer does not sign",
+            do=f"have a colleague sign it at their own login: treasury close {preparation.month}"
+            " --sign",
+        )
+    return alone
+
+
+def _require_as_prepared(
+    preparation: Preparation, closing: Closing, found: Examined, entries: Sequence[Entry]
+) -> None:
+    """ActionRefused unless what was prepared comes out again, with nothing left that blocks."""
+    month, close = preparation.month, preparation.close
+    anew = f"treasury close {month} --withdraw --reason …, then treasury close {month}"
+    moved = next(
+        (one for one in entries if one.seq > close.head.seq and one.kind in (CLOSE, REOPEN)), None
+    )
+    if moved is not None:
+        raise ActionRefused(
+            f"{moved.subject} was closed or reopened after {month} was prepared",
+            do=f"have it prepared again: {anew}",
+        )
+    apart = unlike(close, found)
+    if not apart and closing.items.hash != close.list_hash:
+        apart = "its list of open items"
+    if apart:
+        raise ActionRefused(
+            f"{month} is not what {close.prepared_by} prepared: {apart} differs",
+            do=f"have it prepared again: {anew}",
+        )
+    blocking = closing.items.blocking
+    if len(blocking):
+        raise ActionRefused(
+            f"{month} is not signed: {_listed(blocking)} not accepted",
+            do="accept each, or send it back: treasury items accept ITEM…, `treasury items list`"
+            " shows them",
+        )
+
+
+def _listed(items: OpenItems) -> str:
+    return "; ".join(f"{group.words.label}: {group.worth}" for group in items.groups)
+
+
+def _groups(items: OpenItems) -> list[dict[str, Any]]:
+    """What stays open by kind and currency, as it is journaled."""
+    return [
+        {
+            "label": group.words.label,
+            "items": group.items,
+            "currency": group.currency,
+            "amount": None if group.amount is None else shown(group.amount),
+            "money": group.money,
+            "turn": group.turn,
+        }
+        for group in items.groups
+    ]
+
+
+def _desk(question: Question) -> dict[str, Any]:
+    return {
+        "company": question.company,
+        "environment": question.environment,
+        "time_zone": question.zone.key,
+        "accounts": msgspec.to_builtins(question.accounts),
+    }
+
+
+def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows for the journal: amounts as decimal text."""
+    return [
+        {name: shown(value) if isinstance(value, Decimal) else value for name, value in row.items()}
+        for row in table.to_pylist()
+    ]

@@ -1,0 +1,96 @@
+"""What a close stores of its answers: tables as Parquet files, their hashes in the journal.
+
+    closes/2026-10-20/lines.parquet
+
+The folder is beside the lake, and named by the month and the journal's end that the close rests on.
+It takes its place whole and before the close is journaled. A later version of the models may answer
+otherwise; what the month was closed with is then read from here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treasury.errors import WorkspaceDamaged
+from treasury.ground import durable
+from treasury.journal.period_history import AnswerFile, Close
+from treasury.lake import disk
+
+__all__ = ["CLOSES", "Answers", "altered_answers", "read_answers", "write_answers"]
+
+CLOSES: Final = "closes"
+
+
+class Answers(msgspec.Struct, frozen=True, eq=False):
+    """The tables of a month's answer by name, and the version of the models that gave them."""
+
+    models: str
+    tables: Mapping[str, pa.Table]
+
+
+def write_answers(
+    workspace: Path, name: str, tables: Mapping[str, pa.Table]
+) -> tuple[AnswerFile, ...]:
+    """Write a close's tables into the folder `name`, on the disk when this returns.
+
+    What a run that was cut off left in its place is replaced: no close names it.
+    """
+    folder = workspace / CLOSES / name
+    draft = folder.with_name(f".writing-{name}")
+    with disk.writing(folder):
+        for former in (draft, folder):
+            if former.exists():
+                shutil.rmtree(former)
+        durable.make_folder(draft)
+        for title, table in tables.items():
+            pq.write_table(table, draft / f"{title}.parquet", compression="zstd")
+        durable.sync_files(sorted(draft.iterdir()), workspace)
+        draft.rename(folder)
+        durable.sync_folder(folder.parent)
+    return tuple(
+        AnswerFile(title, table.num_rows, _digest(folder / f"{title}.parquet"))
+        for title, table in tables.items()
+    )
+
+
+def read_answers(workspace: Path, close: Close) -> dict[str, pa.Table]:
+    """The tables that a close stored; none for a close of version 0.1.0, which stored none.
+
+    WorkspaceDamaged where a file is not as the journal says.
+    """
+    altered = altered_answers(workspace, close)
+    if altered:
+        raise WorkspaceDamaged(
+            f"{altered[0]}, which the close of {close.month} stored, is not as it was written",
+            do=f"restore {workspace / CLOSES / close.name} from a copy",
+        )
+    return {
+        one.name: pq.read_table(_path(workspace, close, one), partitioning=None)
+        for one in close.answers
+    }
+
+
+def altered_answers(workspace: Path, close: Close) -> list[Path]:
+    """The files of a close that are missing or not as they were written."""
+    paths = [(_path(workspace, close, one), one.sha256) for one in close.answers]
+    return [path for path, sha256 in paths if not path.is_file() or _digest(path) != sha256]
+
+
+def _path(workspace: Path, close: Close, one: AnswerFile) -> Path:
+    return workspace / CLOSES / close.name / f"{one.name}.parquet"
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except PermissionError as error:
+        raise disk.denied(path) from error

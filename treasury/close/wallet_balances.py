@@ -1,0 +1,244 @@
+"""Company wallets in a month's accounts: what their evidence proves, else the service's word.
+
+A balance that was stated is carried to an end of the month by the movements of an export, where the
+export covers all the time between. A delivery counts as seen when the export has its hash, asset,
+amount and address. Evidence that contradicts the records blocks a close; a lack of it does not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow.compute as pc
+
+from treasury.close.result_words import amount_words
+from treasury.lake import Snapshot
+from treasury.money import difference, total
+from treasury.reconcile.monthly import Reconciliation
+
+__all__ = ["company_rows"]
+
+ZERO: Final = Decimal(0)
+UNPROVED: Final = "service says delivered"
+ADD: Final = "add an explorer export: `treasury wallets add FILE --chain … --address …`"
+STATE: Final = "state a balance of it: `treasury wallets balance …`"
+WIDER: Final = "add an export that covers the whole month and the day of the stated balance"
+LOOK: Final = "ask the provider where the coins went; do not close over it"
+EXPLAIN: Final = "look the wallet up on an explorer, and explain what no record shows"
+
+Row = dict[str, Any]
+Key = tuple[str, str, str]
+"""Chain, address and asset; an address is the same in either case."""
+
+_DELIVERED: Final = """
+    SELECT id, payment_reference AS reference, company_wallet_address AS address,
+        company_wallet_chain AS chain, crypto_currency AS asset, crypto_amount AS amount,
+        blockchain_transaction_hash AS hash, approved_at, completed_at
+    FROM ramp_requests AS q
+    WHERE id IN (SELECT unnest($ids)) AND NOT EXISTS (SELECT 1 FROM wallets AS w
+        WHERE lower(w.address) = lower(q.company_wallet_address)
+            AND w.chain = q.company_wallet_chain)
+    ORDER BY completed_at, id
+"""
+_EVIDENCE: Final = (
+    "SELECT * EXCLUDE (raw) FROM wallet_evidence WHERE vanished_at IS NULL ORDER BY evidence_id"
+)
+_MOVEMENTS: Final = (
+    "SELECT * EXCLUDE (raw) FROM wallet_movements WHERE vanished_at IS NULL"
+    " ORDER BY moved_at, movement_id"
+)
+
+
+class _Wallet(msgspec.Struct):
+    """An asset of a wallet: deliveries of the month, and all evidence there is."""
+
+    chain: str
+    address: str
+    asset: str
+    deliveries: list[Row] = msgspec.field(default_factory=list)
+    spans: list[tuple[datetime, datetime]] = msgspec.field(default_factory=list)
+    stated: list[tuple[datetime, Decimal]] = msgspec.field(default_factory=list)
+    movements: list[Row] = msgspec.field(default_factory=list)
+
+    def covers(self, start: datetime, end: datetime) -> bool:
+        """Whether exports show every movement from one instant to the other."""
+        return any(first <= start and end <= last for first, last in self.spans)
+
+    def moved(self, start: datetime, end: datetime) -> tuple[Decimal, Decimal]:
+        """What came in and what went out, from one instant to before the other."""
+        own = self.address.lower()
+        rows = [row for row in self.movements if start <= row["moved_at"] < end]
+        return (
+            total(row["amount"] for row in rows if row["to_address"].lower() == own),
+            total(row["amount"] for row in rows if row["from_address"].lower() == own),
+        )
+
+    def balances_at(self, at: datetime) -> set[Decimal]:
+        """What each stated balance comes to at an instant, by the movements between."""
+        found = set()
+        for then, balance in self.stated:
+            if then != at and not self.covers(min(then, at), max(then, at)):
+                continue
+            came, went = self.moved(min(then, at), max(then, at))
+            change = difference(came, went)
+            found.add(total((balance, change if then < at else change.copy_negate())))
+        return found
+
+    def is_seen(self, delivery: Row) -> bool:
+        """Whether the chain shows a delivery: its hash brought what all of that hash should."""
+        given, own = (delivery["hash"] or "").lower(), self.address.lower()
+        came = [
+            row["amount"]
+            for row in self.movements
+            if row["transaction_hash"].lower() == given and row["to_address"].lower() == own
+        ]
+        due = [row["amount"] for row in self.deliveries if (row["hash"] or "").lower() == given]
+        return bool(given and came) and None not in due and total(came) == total(due)
+
+    def lacks(self, delivery: Row) -> bool:
+        """Whether an export that covers all of a delivery's time does not show it."""
+        begun, ended = delivery["approved_at"], delivery["completed_at"]
+        if begun is None or ended is None or self.is_seen(delivery):
+            return False
+        return self.covers(begun, ended)
+
+
+def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
+    """A row of BALANCES for each asset of a company wallet that moved or has evidence."""
+    if r.basis is None:
+        return
+    start, end = r.month.start(zone), r.month.end(zone)
+    found = _wallets(r, r.basis.snapshot)
+    for _, wallet in sorted(found.items()):
+        if wallet.deliveries or _concerns(wallet, start, end):
+            yield _row(wallet, start, end)
+
+
+def _concerns(wallet: _Wallet, start: datetime, end: datetime) -> bool:
+    """Whether any evidence is of the month."""
+    spans = any(first < end and start < last for first, last in wallet.spans)
+    return spans or any(start <= at <= end for at, _ in wallet.stated)
+
+
+def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
+    on_ramps = r.fee_requests.filter(pc.equal(r.fee_requests["ramp_type"], "ON_RAMP"))
+    ids = on_ramps["request_id"].to_pylist()
+    with snapshot.connection() as connection:
+        deliveries = connection.execute(_DELIVERED, {"ids": ids}).to_arrow_table().to_pylist()
+        evidence = connection.execute(_EVIDENCE).to_arrow_table().to_pylist()
+        movements = connection.execute(_MOVEMENTS).to_arrow_table().to_pylist()
+    found: dict[Key, _Wallet] = {}
+
+    def wallet(row: Row, address: str) -> _Wallet:
+        chain, asset = row["chain"] or "", row["asset"] or "?"
+        key = (chain.upper(), address.lower(), asset)
+        return found.setdefault(key, _Wallet(chain, address, asset))
+
+    for row in deliveries:
+        wallet(row, row["address"] or "").deliveries.append(row)
+    spans: dict[Key, list[tuple[datetime, datetime]]] = defaultdict(list)
+    for row in evidence:
+        one = wallet(row, row["address"])
+        if row["kind"] == "balance":
+            one.stated.append((row["observed_at"], row["balance"]))
+        else:
+            spans[one.chain.upper(), one.address.lower(), one.asset].append(
+                (row["covers_from"], row["covers_to"])
+            )
+    for key, own in spans.items():
+        found[key].spans = _merged(own)
+    for row in movements:
+        for address in {row["from_address"].lower(), row["to_address"].lower()}:
+            key = (row["chain"].upper(), address, row["asset"])
+            if key in found:
+                found[key].movements.append(row)
+    return found
+
+
+def _merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, datetime]]:
+    """Spans that touch or overlap as one."""
+    merged: list[tuple[datetime, datetime]] = []
+    for first, last in sorted(spans):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
+    covered = wallet.covers(start, end)
+    said = _sum(wallet.deliveries)
+    came, went = wallet.moved(start, end) if covered else (said, None)
+    opening, closing = wallet.balances_at(start), wallet.balances_at(end)
+    opened, closed = (next(iter(end)) if len(end) == 1 else None for end in (opening, closing))
+    unexplained = None
+    if opened is not None and closed is not None:
+        unexplained = difference(closed, total((opened, came, (went or ZERO).copy_negate())))
+    problem, step, blocks = _judged(wallet, covered, (opening, closing), unexplained)
+    return {
+        "kind": "company",
+        "of": wallet.address,
+        "name": f"company wallet on {wallet.chain}",
+        "currency": wallet.asset,
+        "opening": opened,
+        "money_in": came,
+        "money_out": went,
+        "fees": ZERO if covered else None,
+        "closing": closed,
+        "unexplained": unexplained,
+        "proved": not problem,
+        "blocks": blocks,
+        "in_doubt": _sum([row for row in wallet.deliveries if wallet.lacks(row)]) or None,
+        "proved_by": "nothing yet"
+        if blocks
+        else _proved_by(wallet, covered=covered, proved=not problem),
+        "problem": problem,
+        "next_step": step,
+    }
+
+
+def _sum(deliveries: Iterable[Row]) -> Decimal:
+    return total(row["amount"] or ZERO for row in deliveries)
+
+
+def _judged(
+    wallet: _Wallet,
+    covered: bool,
+    ends: Sequence[set[Decimal]],
+    unexplained: Decimal | None,
+) -> tuple[str, str, bool]:
+    """What is wrong or missing, the next step, and whether it stands in a close's way."""
+    lacking = [row for row in wallet.deliveries if wallet.lacks(row)]
+    if lacking:
+        sum_of = amount_words(_sum(lacking), wallet.asset)
+        names = ", ".join(row["reference"] or row["id"] for row in lacking[:3])
+        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        return f"the export lacks {sum_of} that was delivered: {names}{more}", LOOK, True
+    if any(len(values) > 1 for values in ends):
+        return "stated balances and the movements between do not fit", EXPLAIN, True
+    if unexplained:
+        return "coins came or went that no evidence shows", ADD if not covered else EXPLAIN, True
+    if not wallet.spans and not wallet.stated:
+        return "no evidence of this wallet was added", ADD, False
+    if not all(ends):
+        if not wallet.stated:
+            return "no balance of it was stated", STATE, False
+        return "no stated balance reaches both ends of the month", WIDER, False
+    return "", "", False
+
+
+def _proved_by(wallet: _Wallet, *, covered: bool, proved: bool) -> str:
+    """`explorer export and stated balance`, `stated balances`, or what the service says."""
+    if proved:
+        return "explorer export and stated balance" if covered else "stated balances"
+    seen = sum(map(wallet.is_seen, wallet.deliveries))
+    if seen:
+        return f"explorer export, for {seen} of {len(wallet.deliveries):,} deliveries"
+    return UNPROVED

@@ -1,0 +1,170 @@
+"""Decisions about lines of closed months: each posts in the open month, and names the closed one.
+
+What a close says of a line stays. A decision that was journaled after what the close rests on says
+what the line is from then on; the next open month takes the difference. Each month is asked what it
+knew: the closed one, those that were closed after it, and the one that is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.decisions.posting_month import posted_to
+from treasury.journal.chain import Entry
+from treasury.journal.decision_history import MATCH, Decision, standing
+from treasury.journal.period_history import Period
+from treasury.lake import AMOUNT, DATE, TEXT
+from treasury.reconcile.standing_knowledge import Known
+
+__all__ = ["CORRECTIONS", "LateDecision", "correction_rows", "late_decisions", "next_open"]
+
+CORRECTIONS: Final = pa.schema(
+    [
+        ("entry_id", TEXT),
+        ("month", TEXT),
+        ("side", TEXT),
+        ("booking_date", DATE),
+        ("statement_account", TEXT),
+        ("source", TEXT),
+        ("direction", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("counterparty_name", TEXT),
+        ("outcome", TEXT),
+        ("line_class", TEXT),
+        ("kind", TEXT),
+        ("matched_amount", AMOUNT),
+        ("expectation_id", TEXT),
+        ("reference", TEXT),
+    ]
+)
+"""Two rows for each line that was decided after its `month` was closed: `side` is `before`, as the
+last closed month knew it, and `after`, as it is now."""
+_WORDS: Final = {"accept": "accepted", "reject": "rejected", "ignore": "closed", "undo": "undone"}
+
+
+class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision changed of a line after its month was closed.
+
+    `month` is the closed one, `posts_to` the one that takes the difference, `before` the last month
+    that knew the line as it was until then.
+    """
+
+    line: Mapping[str, Any]
+    month: str
+    before: str
+    posts_to: str
+    by: str
+    at: datetime
+    what: str
+
+    @property
+    def entry_id(self) -> str:
+        """The line."""
+        return str(self.line["entry_id"])
+
+
+def next_open(month: Month, closed: Mapping[str, Period]) -> Month:
+    """The first month from this one on that is not closed."""
+    while str(month) in closed:
+        month = month.next
+    return month
+
+
+def late_decisions(
+    known: Known, closed: Mapping[str, Period], entries: Iterable[Entry]
+) -> list[LateDecision]:
+    """What was decided about lines of closed months after what their closes rest on."""
+    if not closed:
+        return []
+    first = min(period.close.head.seq for period in closed.values())
+    by_line: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.kind.startswith(MATCH):
+            by_line.setdefault(entry.body.get("entry_id") or entry.subject, []).append(entry)
+    late = {name: own for name, own in by_line.items() if own[-1].seq > first}
+    if not late:
+        return []
+    lines, since = known.line_rows(late), known.known_from(late)
+    return [
+        decision
+        for name, own in late.items()
+        if name in lines
+        for decision in _of_line(lines[name], since.get(name), own, closed)
+    ]
+
+
+def correction_rows(
+    decisions: Sequence[LateDecision], before: Mapping[str, pa.Table], after: Mapping[str, pa.Table]
+) -> pa.Table:
+    """What late decisions correct, columns as in CORRECTIONS.
+
+    `before` and `after` are the lines of the month that each line was booked in, by the line. One
+    that a close never showed is left out: nothing was posted of it.
+    """
+    rows = []
+    for one in decisions:
+        pair = [_row_of(lines[one.entry_id], one.entry_id) for lines in (before, after)]
+        for side, row in zip(("before", "after"), pair, strict=True):
+            if all(pair) and row is not None:
+                rows.append({**row, "side": side, "month": one.month})
+    wanted = [{name: row.get(name) for name in CORRECTIONS.names} for row in rows]
+    return pa.Table.from_pylist(wanted, schema=CORRECTIONS)
+
+
+def _row_of(lines: pa.Table, entry_id: str) -> dict[str, Any] | None:
+    found = lines.filter(pc.equal(lines["entry_id"], entry_id)).to_pylist()
+    return found[0] if found else None
+
+
+def _of_line(
+    line: Mapping[str, Any],
+    known_from: datetime | None,
+    entries: Sequence[Entry],
+    closed: Mapping[str, Period],
+) -> Iterable[LateDecision]:
+    home = posted_to(line["booking_date"], known_from, closed)
+    if str(home) not in closed:
+        return
+    before = home
+    while str(before) in closed:
+        then, now = before, before.next
+        bound = closed[str(then)].close.head.seq
+        until = closed[str(now)].close.head.seq if str(now) in closed else None
+        added = [one for one in entries if one.seq > bound and (until is None or one.seq <= until)]
+        if added and _verdicts(entries, bound) != _verdicts(entries, until):
+            last = added[-1]
+            yield LateDecision(
+                line=line,
+                month=str(home),
+                before=str(then),
+                posts_to=str(now),
+                by=last.actor.name,
+                at=last.at,
+                what=_words(last),
+            )
+        before = now
+
+
+def _verdicts(entries: Iterable[Entry], until: int | None) -> list[tuple[str, tuple[str, ...]]]:
+    """What stood on a line after these of its entries."""
+    known = [one for one in entries if until is None or one.seq <= until]
+    return [(one.verb, one.expectations) for one in standing(known) if _counts(one)]
+
+
+def _counts(decision: Decision) -> bool:
+    return decision.verb in _WORDS
+
+
+def _words(entry: Entry) -> str:
+    verb = entry.kind.removeprefix(MATCH)
+    reason = entry.body.get("reason") or ""
+    why = f": {reason}" if reason else ""
+    return f"{_WORDS.get(verb, verb)} by {entry.actor.name} after the close{why}"

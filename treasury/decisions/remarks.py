@@ -1,0 +1,239 @@
+"""Remarks on ramp requests: marked as sent, not to be funded, not uploaded; each with a reason.
+
+A remark proves nothing. It is shown beside the state that the bank and the service prove, so that a
+colleague knows what is known outside the records. A request in a payment file is not to be paid
+again until the bank shows it, or somebody says that the file was not uploaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from treasury.decisions.remark_rows import mark_table
+from treasury.errors import ActionRefused, InputError
+from treasury.journal import Actor, Draft, Journal
+from treasury.journal.decision_history import (
+    NOT_UPLOADED,
+    Mark,
+    PaymentFile,
+    read_mark,
+    standing_files,
+    standing_marks,
+)
+from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.lake import Snapshot
+from treasury.money import format_amount
+from treasury.tables.row_view import Rows, shown
+from treasury.text import clean
+
+__all__ = ["Marking", "foreseen_remark"]
+
+WAITING: Final = {
+    "marked_sent": ("AWAITING_FUNDS",),
+    "will_not_fund": ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
+    NOT_UPLOADED: ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
+}
+"""The statuses in which each remark says anything."""
+FACTS: Final = (
+    "payment_reference", "ramp_type", "status", "fiat_amount", "fiat_currency", "crypto_amount",
+    "crypto_currency", "version",
+)  # fmt: skip
+_FIND: Final = f"""\
+SELECT id, {", ".join(FACTS)} FROM ramp_requests
+WHERE id = $name OR upper(payment_reference) = upper($name)
+"""  # noqa: S608 - declared column names
+
+
+class Marking:
+    """The verbs; a request is named by its payment reference or its id."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        snapshot: Callable[[], Snapshot],
+        now: Callable[[], datetime],
+        *,
+        until: datetime | None = None,
+        zone: ZoneInfo | None = None,
+    ) -> None:
+        self._zone = zone
+        self._journal = journal
+        self._snapshot = snapshot
+        self._now = now
+        self._until = until
+
+    def marked_sent(
+        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> Mark:
+        """Say that the payment was sent, though no statement shows it yet."""
+        return self._mark("marked_sent", request, reason, actor, dry_run=dry_run)
+
+    def will_not_fund(
+        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> Mark:
+        """Say that the request will not be funded; at the service it stays open."""
+        return self._mark("will_not_fund", request, reason, actor, dry_run=dry_run)
+
+    def not_uploaded(
+        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> Mark:
+        """Say that the payment file which the request is in was not uploaded, so that it is paid.
+
+        Raises ActionRefused where the request is in no payment file.
+        """
+        return self._mark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
+
+    def undo(
+        self,
+        request: str,
+        reason: str = "",
+        *,
+        seq: int | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Mark:
+        """Take the last remark on a request back.
+
+        `seq` is the remark that is meant: no other is taken back. Raises ActionRefused where
+        nothing is remarked, or another remark stands.
+        """
+        return self._mark("undo", request, reason, actor, meant=seq, dry_run=dry_run)
+
+    def list(self) -> Rows:
+        """The remark that stands on each request, its place in the journal, and its payment file.
+
+        `seq` is the place of the remark; empty for a request that is in a payment file only.
+        """
+        decided = read_decided(self._journal, until=self._until)
+        marks, table = standing_marks(decided.entries), mark_table(decided)
+        ids = table["request_id"].to_pylist()
+        places = [marks[name].seq if name in marks else None for name in ids]
+        found = table.append_column("seq", pa.array(places, pa.int64()))
+        return Rows(found, zone=self._zone)
+
+    def _mark(
+        self,
+        word: str,
+        request: str,
+        reason: str,
+        actor: Actor | None,
+        *,
+        meant: int | None = None,
+        dry_run: bool,
+    ) -> Mark:
+        who, reason = actor or self._journal.who(), reason.strip()
+        if not reason and word != "undo":
+            raise InputError("a remark is made with a reason", do="give the reason")
+        row = self._find(request)
+        intended = [] if meant is None else [meant]
+
+        def build(decided: Decided) -> tuple[list[Draft], Mark]:
+            stands = standing_marks(decided.entries).get(row["id"])
+            file = standing_files(decided.entries).get(row["id"])
+            if stands is not None and stands.mark == word:
+                return [], stands
+            if word == NOT_UPLOADED:
+                _check_file(row, file)
+            else:
+                _check(word, row, stands, file, intended[0] if intended else None)
+            if stands is not None:  # also if somebody remarks while this is tried
+                intended[:] = [stands.seq or 0]
+            undone = file if word == NOT_UPLOADED else stands
+            undoes = undone.seq if undone else None
+            body = {
+                "reason": reason,
+                "undoes": undoes,
+                "facts": {name: shown(row[name]) for name in FACTS},
+            }
+            planned = Mark(
+                seq=None,
+                mark=word,
+                request_id=row["id"],
+                reason=reason,
+                by=who.name,
+                at=self._now(),
+                name=row["payment_reference"] or row["id"],
+                undoes=undoes,
+            )
+            return [Draft(f"request.{word}", row["id"], body, who)], planned
+
+        if dry_run:
+            return build(read_decided(self._journal, until=self._until))[1]
+        require_present(self._until)
+        added, mark = decide(self._journal, build)
+        return read_mark(added[0]) if added else mark
+
+    def _find(self, name: str) -> dict[str, Any]:
+        rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()
+        if len(rows) != 1:
+            found = "more than one ramp request has" if rows else "no ramp request has"
+            raise InputError(
+                f"{found} the reference or id {clean(name)[:60]!r}",
+                do="give its id, as `treasury awaiting-funds --format json` shows it",
+            )
+        return rows[0]
+
+
+def _check_file(row: dict[str, Any], file: PaymentFile | None) -> None:
+    if file is None:
+        raise ActionRefused(
+            f"{row['payment_reference'] or row['id']} is in no payment file",
+            do="run `treasury request list` to see which are",
+        )
+    _require_waiting(NOT_UPLOADED, row)
+
+
+def _check(
+    word: str,
+    row: dict[str, Any],
+    there: Mark | None,
+    file: PaymentFile | None,
+    meant: int | None,
+) -> None:
+    name = row["payment_reference"] or row["id"]
+    if word == "undo":
+        if there is None:
+            raise ActionRefused(
+                f"nothing is remarked on {name}", do="run `treasury request list` to see what is"
+            )
+        if meant not in {None, there.seq}:
+            raise ActionRefused(
+                f"{name} is {there.mark} by {there.by}: that is not the remark that was meant",
+                do="run `treasury request list` to see what stands, then decide again",
+            )
+        return
+    if there is not None:
+        raise ActionRefused(
+            f"{name} is already {there.mark} by {there.by}: {clean(there.reason)}",
+            do="undo that first, if it is wrong",
+        )
+    if word == "will_not_fund" and file is not None:
+        raise ActionRefused(
+            f"{name} left in {clean(file.name)} by {file.by}, and may be paid by it",
+            do="if that was not uploaded, say so first: treasury request not-uploaded",
+        )
+    _require_waiting(word, row)
+
+
+def _require_waiting(word: str, row: dict[str, Any]) -> None:
+    name = row["payment_reference"] or row["id"]
+    if row["status"] not in WAITING[word]:
+        amount = row["fiat_amount"]
+        worth = f" ({format_amount(amount, row['fiat_currency'])})" if amount is not None else ""
+        raise ActionRefused(
+            f"{name}{worth} is {row['status']}: it does not wait for funds",
+            do="sync, then look at it again",
+        )
+
+
+def foreseen_remark(decided: Decided, planned: Mark) -> Decided:
+    """What would be decided once this remark was journaled."""
+    body = {"reason": planned.reason, "undoes": planned.undoes}
+    who = Actor(planned.by, "environment")
+    draft = Draft(f"request.{planned.mark}", planned.request_id, body, who)
+    return decided.foresee([(planned.at, draft)])

@@ -1,0 +1,344 @@
+"""Whether a decision on a bank line may be taken, on what is known and decided already.
+
+A wrong match is worse than none: what a fact contradicts takes a reason, and what can never be
+(another currency, a line that is not booked) is refused. A line of a closed month may be decided:
+the decision posts in the month that is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.decisions.corrections import next_open
+from treasury.decisions.posting_month import posted_to
+from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
+from treasury.decisions.verdict_facts import contradicts, expectation_facts, line_facts
+from treasury.errors import ActionRefused, InputError
+from treasury.journal.decision_history import Decision
+from treasury.journal.decision_log import Decided
+from treasury.journal.period_history import closed_periods
+from treasury.money import format_amount, quantize, total
+from treasury.reconcile.standing_knowledge import Known
+from treasury.tables.row_view import shown
+from treasury.text import clean
+
+__all__ = ["Body", "Check", "Wish", "already", "same"]
+
+Body = dict[str, Any]
+_SETTLES: Final = ("accept", "ignore")
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person asks for, in ids."""
+
+    verb: str
+    entry_id: str
+    expectations: tuple[str, ...] = ()
+    reason: str = ""
+    to: str = ""
+    undoes: int | None = None
+    shares: Mapping[str, Decimal] = {}
+
+
+Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
+"""Refuses a wish, or says what speaks against it and was outweighed by its reason."""
+
+
+class Check:
+    """Checks wishes one after another; what an earlier one claims, a later one has not."""
+
+    def __init__(self, seen: Known, decided: Decided, stand: Sequence[Decision]) -> None:
+        self._seen = seen
+        self._closed = closed_periods(decided.entries)
+        self._stand = stand
+        self._claimed: dict[str, Decimal] = {}
+
+    def all(self, wishes: Sequence[Wish]) -> tuple[tuple[Wish, Body | None], ...]:
+        """Each with the body to journal; None for one that stands already."""
+        ids = [wish.entry_id for wish in wishes]
+        repeated = next((one for one in ids if ids.count(one) > 1), None)
+        if repeated is not None:
+            raise InputError(
+                f"the line {repeated} is given more than once", do="give each line once"
+            )
+        lines = self._seen.line_rows(ids)
+        known_from = self._seen.known_from(ids) if self._closed else {}
+        granted = []
+        for wish in wishes:
+            line = lines.get(wish.entry_id)
+            booked = line["booking_date"] if line else self._booked(wish)
+            body = self._body(wish, line)
+            if body is not None and booked is not None:
+                body |= self._months(booked, known_from.get(wish.entry_id))
+            granted.append((wish, body))
+        return tuple(granted)
+
+    def _months(self, booked: date, known_from: datetime | None) -> dict[str, str]:
+        """The closed month of a line and the open one that the decision posts in, if it is so."""
+        home = posted_to(booked, known_from, self._closed)
+        if str(home) not in self._closed:
+            return {}
+        return {"closed_month": str(home), "posts_to": str(next_open(home, self._closed))}
+
+    def _booked(self, wish: Wish) -> date | None:
+        """The booking date of a line that is in no statement any more, as it was last seen."""
+        seen = next((one for one in self._stand if one.seq == wish.undoes), None)
+        text = (seen.facts.get("line") or {}).get("booking_date") if seen else None
+        return date.fromisoformat(text) if text else None
+
+    def _body(self, wish: Wish, line: dict[str, Any] | None) -> Body | None:
+        despite: Sequence[str] = ()
+        if wish.verb != "undo":
+            if self._stands(wish):
+                return None
+            self._require_undecided(wish)
+            assert line is not None  # find_line found it
+            despite = _RULES[wish.verb](self, wish, line)
+        rows = self._seen.expectation_rows
+        outcome = self._seen.outcomes.get(wish.entry_id)
+        commit = self._seen.snapshot.commit
+        return {
+            "entry_id": wish.entry_id,
+            "expectation_id": wish.expectations[0] if len(wish.expectations) == 1 else None,
+            "expectation_ids": list(wish.expectations),
+            "reason": wish.reason,
+            "to": wish.to,
+            "undoes": wish.undoes,
+            **({"despite": list(despite)} if despite else {}),
+            **(
+                {"shares": {one: shown(wish.shares[one]) for one in wish.shares}}
+                if wish.shares
+                else {}
+            ),
+            "facts": {
+                "line": None if line is None else line_facts(line),
+                "expectations": {
+                    one: expectation_facts(rows[one]) for one in wish.expectations if one in rows
+                },
+            },
+            "seen": {
+                "outcome": outcome and outcome["outcome"],
+                "why": outcome and outcome["reason"],
+                "rules_hash": self._seen.rules.hash,
+                "commit": commit.number if commit else None,
+            },
+        }
+
+    def _stands(self, wish: Wish) -> bool:
+        return any(same(one, wish) for one in self._stand)
+
+    def _require_undecided(self, wish: Wish) -> None:
+        for one in self._stand:
+            if one.entry_id != wish.entry_id:
+                continue
+            settled = one.verb in _SETTLES
+            contrary = wish.verb == "accept" and one.verb == "reject"
+            if settled or (contrary and set(one.expectations) & set(wish.expectations)):
+                raise _decided_otherwise(one)
+
+    def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
+        """Whether the line can be received there, and whether it takes a reason to say so."""
+        _require_booked(line)
+        outcome = self._seen.outcomes[wish.entry_id]
+        if outcome["outcome"] == "returned":
+            raise ActionRefused(
+                f"the money of line {wish.entry_id} went back ({outcome['reason']})",
+                do="accept the payment that replaces it",
+            )
+        rows = [self._seen.expectation_rows[one] for one in wish.expectations]
+        for row in rows:
+            _require_same_currency(line, row)
+        _require_divided(wish, line, rows)
+        why = [
+            *self._contradictions(line, outcome, rows),
+            *self._over(wish, line, outcome, rows),
+        ]
+        if why and not wish.reason:
+            raise ActionRefused(
+                f"the line {wish.entry_id} is not simply accepted: {'; '.join(why)}",
+                do="say why it is right nevertheless, as the reason",
+            )
+        return why
+
+    def reject(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
+        """Taking an automatic match apart makes a payment look unpaid: not without a reason."""
+        outcome = self._seen.outcomes[wish.entry_id]
+        if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
+            raise ActionRefused(
+                f"the line {wish.entry_id} is {outcome['outcome']} by its reference",
+                do="say why that is wrong, as the reason",
+            )
+        return ()
+
+    def ignore(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
+        """A line that pays something is not closed: what it pays would be paid again."""
+        if not wish.reason:
+            raise InputError("a line is closed with a reason", do="give the reason")
+        outcome = self._seen.outcomes[wish.entry_id]
+        if outcome["outcome"] == "matched":
+            raise ActionRefused(
+                f"the line {wish.entry_id} is matched ({outcome['reason']}); closed, what it pays"
+                " would read as unpaid",
+                do="reject the match first, if it is wrong",
+            )
+        return ()
+
+    def assign(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
+        """Whether somebody is named, and there is anything left to decide."""
+        if not wish.to:
+            raise InputError("nobody is named", do="say whom the line is for")
+        outcome = self._seen.outcomes[wish.entry_id]
+        if outcome["outcome"] not in NEEDS_A_PERSON:
+            raise ActionRefused(
+                f"the line {wish.entry_id} is {outcome['outcome']}: nothing is left to decide",
+                do="run `treasury match open` to see what is",
+            )
+        return ()
+
+    def _contradictions(
+        self, line: dict[str, Any], outcome: dict[str, Any], rows: list[dict[str, Any]]
+    ) -> Iterable[str]:
+        if outcome["outcome"] in {"conflict", "duplicate"}:
+            yield f"{outcome['outcome']}: {outcome['reason']}"
+        elif outcome["outcome"] == "matched" and outcome["expectation_id"] not in {
+            row["expectation_id"] for row in rows
+        }:
+            yield f"its reference belongs to {outcome['expectation_id']}"
+        if line["line_class"] is not None:
+            yield f"the rules class it as {line['line_class']}"
+        for row in rows:
+            receives = line["direction"] == row["direction"]
+            if not receives and not _is_suggested(outcome, row):
+                yield f"it is {line['direction']}, {row['code']} expects {row['direction']}"
+            if receives and contradicts(row["status"], self._seen.rules):
+                yield f"{row['code']} is {row['status']}"
+            opened = row["opened_at"]
+            if receives and opened is not None and opened.date() > line["booking_date"]:
+                yield (
+                    f"{row['code']} was opened on {opened.date()}, after the line of"
+                    f" {line['booking_date']}"
+                )
+            if row["account"] is not None and row["account"] != line["account"]:
+                yield f"it reached {line['account']}, {row['code']} belongs to {row['account']}"
+
+    def _over(
+        self,
+        wish: Wish,
+        line: dict[str, Any],
+        outcome: dict[str, Any],
+        rows: list[dict[str, Any]],
+    ) -> Iterable[str]:
+        """Whether the line is more than what is still expected, earlier wishes counted."""
+        if any(row["direction"] != line["direction"] for row in rows):
+            return
+        if wish.shares:
+            for row in rows:
+                share = wish.shares[row["expectation_id"]]
+                if row["remaining"] is not None and share > row["remaining"]:
+                    yield (
+                        f"{format_amount(share, line['currency'])} is more than the"
+                        f" {format_amount(row['remaining'], line['currency'])} still expected for"
+                        f" {row['code']}"
+                    )
+            return
+        if any(row["remaining"] is None for row in rows):
+            return
+        room = Decimal(0)
+        for row in rows:
+            name = row["expectation_id"]
+            own = outcome["matched_amount"] if outcome["expectation_id"] == name else None
+            claimed = self._claimed.get(name, Decimal(0))
+            left = total((row["remaining"], own or Decimal(0), claimed.copy_negate()))
+            room = total((room, max(left, Decimal(0))))
+            self._claimed[name] = total((claimed, line["amount"]))
+        if line["amount"] > room:
+            codes = ", ".join(str(row["code"]) for row in rows)
+            yield (
+                f"{format_amount(line['amount'], line['currency'])} is more than the"
+                f" {format_amount(room, line['currency'])} still expected for {codes}"
+            )
+
+
+_RULES: Final[dict[str, Rule]] = {
+    "accept": Check.accept,
+    "reject": Check.reject,
+    "ignore": Check.ignore,
+    "assign": Check.assign,
+}
+
+
+def _require_booked(line: dict[str, Any]) -> None:
+    if (line["entry_status"] or "BOOK") != "BOOK":
+        raise ActionRefused(
+            f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
+            do="add the statement that books it, then decide",
+        )
+
+
+def _is_suggested(outcome: dict[str, Any], row: dict[str, Any]) -> bool:
+    said = (outcome["outcome"], outcome["expectation_id"])
+    return said == ("suggested", row["expectation_id"])
+
+
+def _require_same_currency(line: dict[str, Any], row: dict[str, Any]) -> None:
+    """Amounts of two currencies are never set against each other."""
+    if line["currency"] != row["currency"]:
+        raise ActionRefused(
+            f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
+            f" {row['currency']}",
+            do="it cannot be received there: ask the provider, or close the line with a reason",
+        )
+
+
+def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Refuse a line for several of which one expects any amount: nobody said how much is whose."""
+    worth = format_amount(line["amount"], line["currency"])
+    standing = [str(row["code"]) for row in rows if row["amount"] is None]
+    if not wish.shares:
+        if len(rows) > 1 and standing:
+            raise ActionRefused(
+                f"the line {wish.entry_id} of {worth} is for several, and"
+                f" {', '.join(standing)} take any amount",
+                do="divide it: write CODE=AMOUNT for each, together the amount of the line",
+            )
+        return
+    for code, share in wish.shares.items():
+        if quantize(share, line["currency"]) != share:
+            raise InputError(
+                f"the share of {clean(code)}, {share}, is finer than {line['currency']} is paid in",
+                do="give each share in whole cents, together the amount of the line",
+            )
+    shares = total(wish.shares.values())
+    if any(share <= 0 for share in wish.shares.values()) or shares != line["amount"]:
+        raise InputError(
+            f"the shares come to {format_amount(shares, line['currency'])}, the line"
+            f" {wish.entry_id} is {worth}",
+            do="give each a share above nothing, together the amount of the line",
+        )
+
+
+def same(one: Decision, wish: Wish) -> bool:
+    """Whether a decision that stands says what is wished."""
+    said = (one.verb, one.entry_id, one.expectations, one.to, one.shares)
+    return said == (wish.verb, wish.entry_id, wish.expectations, wish.to, dict(wish.shares))
+
+
+def _decided_otherwise(one: Decision) -> ActionRefused:
+    about = f" for {', '.join(one.expectations)}" if one.expectations else ""
+    what = f"{one.by} decided it on {one.at:%Y-%m-%d %H:%M} UTC: {one.verb}{about}"
+    return already(
+        one.entry_id, "decided", what + (f" ({clean(one.reason)})" if one.reason else "")
+    )
+
+
+def already(line: str, how: str, what: str) -> ActionRefused:
+    """The refusal to decide what is decided."""
+    return ActionRefused(
+        f"the line {line} is already {how}: {what}",
+        do="undo that first, if it is wrong",
+    )

@@ -1,0 +1,85 @@
+"""The facts that a decision rests on, as its maker saw them, and what has moved since.
+
+A decision about a bank line stands whatever the world says later. But where its line or its
+expectation is no longer what it was, that is said, with both values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from treasury.reconcile.rules import Rules
+from treasury.tables.row_view import shown
+
+__all__ = ["contradicts", "expectation_facts", "line_facts", "moved"]
+
+LINE: Final = ("account", "amount", "currency", "direction", "booking_date", "counterparty_account")
+TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "counterparty_name")
+EXPECTATION: Final = ("kind", "code", "amount", "currency", "direction", "account", "status")
+GONE: Final = {"line": "the line is in no statement any more", "request": "the record is gone"}
+
+
+def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
+    """What tells whether a bank line is still the one that was decided about; texts as a hash."""
+    texts = msgspec.json.encode([row[name] for name in TEXTS])
+    return {name: shown(row[name]) for name in LINE} | {"texts": hashlib.sha256(texts).hexdigest()}
+
+
+def expectation_facts(row: Mapping[str, Any]) -> dict[str, str]:
+    """What tells whether an expectation is still the one that was decided about."""
+    return {name: shown(row[name]) for name in EXPECTATION}
+
+
+def contradicts(status: str | None, rules: Rules) -> bool:
+    """Whether a record in this status can no longer be paid."""
+    return (status or "").upper().replace("-", "_") in rules.contradicting_statuses
+
+
+def moved(
+    then: Mapping[str, Any],
+    line: Mapping[str, str] | None,
+    expectations: Mapping[str, Mapping[str, str]],
+    rules: Rules,
+) -> list[str]:
+    """What is no longer as it was seen: `amount was 100.00, is 120.00`; empty where all is.
+
+    `then` are a decision's facts. A status moves all the time; it counts only where it came to
+    contradict.
+    """
+    found = list(_differences(then.get("line") or {}, line, GONE["line"]))
+    for name, seen in (then.get("expectations") or {}).items():
+        now = expectations.get(name)
+        changes = [
+            change
+            for change in _differences(seen, now, GONE["request"])
+            if not change.startswith("status ") or _came_to_contradict(seen, now, rules)
+        ]
+        found += [f"{seen.get('code') or name}: {change}" for change in changes]
+    return found
+
+
+def _differences(
+    then: Mapping[str, str], now: Mapping[str, str] | None, gone: str
+) -> Iterable[str]:
+    if now is None:
+        yield gone
+        return
+    for name, value in then.items():
+        if name == "texts" and value != now.get(name):
+            yield "texts changed"
+        elif value != now.get(name):
+            yield f"{name} was {value or 'none'}, is {now.get(name) or 'none'}"
+
+
+def _came_to_contradict(
+    then: Mapping[str, str], now: Mapping[str, str] | None, rules: Rules
+) -> bool:
+    return (
+        now is not None
+        and contradicts(now["status"], rules)
+        and not contradicts(then.get("status"), rules)
+    )

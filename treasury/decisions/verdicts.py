@@ -1,0 +1,355 @@
+"""People's verdicts on bank lines: accept, reject, ignore, assign, undo; checked, then journaled.
+
+Each is checked against what matching says at that moment, and journaled only if nobody has decided
+anything since; otherwise it is checked again on what they decided. An entry holds the facts as they
+were seen, so that a later edit shows (`facts`). Saying again what already stands writes nothing, so
+that a verb that was cut off is simply run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.decisions.standing_verdicts import open_lines, standing_table
+from treasury.decisions.verdict_checks import Body, Check, Wish, already, same
+from treasury.errors import ActionRefused, InputError, NothingStored
+from treasury.journal import Actor, Draft, Journal
+from treasury.journal.decision_history import Decision, decision_table, read_decision, standing
+from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.money import typed_amount
+from treasury.reconcile.matching import read_decisions
+from treasury.reconcile.standing_knowledge import Known
+from treasury.tables.row_view import Rows, shown
+from treasury.text import clean
+
+__all__ = ["Deciding", "Wanted", "foreseen", "typed_expectations"]
+
+Standing: TypeAlias = Sequence[Decision]
+Wanted: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
+"""An expectation, several, or each with what of the line is for it."""
+Wishes: TypeAlias = Callable[[Known, Standing], Sequence[Wish]]
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """Wishes that were checked: each with the body of its entry, None where it stands already."""
+
+    stand: Standing
+    bodies: Sequence[tuple[Wish, Body | None]]
+    planned: Sequence[Decision]
+
+
+class Deciding:
+    """The verbs; `look` gives what matching says under the decisions it is handed."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        look: Callable[[pa.Table], Known],
+        now: Callable[[], datetime],
+        *,
+        until: datetime | None = None,
+        zone: ZoneInfo | None = None,
+    ) -> None:
+        self._zone = zone
+        self._journal = journal
+        self._look = look
+        self._now = now
+        self._until = until
+
+    def accept(
+        self,
+        entry_id: str,
+        expectation_id: Wanted,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Say that a line belongs to an expectation, to several, or which amount of it to each.
+
+        A line that something contradicts, and one of more than what is still expected, need a
+        reason. Raises InputError for an id that is not there, ActionRefused where it cannot be:
+        another currency or direction, decided otherwise, or several of which one expects any
+        amount, without the amounts. A line of a closed month is decided in the month that is open,
+        which `posts_to` names.
+        """
+        return self.accept_many(
+            [(entry_id, expectation_id)], reason=reason, actor=actor, dry_run=dry_run
+        )[0]
+
+    def accept_many(
+        self,
+        pairs: Iterable[tuple[str, Wanted]],
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Sequence[Decision]:
+        """Accept pairs of a line and its expectation; all of them are checked before any is."""
+        return self._tell("accept", pairs, reason, actor, dry_run=dry_run)
+
+    def reject(
+        self,
+        entry_id: str,
+        expectation_id: str,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Say that a line does not belong to an expectation; an automatic match needs a reason."""
+        pairs = [(entry_id, expectation_id)]
+        return self._tell("reject", pairs, reason, actor, dry_run=dry_run)[0]
+
+    def ignore(
+        self,
+        *entry_ids: str,
+        reason: str,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Sequence[Decision]:
+        """Close lines with a reason: they belong to nothing that is expected."""
+        pairs = [(one, None) for one in entry_ids]
+        return self._tell("ignore", pairs, reason, actor, dry_run=dry_run)
+
+    def assign(
+        self,
+        entry_id: str,
+        to: str,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Hand a line that needs a decision to a colleague; the line stays as open as it was."""
+        pairs = [(entry_id, None)]
+        return self._tell("assign", pairs, reason, actor, to=to.strip(), dry_run=dry_run)[0]
+
+    def undo(
+        self,
+        entry_id: str,
+        expectation_id: str | None = None,
+        *,
+        seq: int | None = None,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Take back the last decision on a line, or on that pair: what stood before stands again.
+
+        `seq` is the decision that is meant: no other is taken back. Raises ActionRefused where
+        nothing stands, or another stands last.
+        """
+        meant: list[int] = [] if seq is None else [seq]
+
+        def wishes(seen: Known, stand: Standing) -> Sequence[Wish]:
+            # A line that left its statement may still have a decision to take back.
+            decided = any(one.entry_id == entry_id for one in stand)
+            line = entry_id if decided else seen.find_line(entry_id)
+            pair = None if expectation_id is None else seen.find_expectation(expectation_id)
+            last = _last_on(stand, line, pair)
+            meant.append(last.seq or 0)
+            if last.seq != meant[0]:
+                raise already(line, "undone", "the decision that was meant is not the last on it")
+            return [
+                Wish(
+                    verb="undo",
+                    entry_id=line,
+                    expectations=last.expectations,
+                    reason=reason.strip(),
+                    undoes=last.seq,
+                )
+            ]
+
+        return self._decide(wishes, actor, dry_run=dry_run)[0]
+
+    def look(self) -> tuple[Known, Standing]:
+        """What matching knows under the decisions that stand, and those decisions, by time."""
+        stand = standing(self._read().entries)
+        return self._look(decision_table(stand)), stand
+
+    def list(self) -> Rows:
+        """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
+        seen, stand = self.look()
+        return Rows(standing_table(stand, seen), zone=self._zone)
+
+    def open(self) -> Rows:
+        """The lines that need a person, oldest first; columns as in OPEN_LINES.
+
+        Raises NothingStored where no bank line is stored: then what needs a person is not known.
+        """
+        seen, stand = self.look()
+        if not seen.bank_lines.num_rows:
+            raise NothingStored(
+                "which lines need a decision is not known: no bank line is stored",
+                do="add statements with `treasury statements add FILE…`",
+            )
+        return Rows(open_lines(seen, stand), zone=self._zone)
+
+    def _tell(
+        self,
+        verb: str,
+        pairs: Iterable[tuple[str, Wanted | None]],
+        reason: str,
+        actor: Actor | None,
+        *,
+        to: str = "",
+        dry_run: bool,
+    ) -> Sequence[Decision]:
+        """Decide the same of each line, beside its expectations where the verb has any."""
+        told = tuple(pairs)
+
+        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
+            return [
+                Wish(
+                    verb=verb,
+                    entry_id=seen.find_line(line),
+                    expectations=() if wanted is None else _found(seen, wanted),
+                    reason=reason.strip(),
+                    to=to,
+                    shares=_shares(seen, wanted) if isinstance(wanted, Mapping) else {},
+                )
+                for line, wanted in told
+            ]
+
+        return self._decide(wishes, actor, dry_run=dry_run)
+
+    def _read(self) -> Decided:
+        return read_decided(self._journal, until=self._until)
+
+    def _decide(
+        self,
+        wishes: Wishes,
+        actor: Actor | None,
+        *,
+        dry_run: bool,
+    ) -> Sequence[Decision]:
+        who = actor or self._journal.who()
+        if dry_run:
+            return self._plan(self._read(), wishes, who).planned
+        require_present(self._until)
+
+        def build(decided: Decided) -> tuple[list[Draft], _Plan]:
+            plan = self._plan(decided, wishes, who)
+            drafts = [
+                Draft(f"match.{wish.verb}", wish.entry_id, body, who)
+                for wish, body in plan.bodies
+                if body is not None
+            ]
+            return drafts, plan
+
+        added, plan = decide(self._journal, build)
+        made = iter(added)
+        return [
+            _standing_on(plan.stand, wish) if body is None else read_decision(next(made))
+            for wish, body in plan.bodies
+        ]
+
+    def _plan(self, decided: Decided, wishes: Wishes, who: Actor) -> _Plan:
+        stand = standing(decided.entries)
+        seen = self._look(decision_table(stand))
+        bodies = Check(seen, decided, stand).all(wishes(seen, stand))
+        planned = [_planned(wish, body, who, self._now()) for wish, body in bodies]
+        # What the matching would refuse to read is never journaled.
+        read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
+        return _Plan(stand, bodies, planned)
+
+
+def _shares(seen: Known, wanted: Mapping[str, Decimal | str]) -> dict[str, Decimal]:
+    """What is for each expectation, by its id; InputError for what is no exact amount."""
+    return {seen.find_expectation(name): typed_amount(share) for name, share in wanted.items()}
+
+
+def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
+    """The expectations that a person typed, each with its share where CODE=AMOUNT was typed."""
+    parts = [one.partition("=") for one in typed]
+    if not any(equals for _, equals, _ in parts):
+        return tuple(typed)
+    names = [name for name, _, _ in parts]
+    if not all(equals for _, equals, _ in parts) or len(set(names)) != len(names):
+        raise InputError(
+            "some of the expectations have an amount and some have not, or one is there twice",
+            do="write CODE=AMOUNT for each of them, each once",
+        )
+    return {name: share for name, _, share in parts}
+
+
+def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:
+    """What would be decided once these were journaled; one that stands already adds nothing."""
+    return decided.foresee(
+        [
+            (
+                one.at,
+                Draft(
+                    f"match.{one.verb}",
+                    one.entry_id,
+                    {
+                        "entry_id": one.entry_id,
+                        "expectation_ids": list(one.expectations),
+                        "reason": one.reason,
+                        "to": one.to,
+                        "undoes": one.undoes,
+                        "shares": {name: shown(share) for name, share in one.shares.items()},
+                        "facts": one.facts,
+                        "closed_month": one.closed_month,
+                        "posts_to": one.posts_to,
+                    },
+                    Actor(one.by, "environment"),
+                ),
+            )
+            for one in planned
+            if one.facts or one.verb == "undo"
+        ]
+    )
+
+
+def _found(seen: Known, wanted: Wanted) -> tuple[str, ...]:
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not names:
+        raise InputError("no expectation is named", do="give its reference or id")
+    found = sorted({seen.find_expectation(name) for name in names})
+    if len(found) != len(names):
+        raise InputError("an expectation is named twice", do="give each of them once")
+    return tuple(found)
+
+
+def _last_on(stand: Standing, line: str, pair: str | None) -> Decision:
+    on_it = [
+        one for one in stand if one.entry_id == line and (pair is None or pair in one.expectations)
+    ]
+    if not on_it:
+        raise ActionRefused(
+            f"nothing is decided on the line {clean(line)[:80]}",
+            do="run `treasury match list` to see what stands",
+        )
+    return on_it[-1]
+
+
+def _standing_on(stand: Standing, wish: Wish) -> Decision:
+    return next(one for one in reversed(stand) if same(one, wish))
+
+
+def _planned(wish: Wish, body: Body | None, who: Actor, now: datetime) -> Decision:
+    return Decision(
+        seq=None,
+        verb=wish.verb,
+        entry_id=wish.entry_id,
+        expectations=wish.expectations,
+        reason=wish.reason,
+        to=wish.to,
+        facts=body["facts"] if body else {},
+        by=who.name,
+        at=now,
+        closed_month=(body or {}).get("closed_month") or "",
+        posts_to=(body or {}).get("posts_to") or "",
+        shares=dict(wish.shares),
+        undoes=wish.undoes,
+        despite=tuple((body or {}).get("despite") or ()),
+    )

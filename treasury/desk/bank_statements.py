@@ -1,0 +1,207 @@
+"""The bank statements of a workspace: `t.statements` adds, withdraws and lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from treasury.calendar import parse_day
+from treasury.errors import InputError
+from treasury.identifiers import plain_account
+from treasury.money import typed_amount
+from treasury.settings import FILE_NAME, BankAccount
+from treasury.text import clean
+
+if TYPE_CHECKING:
+    from treasury.journal import Actor, Journal
+    from treasury.lake import Lake, Snapshot
+    from treasury.reconcile import Rows
+    from treasury.settings import Settings
+    from treasury.statements import AddReport, Problem, Withdrawal
+
+__all__ = ["WITHDRAWN", "Statements"]
+
+WITHDRAWN: Final = "statement.withdrawn"
+"""The journal's kind for a statement that a person took out of what counts."""
+
+_LISTED: Final = """\
+SELECT account, currency, opening_date, closing_date, opening_balance, closing_balance, entry_count,
+    proved, proof, file_name, statement_id
+FROM statements WHERE vanished_at IS NULL ORDER BY account, closing_date, statement_id"""
+
+_CONFIRMED: Final = """\
+SELECT * EXCLUDE (raw) FROM balance_confirmations WHERE vanished_at IS NULL
+ORDER BY account, currency, balance_date"""
+_LINES: Final = "SELECT entry_id FROM statement_entries WHERE statement_id = $statement"
+_OURS: Final = "SELECT iban FROM company_bank_accounts WHERE iban IS NOT NULL"
+
+
+class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The bank statements of a workspace: `add`, `withdraw`, `confirm`, `list`, `coverage`.
+
+    `until` is the instant of a workspace that only reads.
+    """
+
+    lake: Lake
+    journal: Journal
+    snapshot: Callable[[], Snapshot]
+    settings: Settings
+    until: datetime | None
+
+    def add(
+        self, *files: str | Path | Iterable[str | Path], account: str | None = None
+    ) -> AddReport:
+        """Read bank files, prove each statement and store what is new, in one commit.
+
+        `account` is whose file it is, where the file does not say. Raises StatementError, naming
+        the file, where one cannot be read; then nothing is stored. The same file again adds
+        nothing.
+        """
+        from treasury.statements import add_statements
+
+        self._require_now("add statements")
+        report = add_statements(
+            self.lake,
+            [
+                path
+                for entry in files
+                for path in ([entry] if isinstance(entry, str | Path) else entry)
+            ],
+            self.settings.now(),
+            declared={one.account: one.source for one in self.settings.accounts},
+            currencies=self.settings.currencies,
+            account=account,
+        )
+        return msgspec.structs.replace(report, problems=(*report.problems, *self._back(report)))
+
+    def _back(self, report: AddReport) -> Iterable[Problem]:
+        """Which of the statements that were added had been withdrawn, by whom and why."""
+        from treasury.statements import Problem
+
+        withdrawn = {one.subject: one for one in self.journal.entries(WITHDRAWN)}
+        for added in report.statements:
+            before = withdrawn.get(added.statement_id)
+            if before is not None and added.state == "new":
+                day = before.at.astimezone(self.settings.zone).date()
+                reason = before.body["reason"]
+                what = f"withdrawn on {day} by {before.actor.name} ({reason}); it counts again"
+                decided = self._decided(added.statement_id)
+                if decided:
+                    what += f", and so do the decisions on {decided:,} of its lines"
+                yield Problem(added.file_name, "", what)
+
+    def _decided(self, statement: str) -> int:
+        """How many lines of a statement have a decision that stands."""
+        from treasury.journal.decision_history import MATCH, standing
+
+        lines = self.snapshot().sql(_LINES, {"statement": statement})["entry_id"].to_pylist()
+        decisions = standing(self.journal.entries(MATCH))
+        return len({one.entry_id for one in decisions}.intersection(lines))
+
+    def withdraw(
+        self, name: str, *, reason: str, actor: Actor | None = None, dry_run: bool = False
+    ) -> Withdrawal:
+        """Take a stored statement out of what counts; the journal keeps who did it and why.
+
+        `name` is its id, the beginning of it, or the name of its file. Closed months rest on what
+        they were closed on and stay as they are. InputError where nothing is stored by that name.
+        """
+        from treasury.statements import find_statement, planned_withdrawal, withdraw_statement
+
+        self._require_now("withdraw a statement")
+        if not reason.strip():
+            raise InputError("a withdrawal needs a reason", do="give it with reason, or --reason")
+        statement = find_statement(self.snapshot(), name)
+        if dry_run:
+            return planned_withdrawal(self.snapshot(), statement)
+        body = {**msgspec.to_builtins(statement), "reason": reason.strip()}
+        who = actor or self.journal.who()
+        self.journal.append(WITHDRAWN, statement.statement_id, body, actor=who)
+        return withdraw_statement(
+            self.lake, statement, self.settings.now(), self.settings.currencies
+        )
+
+    def confirm(
+        self,
+        account: str,
+        balance: str | Decimal,
+        day: str | date,
+        *,
+        source: str,
+        currency: str | None = None,
+        actor: Actor | None = None,
+    ) -> Rows:
+        """State what an account held at the end of a day, for one that gets no statement.
+
+        `source` says where that was read; it is kept with the name of who states it. `currency` is
+        needed for an account in several. The same day again takes the former's place, which stays
+        in the history. InputError for an account that is not declared, or a day to come.
+        """
+        from treasury.reconcile import Rows
+        from treasury.statements import confirm_balance
+
+        self._require_now("confirm a balance")
+        declared = self._declared(account, currency)
+        on = day if isinstance(day, date) else parse_day(day)
+        now = self.settings.now()
+        if on > now.astimezone(self.settings.zone).date():
+            raise InputError(f"{on} is not over", do="give the day at whose end it was so")
+        if not source.strip():
+            raise InputError("a confirmed balance needs a source", do="say where it was read")
+        stated = confirm_balance(
+            self.lake,
+            now,
+            account=declared.account,
+            currency=declared.currency,
+            balance=typed_amount(balance, what="balance"),
+            day=on,
+            source=source.strip(),
+            by=(actor or self.journal.who()).name,
+        )
+        return Rows(stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone)
+
+    def _declared(self, account: str, currency: str | None) -> BankAccount:
+        """The block of the settings that an account and perhaps a currency stand for."""
+        number = plain_account(account)
+        blocks = [one for one in self.settings.accounts if plain_account(one.account) == number]
+        chosen = [one for one in blocks if currency in {None, one.currency}]
+        if len(chosen) == 1:
+            return chosen[0]
+        if len(blocks) > 1:
+            codes = ", ".join(one.currency for one in blocks)
+            raise InputError(
+                f"account {clean(account)} is declared in {codes}", do="give one as its currency"
+            )
+        what = f"account {clean(account)} is not declared"
+        if blocks:
+            what = f"account {clean(account)} is declared in {blocks[0].currency}, not {currency}"
+        raise InputError(what, do=f"add it to [[accounts]] in {FILE_NAME}")
+
+    def coverage(self) -> Rows:
+        """How far the proved statements of every account that we know of reach, and what lacks."""
+        from treasury.reconcile import Rows
+        from treasury.statements import stored_coverage
+
+        snapshot = self.snapshot()
+        ours = snapshot.sql(_OURS)["iban"].to_pylist()
+        today = (self.until or self.settings.now()).astimezone(self.settings.zone).date()
+        found = stored_coverage(snapshot, self.settings.accounts, known=ours, today=today)
+        return Rows(found, _LISTED, self.settings.zone)
+
+    def list(self) -> Rows:
+        """Every statement that counts: account, dates, balances, whether it is proved, its id."""
+        from treasury.reconcile import Rows
+
+        return Rows(self.snapshot().sql(_LISTED), _LISTED, self.settings.zone)
+
+    def _require_now(self, verb: str) -> None:
+        if self.until is not None:
+            raise InputError(
+                f"this is the workspace as known at {self.until}, which cannot {verb}",
+                do="use the workspace itself",
+            )

@@ -1,0 +1,142 @@
+"""A company's own wallets: the evidence of what no service shows, added by people and kept.
+
+`t.wallets.add_evidence` takes an explorer's export, `t.wallets.add_balance` a balance that somebody
+read off; both say who added them, and when, and where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.calendar import parse_instant
+from treasury.errors import InputError
+from treasury.money import typed_amount
+
+if TYPE_CHECKING:
+    from treasury.journal import Actor
+    from treasury.lake import Lake, Snapshot
+    from treasury.reconcile import Rows
+    from treasury.statements.store.wallet_evidence import WalletEvidence
+
+__all__ = ["Wallets"]
+
+
+class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.
+
+    `until` is the instant of a workspace that only reads.
+    """
+
+    lake: Lake
+    snapshot: Callable[[], Snapshot]
+    zone: ZoneInfo
+    now: Callable[[], datetime]
+    who: Callable[[], Actor]
+    until: datetime | None
+
+    def add_evidence(
+        self,
+        file: str | Path,
+        *,
+        chain: str,
+        address: str,
+        first: str | None = None,
+        last: str | None = None,
+        assets: Sequence[str] = (),
+        source: str = "",
+        names: Mapping[str, str] | None = None,
+        replace: bool = False,
+        actor: Actor | None = None,
+    ) -> WalletEvidence:
+        """Add an explorer's export of a wallet: a CSV of hash, time, from, to, asset, amount.
+
+        It covers the days `first` to `last`, else from its first movement to its last. `assets` are
+        those that it shows besides the ones in it; `names` gives its own headings, as in
+        {"hash": "Txhash"}. The same file again adds nothing. InputError names the line that is
+        wrong, or a movement that an earlier export has and this one lacks (`replace` drops those);
+        then nothing is stored.
+        """
+        from treasury.statements.store.wallet_evidence import add_export, require_company_wallet
+
+        now = self._present()
+        until = None if last is None else _instant(last, self.zone, end=True)
+        if until is not None and last == now.astimezone(self.zone).date().isoformat():
+            until = now  # a day that is not over is covered to now
+        return add_export(
+            self.lake,
+            Path(file),
+            require_company_wallet(self.lake, chain, address),
+            now,
+            by=(actor or self.who()).name,
+            source=source,
+            first=None if first is None else _instant(first, self.zone),
+            last=until,
+            assets=assets,
+            names=names,
+            replace=replace,
+        )
+
+    def add_balance(
+        self,
+        balance: str | Decimal,
+        asset: str,
+        *,
+        chain: str,
+        address: str,
+        at: str | datetime,
+        source: str,
+        actor: Actor | None = None,
+    ) -> WalletEvidence:
+        """State what a wallet held, and in `source` where that was read.
+
+        `at` is an instant, or a day at whose end it was so. Another balance of the same instant
+        takes the former's place, which stays in the history.
+        """
+        from treasury.statements.store.wallet_evidence import add_balance, require_company_wallet
+
+        now = self._present()
+        return add_balance(
+            self.lake,
+            require_company_wallet(self.lake, chain, address),
+            now,
+            asset=asset,
+            balance=typed_amount(balance, what="balance"),
+            at=at if isinstance(at, datetime) else _instant(at, self.zone, end=True),
+            by=(actor or self.who()).name,
+            source=source,
+        )
+
+    def list(self) -> Rows:
+        """All evidence of company wallets: what it covers or states, who added it, from where."""
+        from treasury.reconcile import Rows
+
+        query = (
+            "SELECT kind, chain, address, asset, covers_from, covers_to, observed_at, balance,"
+            " source, stated_by, valid_from AS added_at, file_name FROM wallet_evidence"
+            " ORDER BY chain, address, asset, coalesce(observed_at, covers_from), evidence_id"
+        )
+        return Rows(self.snapshot().sql(query), query, self.zone)
+
+    def _present(self) -> datetime:
+        if self.until is not None:
+            raise InputError(
+                f"this is the workspace as known at {self.until}, which cannot add evidence",
+                do="use the workspace itself",
+            )
+        return self.now()
+
+
+def _instant(text: str, zone: ZoneInfo, *, end: bool = False) -> datetime:
+    """An instant, or the beginning or the end of a day, 2026-10-31."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return parse_instant(text)
+    return datetime.combine(day + timedelta(days=end), time(), zone)

@@ -1,0 +1,235 @@
+"""The data dictionary: what every table is for and what every column means, from the declarations.
+
+`treasury tables`, `t.tables()` and `docs/tables.md` are this, printed three ways.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.desk.responses import RESPONSES
+from treasury.errors import InputError
+from treasury.extract.finance_tables import FINANCE
+from treasury.extract.ramp_tables import RAMP
+from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, KEPT, TEXT, TEXTS, Column, Table
+from treasury.statements.statement_tables import TABLES as STATEMENTS
+from treasury.statements.store.wallet_evidence import WALLET_TABLES
+
+__all__ = ["COLUMNS", "GROUPS", "OURS", "Group", "column_rows", "page", "table_rows"]
+
+OURS: Final = "ours"
+"""The source and section of what treasury works out or notes by itself."""
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Tables of one origin, and the document whose headings or elements their sources name."""
+
+    name: str
+    document: str
+    tables: tuple[Table, ...]
+    about: str = ""
+    """What a person must know of all of them."""
+    kept: frozenset[str] | None = None
+    """The columns added to the declared ones, where they are not those that the lake adds."""
+
+    def section(self, column: Column) -> str:
+        """Where the column's source is specified."""
+        if not column.source:
+            return OURS
+        heading, dot, _ = column.source.partition(".")
+        return f"{self.document}, {heading}" if dot else self.document
+
+    def field(self, column: Column) -> str:
+        """The column's name at its source."""
+        _, dot, field = column.source.partition(".")
+        return field if dot else column.source or OURS
+
+
+GROUPS: Final = (
+    Group(
+        "Finance service", "Finance Service Specification", tuple(form.table for form in FINANCE)
+    ),
+    Group("Ramp service", "Ramp Service Specification", tuple(form.table for form in RAMP)),
+    Group("Bank statements", "ISO 20022 camt.052/.053/.054", tuple(STATEMENTS)),
+    Group(
+        "Company wallets",
+        "explorer exports",
+        WALLET_TABLES,
+        about="Evidence that people add of wallets that no service shows: `treasury wallets`.",
+    ),
+    Group(
+        "Answers in the journal",
+        "Finance Service Specification",
+        tuple(one.form.table for one in RESPONSES.values()),
+        about=(
+            "What was answered to creates that no endpoint reads or lists again: a row for each"
+            " record, as last answered. They are read from the journal, not from a commit of the"
+            " lake, so they stand in no history; `t.at` reads those journaled by then."
+            " `treasury.duckdb` shows the lake alone: what people decided stays under the journal's"
+            " chain, and `treasury sql … --format parquet` takes it elsewhere."
+        ),
+        kept=frozenset({"raw"}),
+    ),
+    Group(
+        "The lake itself",
+        "",
+        (
+            Table(
+                "commits",
+                (
+                    Column("number", INTEGER, "of the commit, from 1"),
+                    Column("at", INSTANT, "the commit's instant, that all its rows share"),
+                    Column("kind", TEXT, "what wrote: sync, statements, repair, loss accepted"),
+                    Column("versions", TEXT, "the version of each stored table, as JSON"),
+                    Column("note", TEXT, "what the writer had to say"),
+                    Column("refetch", TEXTS, "what a repair could not find again"),
+                ),
+                kind="observations",
+                title="Every finished writing, oldest first",
+            ),
+        ),
+        kept=frozenset(),
+    ),
+)
+
+TYPES: Final = {
+    AMOUNT: "decimal(38,18)",
+    INSTANT: "timestamp, UTC",
+    TEXT: "text",
+    TEXTS: "list of text",
+    DATE: "date",
+    INTEGER: "integer",
+    BOOL: "boolean",
+}
+
+COLUMNS: Final = pa.schema(
+    [(name, TEXT) for name in ("table", "column", "type", "unit", "meaning", "source", "section")]
+)
+TABLES: Final = pa.schema(
+    [
+        ("table", TEXT),
+        ("title", TEXT),
+        ("origin", TEXT),
+        ("key", TEXT),
+        ("history", TEXT),
+        ("columns", INTEGER),
+    ]
+)
+
+
+def table_rows() -> pa.Table:
+    """A row for each table: what it is, where it comes from, its key and its history's name."""
+    rows = [
+        {
+            "table": table.name,
+            "title": table.title,
+            "origin": group.name,
+            "key": ", ".join(table.key) if table.records else "",
+            "history": table.history if table.records else "",
+            "columns": len(table.columns),
+        }
+        for group in GROUPS
+        for table in group.tables
+    ]
+    return pa.Table.from_pylist(rows, TABLES)
+
+
+def column_rows(name: str | None = None) -> pa.Table:
+    """A row for each column of a table, or of all; InputError where there is no such table."""
+    known = [(group, table) for group in GROUPS for table in group.tables]
+    wanted = [(g, t) for g, t in known if name is None or name in (t.name, t.history)]
+    if not wanted:
+        close = difflib.get_close_matches(str(name), [table.name for _, table in known], 1)
+        raise InputError(
+            f"there is no table {name!r}" + (f"; is it {close[0]}?" if close else ""),
+            do="run `treasury tables` to see them all",
+        )
+    rows = [
+        {
+            "table": table.name,
+            "column": column.name,
+            "type": TYPES[column.type],
+            "unit": column.unit,
+            "meaning": column.meaning,
+            "source": group.field(column),
+            "section": group.section(column),
+        }
+        for group, table in wanted
+        for column in (*table.columns, *_kept(group, table))
+    ]
+    return pa.Table.from_pylist(rows, COLUMNS)
+
+
+def _kept(group: Group, table: Table) -> Iterator[Column]:
+    stored = table.history_schema if table.records else table.schema
+    names = set(stored.names) if group.kept is None else group.kept
+    return (column for column in KEPT if column.name in names)
+
+
+HEAD: Final = """\
+# Tables
+
+Made from the declarations by `make docs`; `treasury tables NAME` prints the same. Names and types
+are stable: columns are added, none is renamed or removed.
+
+A table of records holds the version of each record that is current; beside table `x`, `x_history`
+holds the versions that were superseded. Observations are only ever added. The tables of one
+snapshot belong to one commit, and the table `commits` lists them all. Amounts are exact decimals;
+the unit of each is a column of the same row, or said in words; what is no amount has none. Instants
+are UTC. A column whose source is `ours` is worked out or noted by treasury.
+"""
+
+KEPT_HEAD: Final = """\
+## What the lake keeps about every row
+
+| column | type | meaning | source field |
+|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole dictionary as Markdown."""
+    kept = "".join(
+        f"| `{c.name}` | {TYPES[c.type]} | {_text(c.meaning)} | {c.source or OURS} |\n"
+        for c in KEPT
+    )
+    groups = "\n".join(_group(group) for group in GROUPS)
+    return f"{HEAD}\n{groups}\n{KEPT_HEAD}{kept}"
+
+
+def _group(group: Group) -> str:
+    tables = "\n".join(_table(group, table) for table in group.tables)
+    about = f"{group.about}\n\n" if group.about else ""
+    if group.document:
+        about += f"Sections are those of the {group.document}.\n\n"
+    return f"## {group.name}\n\n{about}{tables}"
+
+
+def _table(group: Group, table: Table) -> str:
+    kind = f"key: {', '.join(table.key)}" if table.records else "observations"
+    if group.kept is not None:
+        kind = "answers" if group.kept else "one row each"
+    rows = "".join(
+        f"| `{c.name}` | {TYPES[c.type]} | {_text(c.unit)} | {_text(c.meaning)}"
+        f" | {_text(group.field(c))} | {_text(_heading(group, c))} |\n"
+        for c in table.columns
+    )
+    return (
+        f"### {table.name}\n\n{table.title} ({kind}).\n\n"
+        f"| column | type | unit | meaning | source field | section |\n|---|---|---|---|---|---|\n"
+        f"{rows}"
+    )
+
+
+def _heading(group: Group, column: Column) -> str:
+    section = group.section(column)
+    return section.removeprefix(group.document).removeprefix(", ") or "all"
+
+
+def _text(text: str) -> str:
+    return text.replace("|", "\\|")

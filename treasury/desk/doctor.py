@@ -1,0 +1,551 @@
+"""Day one, and any day that something is odd: what is there, what is missing, what to do next.
+
+Each finding is a fact about the workspace, with the next step where there is one. A service is
+asked only to bring back what a repair could not find again.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+import pyarrow as pa
+
+from treasury.calendar import target_holidays
+from treasury.close.stored_answers import altered_answers
+from treasury.desk.repair_losses import Gap, lost_looks, missing_statements, narrow_marks
+from treasury.errors import JournalError, SettingsError, TreasuryError
+from treasury.ground.access import excess_access
+from treasury.ground.wording import instant_words
+from treasury.identifiers import plain_account
+from treasury.journal import Journal
+from treasury.journal.period_history import closed_periods
+from treasury.journal.signing import require_key
+from treasury.journal.workspace_copies import original_of
+from treasury.lake import Lake, damages, repair, tables_of
+from treasury.settings import FILE_NAME, Settings, is_loopback
+from treasury.statements import TABLES as STATEMENT_TABLES
+from treasury.statements import stored_coverage
+from treasury.tables.tabular import Tabular, html_table
+from treasury.text import clean
+
+__all__ = ["FINDINGS", "Examination", "Finding", "examine"]
+
+BANKS: Final = frozenset(table.name for table in STATEMENT_TABLES)
+
+LISTED: Final = 10
+"""So many files are named; of more it is said how many."""
+
+OLD: Final = timedelta(days=1)
+"""A workspace whose last sync is older is told to sync."""
+
+State = Literal["ok", "missing", "optional", "damaged", "repaired"]
+"""What is `optional` the desk works without, so that its step comes after all others."""
+
+
+_NEEDED: Final = ("damaged", "missing")
+_FIRST: Final = (*_NEEDED, "optional")
+"""The states that have a next step, the first to be done first."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A fact: what it is about, how it stands, what was found and the next step."""
+
+    topic: str
+    state: State
+    what: str
+    do: str = ""
+
+
+FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
+
+
+class Examination(Tabular, msgspec.Struct, frozen=True):
+    """All findings, in the order of a first day."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def damaged(self) -> bool:
+        """Whether something that is stored is not as it was written."""
+        return any(finding.state == "damaged" for finding in self.findings)
+
+    @property
+    def arrow(self) -> pa.Table:
+        """A row for each finding."""
+        return pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.findings)), FINDINGS)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The findings."""
+        return {"Findings": self.arrow}
+
+    def _repr_html_(self) -> str:
+        return html_table(self.arrow)
+
+    @property
+    def sql(self) -> str:
+        """The query of every commit, where the findings are about what is stored."""
+        return 'SELECT * FROM commits ORDER BY "at"'
+
+    @property
+    def next_step(self) -> str:
+        """The one thing to do next: what is damaged first, then in the order of a first day."""
+        steps = {one.state: one.do for one in reversed(self.findings) if one.do}
+        return next((steps[state] for state in _FIRST if state in steps), "")
+
+    def __str__(self) -> str:
+        """A line for each finding, and the next step below it; the first step of all at the end."""
+        lines = []
+        for one in self.findings:
+            lines.append(f"{one.state:<8} {one.topic}: {one.what}")
+            if one.do:
+                lines.append(f"{'':<8} -> {one.do}")
+        if any(one.do and one.state in _NEEDED for one in self.findings):
+            lines.append(f"next     {self.next_step}")
+        else:
+            lines.append("all that is needed is in order")
+        return "\n".join(lines)
+
+
+def examine(
+    folder: Path,
+    settings: Settings,
+    lake: Lake,
+    journal: Journal,
+    now: datetime,
+    *,
+    mend: bool = False,
+    ask_again: Callable[[Sequence[str]], object] | None = None,
+) -> Examination:
+    """Look at everything that the desk needs; with `mend` put together what is damaged first.
+
+    What a repair could not find of these tables of the services, `ask_again` asks for; its answer
+    says what came.
+    """
+    has_services = settings.services is not None
+    findings = [*_environment(settings)]
+    if has_services or settings.credentials:
+        findings += _credentials(settings)
+    findings += _writable(folder)
+    findings += [*_access(folder, settings), *_journal(journal), *_copied(journal)]
+    mended, whole = _stored(lake, now, mend, ask_again)
+    findings += mended
+    findings += _answers(lake, journal)
+    if whole:
+        if has_services:
+            findings += _sync(lake, settings, now)
+        findings += [*_accounts(lake, settings), *_wallets(lake)]
+    findings += [*_calendars(settings, now), *_rules(folder), *_limits(folder, journal)]
+    return Examination(tuple(findings))
+
+
+def _environment(settings: Settings) -> Iterator[Finding]:
+    desk, services = settings.workspace, settings.services
+    if services is None:
+        yield Finding(
+            "environment",
+            "optional",
+            f"{desk.environment}, without the services' addresses: bank files are read, proved and"
+            " exported, and nothing says what their lines are for",
+            f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
+        )
+        return
+    hosts = {urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp)}
+    writes = "may be written to" if services.may_write else "is only read"
+    yield Finding(
+        "environment", "ok", f"{desk.environment} at {', '.join(sorted(hosts))}; it {writes}"
+    )
+
+
+def _credentials(settings: Settings) -> Iterator[Finding]:
+    if not settings.credentials:
+        yield Finding(
+            "credentials",
+            "missing",
+            "none",
+            f"add [credentials.maker] with client_id and client_secret to {FILE_NAME}",
+        )
+    is_practice = _is_practice(settings)
+    for name, credential in settings.credentials.items():
+        who = f"{name} is {credential.client_id}"
+        try:
+            credential.secret()
+        except SettingsError as error:
+            if is_practice:
+                told = f"{who}, of the practice company: its secret is there while it is served"
+                step = "run what is to reach its services by `treasury practice COMMAND…`"
+                yield Finding("credentials", "optional", told, step)
+                continue
+            yield Finding("credentials", "missing", f"{who}; {error.what}", error.do or "")
+        else:
+            role = "its role shows when it is first used"
+            yield Finding("credentials", "ok", f"{who}; its secret is found; {role}")
+    if len(settings.credentials) == 1:
+        yield Finding(
+            "credentials",
+            "optional",
+            "one credential only: what it creates it may not approve",
+            "add a second one, of a user who may approve, or approve in the provider's portal",
+        )
+
+
+def _is_practice(settings: Settings) -> bool:
+    """Whether the services are a sandbox on this machine, which nothing has to reach."""
+    services = settings.services
+    if services is None or settings.workspace.environment != "sandbox":
+        return False
+    return all(
+        is_loopback(urlsplit(one.base_url).hostname or "")
+        for one in (services.finance, services.ramp)
+    )
+
+
+def _writable(folder: Path) -> Iterator[Finding]:
+    if os.access(folder, os.W_OK):
+        yield Finding("workspace", "ok", str(folder))
+    else:
+        yield Finding(
+            "workspace", "missing", f"{folder} may not be written to", "get the right to write"
+        )
+
+
+def _journal(journal: Journal) -> Iterator[Finding]:
+    """Whether each entry is as it was written and signed, and none is missing at the end."""
+    try:
+        journal.head()
+        rules = journal.signing.rules()
+    except TreasuryError as error:
+        yield Finding("journal", "missing", error.what, error.do or "")
+        return
+    try:
+        count = journal.verify(rules=rules).seq
+    except JournalError as error:
+        yield Finding("journal", "damaged", error.what, error.do or "")
+    else:
+        signed = " and signed as the policy wants it" if rules.required else ""
+        what = f"{count:,} entries, each as it was written{signed}"
+        yield Finding("journal", "ok", what if count else "nothing is decided yet")
+    if not rules.required:
+        return
+    try:
+        require_key(journal.signing.key(), rules, [journal.who()])
+    except TreasuryError as error:
+        yield Finding("journal", "missing", error.what, error.do or "")
+
+
+def _copied(journal: Journal) -> Iterator[Finding]:
+    """Whether this workspace is a copy of another, from which nothing is sent."""
+    if journal.folder is None:
+        return
+    try:
+        original = original_of(journal.folder)
+    except JournalError as error:
+        yield Finding("workspace", "missing", error.what, error.do or "")
+        return
+    if original is not None:
+        yield Finding(
+            "workspace",
+            "missing",
+            f"it is a copy of {original}: nothing is sent from here",
+            f"go on in {original}, or run `treasury journal adopt --reason …` here",
+        )
+
+
+def _access(folder: Path, settings: Settings) -> Iterator[Finding]:
+    """Whether more people may read the workspace than its settings say."""
+    shared = settings.workspace.shared
+    count = sum(1 for _ in excess_access(folder, shared))
+    if count:
+        yield Finding(
+            "access",
+            "missing",
+            f"others than {'the group' if shared else 'you'} may read {count:,} files and folders",
+            f"run `chmod -R {'o=' if shared else 'go='} {shlex.quote(str(folder))}`",
+        )
+
+
+def _stored(
+    lake: Lake, now: datetime, mend: bool, ask_again: Callable[[Sequence[str]], object] | None
+) -> tuple[list[Finding], bool]:
+    """What is stored: whole, damaged or repaired; whether it can be read now."""
+    findings: list[Finding] = []
+    if mend:
+        done = repair(lake, now)
+        findings += [Finding("stored files", "repaired", str(table)) for table in done.tables]
+        findings += [Finding("stored files", "repaired", sentence) for sentence in done.said]
+        narrow_marks(lake, now, {table.table: table.lost for table in done.tables})
+    found = damages(lake)
+    findings += [
+        Finding(
+            "stored files",
+            "damaged",
+            str(damage),
+            "run `treasury doctor --repair`" if damage.pinned is None else "restore it from a copy",
+        )
+        for damage in found
+    ]
+    whole = all(damage.pinned is not None for damage in found)
+    if not found:
+        findings.append(Finding("stored files", "ok", "every one is as it was written"))
+    if whole and mend and ask_again is not None:
+        findings += _asked_again(lake, ask_again)
+    if whole:
+        findings += [*_to_fetch(lake), *_published(lake, mend), *_closes(lake, now, mend)]
+    return findings, whole
+
+
+def _asked_again(lake: Lake, ask_again: Callable[[Sequence[str]], object]) -> Iterator[Finding]:
+    """Bring back from the services what a repair could not find, where they can be asked."""
+    last = lake.last_commit()
+    wanted = [name for name in tables_of(last.refetch if last else ()) if name not in BANKS]
+    if not wanted:
+        return
+    names = ", ".join(wanted)
+    try:
+        said = str(ask_again(wanted)).partition("\n")[0]
+    except TreasuryError as error:
+        told = f"{names}: the services could not be asked again ({error.what})"
+        yield Finding("stored files", "missing", told, error.do or "")
+    else:
+        yield Finding("stored files", "repaired", f"{names}: asked the services again; {said}")
+
+
+def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[Finding]:
+    """Whether what closed months rest on is kept, file by file."""
+    try:
+        unkept = lake.unkept()
+    except JournalError:  # which is a finding already
+        return
+    for number, what in sorted(unkept.items()):
+        told = f"commit {number}, what {what} rests on, is not kept"
+        do = f"restore lake/pins/{number}.json from a copy"
+        try:
+            lake.snapshot(commit=number)
+        except TreasuryError as error:
+            yield Finding("closed months", "missing", f"{told} ({error.what})", do)
+            continue
+        if mend:
+            lake.pin(what, now, commit=number)
+            yield Finding(
+                "closed months", "repaired", f"{told.removesuffix(' is not kept')} is kept"
+            )
+        else:
+            yield Finding("closed months", "missing", told, "run `treasury doctor --repair`")
+
+
+def _answers(lake: Lake, journal: Journal) -> Iterator[Finding]:
+    """Whether what closed months stored of their answers is as it was written."""
+    try:
+        closed = closed_periods(journal.entries("period.")).values()
+    except JournalError:  # which is a finding already
+        return
+    for period in closed:
+        for path in altered_answers(lake.workspace, period.close):
+            yield Finding(
+                "closed months",
+                "damaged",
+                f"{path} is not as the close of {period.month} stored it",
+                "restore it from a copy",
+            )
+
+
+def _published(lake: Lake, mend: bool) -> Iterator[Finding]:
+    """Whether other programs see the last commit."""
+    problem = lake.unpublished()
+    if problem and mend:
+        lake.publish()
+        yield Finding("treasury.duckdb", "repaired", f"it {problem}; it was written anew")
+    elif problem:
+        do = "run `treasury doctor --repair`, or sync"
+        yield Finding("treasury.duckdb", "missing", f"it {problem}", do)
+
+
+def _to_fetch(lake: Lake) -> Iterator[Finding]:
+    """What a repair could not find again, and what brings it back."""
+    snapshot = lake.snapshot()
+    statements, files = missing_statements(snapshot)
+    if statements:
+        yield Finding(
+            "stored files",
+            "missing",
+            f"rows of {statements:,} bank statements, read from {_listed(files)}",
+            "add these files again: `treasury statements add FILE…`",
+        )
+    marks = () if snapshot.commit is None else snapshot.commit.refetch
+    whole = tables_of(mark for mark in marks if "/" not in mark)
+    lost = "what a repair could not find again"
+    services = [name for name in whole if name not in BANKS]
+    if services:
+        told = f"{', '.join(services)}: {lost}"
+        yield Finding("stored files", "missing", told, "run `treasury sync`: it asks for all again")
+    for name in sorted(BANKS & set(whole)):
+        do = f"add the bank files again; when that is done, `treasury doctor --accept-loss {name}`"
+        yield Finding("stored files", "missing", f"{name}: {lost}", do)
+    for table in lake.catalogue.values():
+        if not table.records:
+            yield from map(_lost, lost_looks(snapshot, table.name))
+
+
+def _listed(files: Sequence[str]) -> str:
+    shown = ", ".join(map(clean, files[:LISTED]))
+    more = len(files) - LISTED
+    return f"{shown} and {more:,} more" if more > 0 else shown or "files that nothing names"
+
+
+def _lost(gap: Gap) -> Finding:
+    """Nothing can be done: what was seen then cannot be looked at again."""
+    after = "the beginning" if gap.after is None else f"{gap.after:%F %T}Z"
+    before = "now" if gap.before is None else f"{gap.before:%F %T}Z"
+    looks = "what one sync saw" if gap.looks == 1 else f"what {gap.looks:,} syncs saw"
+    return Finding(
+        "stored files",
+        "missing",
+        f"{gap.table}: {looks} between {after} and {before} is lost for good; the next look that is"
+        " stored counts",
+    )
+
+
+def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
+    query = "SELECT max(\"at\") AS last FROM commits WHERE kind = 'sync'"
+    last = lake.snapshot().sql(query)["last"][0].as_py()
+    if last is None:
+        yield Finding("sync", "missing", "never", "run `treasury sync`")
+        return
+    local = last.astimezone(settings.zone)
+    hours = max(0, int((now - last.astimezone(UTC)).total_seconds() // 3600))
+    old = now - last > OLD
+    yield Finding(
+        "sync",
+        "missing" if old else "ok",
+        f"last at {instant_words(local)}, {hours:,} hours ago",
+        "run `treasury sync`" if old else "",
+    )
+
+
+def _accounts(lake: Lake, settings: Settings) -> Iterator[Finding]:
+    """Declared accounts and how far their statements reach; known ones that are not declared."""
+    snapshot = lake.snapshot()
+    declared = {plain_account(one.account): one.source for one in settings.accounts}
+    if not declared:
+        yield Finding(
+            "statements", "missing", "no account is declared", f"add [[accounts]] to {FILE_NAME}"
+        )
+    for row in stored_coverage(snapshot, settings.accounts).to_pylist():
+        yield _covered(row["account"], row["source"], row["covered_to"])
+    query = (
+        "SELECT iban, name FROM company_bank_accounts"
+        " WHERE iban IS NOT NULL AND vanished_at IS NULL ORDER BY iban"
+    )
+    for row in snapshot.sql(query).to_pylist():
+        if plain_account(row["iban"]) not in declared:
+            yield Finding(
+                "statements",
+                "missing",
+                f"{row['iban']} ({row['name']}) is ours and has no statement source",
+                f"add it to [[accounts]] in {FILE_NAME} with source own_bank",
+            )
+    virtual = snapshot.sql("SELECT count(*) AS n FROM virtual_bank_accounts")["n"][0].as_py()
+    if virtual and "provider_report" not in declared.values():
+        yield Finding(
+            "statements",
+            "missing",
+            f"credits to {virtual:,} virtual accounts are not provable without a provider report",
+            f"add the provider's account to [[accounts]] in {FILE_NAME}, source provider_report",
+        )
+
+
+def _covered(account: str, source: str | None, to: date | None) -> Finding:
+    if source is None:
+        do = f"add it to [[accounts]] in {FILE_NAME}"
+        return Finding("statements", "missing", f"{account} has statements, is not declared", do)
+    if to is None:
+        do = "run `treasury statements add FILE…`"
+        return Finding("statements", "missing", f"{account} ({source}) has no proved one", do)
+    return Finding("statements", "ok", f"{account} ({source}) is covered to {to}")
+
+
+def _wallets(lake: Lake) -> Iterator[Finding]:
+    query = (
+        "SELECT w.address, w.chain, max(coalesce(e.covers_to, e.observed_at)) AS reaches"
+        " FROM company_wallets AS w LEFT JOIN wallet_evidence AS e ON e.chain = w.chain"
+        " AND lower(e.address) = lower(w.address) AND e.vanished_at IS NULL"
+        " WHERE w.vanished_at IS NULL GROUP BY w.address, w.chain ORDER BY w.address, w.chain"
+    )
+    for row in lake.snapshot().sql(query).to_pylist():
+        wallet = f"{row['chain']} {row['address']}"
+        if row["reaches"] is not None:
+            yield Finding("wallets", "ok", f"{wallet}: evidence to {row['reaches']:%Y-%m-%d}")
+            continue
+        yield Finding(
+            "wallets",
+            "optional",
+            f"{wallet}: no service shows its balance, and no evidence was added",
+            "run `treasury wallets add FILE`; until then it reads: service says delivered",
+        )
+
+
+def _calendars(settings: Settings, now: datetime) -> Iterator[Finding]:
+    year = now.astimezone(settings.zone).year
+    days = len(target_holidays(year))
+    yield Finding(
+        "calendars",
+        "ok",
+        f"days and months in {settings.workspace.time_zone}; TARGET with {days} holidays in"
+        f" {year}; other payment networks count calendar days",
+    )
+
+
+def _limits(folder: Path, journal: Journal) -> Iterator[Finding]:
+    """Whether the limits that stand in the policy are those that two people agreed on."""
+    from treasury.actions.authority.policy import load_policy
+    from treasury.items.materiality import not_in_force
+    from treasury.journal.decision_log import read_decided
+
+    try:
+        differ = not_in_force(read_decided(journal).entries, load_policy(folder))
+    except SettingsError as error:
+        yield Finding("policy", "missing", error.what, error.do or "")
+        return
+    except TreasuryError:
+        return  # what is wrong with the journal is a finding of its own
+    if differ:
+        yield Finding(
+            "policy",
+            "missing",
+            "the limits of [materiality] are not those in force: two people put them in force",
+            "run `treasury items limits --propose --reason …`, and have a colleague accept them",
+        )
+
+
+def _rules(folder: Path) -> Iterator[Finding]:
+    from treasury.reconcile import load_rules
+    from treasury.reconcile.rules import met_by_none
+
+    path = folder / "rules.toml"
+    if not path.is_file():
+        yield Finding(
+            "rules",
+            "optional",
+            "no rules.toml: payroll, tax and bank charges stay unexplained lines",
+            f"write {path} with [[classes]]",
+        )
+        return
+    try:
+        rules = load_rules(path)
+    except TreasuryError as error:
+        yield Finding("rules", "missing", error.what, error.do or "")
+        return
+    yield Finding("rules", "ok", str(path))
+    for name in met_by_none(rules):
+        yield Finding(
+            "rules",
+            "optional",
+            f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",
+            "give its bank_transaction_code or counterparty_account too",
+        )

@@ -1,0 +1,265 @@
+"""What the service answered to creates that no endpoint lists again, read from the journal.
+
+A payment session or a payment request can be created and never be read again, so its record is the
+answer that was journaled when the action was done: the status is that of the answer, not today's.
+Each resource is one declaration, as every table of the lake is; `t.sql` shows them beside the lake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.api import models
+from treasury.extract.record_rows import Field, Form, Found, form, rows
+from treasury.ground.decoding import decode_json
+from treasury.journal import Entry, Journal
+from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
+
+__all__ = ["RESPONSES", "responses"]
+
+DONE: Final = "action.done"
+
+
+class Answered(Found, frozen=True, kw_only=True):
+    """What one answer holds, and the entry of the journal that holds the answer."""
+
+    entry: Entry
+    request_id: str | None = None
+
+
+def _id(found: Found) -> str | None:
+    """The id that was answered; else the one that somebody looked up or was told."""
+    assert isinstance(found, Answered)
+    return getattr(found.value, "id", None) or found.entry.body.get("record")
+
+
+_ID = Field("id", TEXT, _id, "the service's id", "id")
+_STATUS = Field("status", TEXT, "status", "as it was answered; nothing tells what became of it")
+_TIMES = (
+    Field("created_at", INSTANT, "created_at", "when the service created it"),
+    Field("updated_at", INSTANT, "updated_at", "when the service had last changed it"),
+)
+_JOURNALED = (
+    Field("journaled_at", INSTANT, lambda found: found.entry.at, "when the answer was journaled"),
+    Field("decided_by", TEXT, lambda found: found.entry.actor.name, "our person who had it sent"),
+    Field(
+        "known_from",
+        TEXT,
+        lambda found: found.entry.body.get("how"),
+        "how we know that it was done: answered, read back, said by a person",
+    ),
+    Field("action_id", TEXT, lambda found: found.entry.subject, "the action in the journal"),
+    Field("entry", INTEGER, lambda found: found.entry.seq, "the journal's entry with the answer"),
+)
+
+
+def _fiat(name: str) -> Callable[[Found], Decimal | None]:
+    """The fiat side of an amount, which the first generation gives alone."""
+
+    def take(found: Found) -> Decimal | None:
+        value = getattr(found.value, name, None)
+        return value.fiat if isinstance(value, models.Money) else value
+
+    return take
+
+
+def _money(column: str, name: str, meaning: str) -> Field:
+    head, *rest = name.split("_")
+    source = head + "".join(map(str.capitalize, rest))
+    return Field(column, AMOUNT, _fiat(name), meaning, source, "`currency`")
+
+
+def _coins(name: str) -> Callable[[Found], Decimal | None]:
+    """The side in coins of an amount, which later generations give beside the fiat one."""
+
+    def take(found: Found) -> Decimal | None:
+        value = getattr(found.value, name, None)
+        return value.crypto if isinstance(value, models.Money) else None
+
+    return take
+
+
+def _in_coins(name: str) -> Field:
+    head, *rest = name.split("_")
+    source = f"{head}{''.join(map(str.capitalize, rest))}.crypto"
+    column = "crypto_amount" if name == "amount" else name.replace("_amount", "_crypto_amount")
+    return Field(column, AMOUNT, _coins(name), "the same in coins", source, "not stated")
+
+
+def _metadata(found: Found) -> str | None:
+    """JSON text; None where there is none, as where an answer does not read."""
+    text = bytes(getattr(found.value, "metadata", b"null")).decode()
+    return None if text == "null" else text
+
+
+SESSIONS: Final = form(
+    "payment_sessions",
+    "Payment session",
+    _ID,
+    Field("account_id", TEXT, "account_id", "the account that receives the coins"),
+    _STATUS,
+    Field("in_amount", AMOUNT, "in_amount", "what the customer pays", unit="`in_currency`"),
+    Field("in_currency", TEXT, "in_currency", "of `in_amount`"),
+    Field("out_cryptocurrency", TEXT, "out_cryptocurrency", "the coin that it becomes"),
+    Field("payment_url", TEXT, "payment_url", "the checkout's address, for the customer"),
+    Field("external_ref", TEXT, "external_ref", "our own name for it"),
+    Field("wallet_id", TEXT, "wallet_id", "the wallet that receives the coins"),
+    Field("transaction_hash", TEXT, "blockchain_tx_id", "on the chain"),
+    Field("cancellable", BOOL, "cancellable", "whether it could then be cancelled"),
+    Field("expires_at", INSTANT, "expires_at", "when the checkout closes"),
+    Field("metadata", TEXT, _metadata, "what we had kept with it, as JSON", "metadata"),
+    Field("idempotency_key", TEXT, "idempotency_key", "key that it was created with"),
+    *_TIMES,
+    *_JOURNALED,
+    title="Checkouts that we opened, as the service answered",
+    observations=True,
+)
+
+REQUESTS: Final = form(
+    "payment_requests",
+    "Payment request",
+    _ID,
+    Field("account_id", TEXT, "account_id", "the account that pays"),
+    _STATUS,
+    _money("fiat_amount", "amount", "what is requested"),
+    _in_coins("amount"),
+    _money("original_fiat_amount", "original_amount", "what was requested first"),
+    _in_coins("original_amount"),
+    _money("settlement_fiat_amount", "settlement_amount", "what is to be settled"),
+    _in_coins("settlement_amount"),
+    _money("settled_fiat_amount", "settled_amount", "what was settled"),
+    _in_coins("settled_amount"),
+    _money("shortfall_fiat_amount", "shortfall_amount", "what could not be settled"),
+    _in_coins("shortfall_amount"),
+    Field("currency", TEXT, "currency", "of the amounts in fiat"),
+    Field("external_id", TEXT, "external_id", "our own name for it"),
+    Field("description", TEXT, "description", "text of the requester"),
+    Field("settled_at", INSTANT, "settled_at", "when it was settled"),
+    Field("reversal_reason", TEXT, "reversal_reason", "why it was given back, as a code"),
+    Field("reversal_description", TEXT, "reversal_description", "why, in words"),
+    Field("reversed_at", INSTANT, "reversed_at", "when it was given back"),
+    Field("idempotency_key", TEXT, "idempotency_key", "key that it was created with"),
+    *_TIMES,
+    *_JOURNALED,
+    title="Card payments that we requested, as the service answered",
+    observations=True,
+)
+
+EXECUTIONS: Final = form(
+    "payment_request_executions",
+    "Payment request",
+    Field("id", TEXT, "id", "the service's id", "executions[].id"),
+    Field("payment_request_id", TEXT, lambda found: found.request_id, "the payment request", "id"),
+    Field("type", TEXT, "type", "AUTHORIZATION, SETTLEMENT", "executions[].type"),
+    Field("status", TEXT, "status", "as it was answered", "executions[].status"),
+    Field("chain", TEXT, "chain", "blockchain network", "executions[].chain"),
+    Field("asset", TEXT, "asset", "the coin that moves", "executions[].asset"),
+    Field("amount", AMOUNT, "amount", "units of `asset`", "executions[].amount", unit="`asset`"),
+    Field(
+        "exchange_rate",
+        AMOUNT,
+        "exchange_rate",
+        "as the service states it",
+        "executions[].exchangeRate",
+        "as the service states it",
+    ),
+    Field("wallet_pair_id", TEXT, "wallet_pair_id", "between which", "executions[].walletPairId"),
+    Field("transaction_hash", TEXT, "transaction_hash", "on it", "executions[].transactionHash"),
+    Field("error_message", TEXT, "error_message", "why it failed", "executions[].errorMessage"),
+    Field("created_at", INSTANT, "created_at", "when it began", "executions[].createdAt"),
+    Field("updated_at", INSTANT, "updated_at", "its last change", "executions[].updatedAt"),
+    *_JOURNALED,
+    title="The steps of each payment request, as the service answered",
+    observations=True,
+)
+
+
+class Response(msgspec.Struct, frozen=True):
+    """A table, how its records are found in the journal's answers, and the model they are read as.
+
+    `create` is the end of the path that is posted to.
+    """
+
+    form: Form
+    create: str
+    model: type[Any]
+    parts: Callable[[Answered], Iterator[Answered]] = lambda found: iter((found,))
+
+
+def _executions(found: Answered) -> Iterator[Answered]:
+    """Each execution of a payment request, with its own bytes."""
+    for part in getattr(found.value, "executions", None) or ():
+        raw = bytes(part)
+        yield Answered(
+            value=_read(raw, models.PaymentExecution),
+            raw=raw,
+            entry=found.entry,
+            request_id=_id(found),
+        )
+
+
+RESPONSES: Final = {
+    one.form.table.name: one
+    for one in (
+        Response(SESSIONS, "/payment-sessions", models.PaymentSession),
+        Response(REQUESTS, "/payment-requests", models.PaymentRequest),
+        Response(EXECUTIONS, "/payment-requests", models.PaymentRequest, _executions),
+    )
+}
+"""Every such table, by name."""
+
+
+def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.Table:
+    """The rows of one table, in the journal's order; with `until`, as journaled up to then.
+
+    A record that was answered twice, as a repeated create is, counts once, as last answered. Where
+    an answer does not read, or was not kept, its row has what the journal knows and no more.
+    """
+    response = RESPONSES[name]
+    entries = (e for e in journal.entries(DONE) if until is None or e.at <= until)
+    found = [_answered(entry, response.model) for entry in entries if _is_of(entry, response)]
+    parts = [part for one in _last_of_each(found) for part in response.parts(one)]
+    return _nothing_for_empty(rows(response.form, parts))
+
+
+def _is_of(entry: Entry, response: Response) -> bool:
+    operation = str(entry.body.get("operation", ""))
+    return operation.startswith("POST ") and operation.endswith(response.create)
+
+
+def _answered(entry: Entry, model: type[Any]) -> Answered:
+    text = entry.body.get("response")
+    raw = text.encode() if isinstance(text, str) else b""
+    return Answered(value=_read(raw, model), raw=raw, entry=entry)
+
+
+def _read(raw: bytes, model: type[Any]) -> Any:
+    """The record, or None where the bytes are no such record."""
+    try:
+        return decode_json(raw, model)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _last_of_each(found: Iterable[Answered]) -> list[Answered]:
+    """One answer for each id, the last; all of those that have none."""
+    last: dict[object, Answered] = {}
+    for one in found:
+        key = _id(one) or one.entry.seq
+        last.pop(key, None)
+        last[key] = one
+    return list(last.values())
+
+
+def _nothing_for_empty(table: pa.Table) -> pa.Table:
+    raw = table["raw"]
+    place = table.column_names.index("raw")
+    kept = pc.if_else(pc.equal(raw, ""), pa.scalar(None, TEXT), raw)
+    return table.set_column(place, table.schema.field("raw"), kept)

@@ -1,0 +1,144 @@
+"""From received records to table rows: a form says for each column where its value stands.
+
+A form is a table of the lake whose columns also know how to take their value out of a record: by a
+path through the model ("deposit_bank_account.iban", nothing where a step is missing) or by a
+function where the value is derived. It also says where the records come from, so that a form is all
+there is to say about a table. One loop turns records into an Arrow table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.extract.record_sources import Found, PerAccount, Whole
+from treasury.ground.decoding import decode_json
+from treasury.lake import Column, Table
+
+__all__ = ["Field", "Form", "Found", "first_of_each", "form", "forms", "rows"]
+
+
+Take = Callable[[Any], Any]
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column and where its value comes from; see `Column` for its meaning and unit."""
+
+    name: str
+    type: pa.DataType
+    take: str | Take
+    meaning: str
+    source: str = ""
+    """The service's own field where `take` is not a path to it."""
+    unit: str = ""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """A table of the lake, how each column's value is taken from a `Found`, and what is asked."""
+
+    table: Table
+    takes: tuple[Take, ...]
+    source: Whole | PerAccount | None = None
+    """None where the table has a module of its own, or comes with another table's records."""
+
+
+def form(
+    name: str,
+    record: str,
+    *fields: Field,
+    key: tuple[str, ...] = ("id",),
+    title: str,
+    source: Whole | PerAccount | None = None,
+    settles: bool = False,
+    observations: bool = False,
+    volatile: tuple[str, ...] = (),
+    model: type[Any] | None = None,
+) -> Form:
+    """The form of a table; `record` is the heading of the specification that its fields are in.
+
+    `model` reads a record as it was received: what a column declared later is filled from.
+    """
+    takes = {field.name: (field.type, _taker(field.take)) for field in fields}
+    paths = {field.name for field in fields if isinstance(field.take, str)}
+
+    def reread(names: Sequence[str], raws: Sequence[str]) -> dict[str, pa.Array]:
+        """The columns that stand at a path of the record."""
+        wanted = [name for name in names if name in paths]
+        if model is None or not wanted:
+            return {}
+        found = [Found(value=decode_json(raw, model), raw=b"") for raw in raws]
+        return {
+            name: pa.array([takes[name][1](one) for one in found], takes[name][0])
+            for name in wanted
+        }
+
+    table = Table(
+        name=name,
+        columns=tuple(
+            Column(field.name, field.type, field.meaning, _source(record, field), field.unit)
+            for field in fields
+        ),
+        key=key,
+        settles=settles,
+        kind="observations" if observations else "records",
+        title=title,
+        volatile=volatile,
+        reread=reread,
+    )
+    return Form(table, tuple(_taker(field.take) for field in fields), source)
+
+
+def forms(module: Mapping[str, object]) -> tuple[Form, ...]:
+    """The forms that a module declares, in its order; give it its `globals()`."""
+    return tuple(value for value in module.values() if isinstance(value, Form))
+
+
+def rows(form: Form, found: Iterable[Found]) -> pa.Table:
+    """One row for each record: the declared columns and `raw`, the record as received."""
+    records = list(found)
+    columns = [
+        pa.array([take(record) for record in records], column.type)
+        for column, take in zip(form.table.columns, form.takes, strict=True)
+    ]
+    raw = pa.array([record.raw.decode() for record in records], pa.string())
+    return pa.Table.from_arrays([*columns, raw], schema=form.table.row_schema)
+
+
+def first_of_each(table: pa.Table, key: tuple[str, ...]) -> pa.Table:
+    """The rows without those whose key came before."""
+    if len(key) == 1 and len(pc.unique(table[key[0]])) == table.num_rows:
+        return table
+    place = pa.array(range(table.num_rows), pa.int64())
+    keyed = table.select(list(key)).append_column("place", place)
+    firsts = keyed.group_by(list(key), use_threads=False).aggregate([("place", "min")])
+    return table.take(firsts["place_min"].sort())
+
+
+def _taker(take: str | Take) -> Take:
+    if not isinstance(take, str):
+        return take
+    steps = ("value", *take.split("."))
+
+    def follow(found: Found) -> Any:
+        value: Any = found
+        for step in steps:
+            value = getattr(value, step, None)
+        return value
+
+    return follow
+
+
+def _source(record: str, field: Field) -> str:
+    path = field.source
+    if not path and isinstance(field.take, str):
+        path = ".".join(_camel(step) for step in field.take.split("."))
+    return f"{record}.{path}" if path else ""
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)

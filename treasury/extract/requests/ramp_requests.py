@@ -1,0 +1,197 @@
+"""Ramp requests: the list says which there are, the detail what they are.
+
+A list item lacks version, fee, net amount and events, so each new, open or changed request is read
+by itself. A later sync lists only what was created since the newest request that we hold, a day
+earlier to be safe (the service does not say in which zone its dates are), and counts: where the
+service has more or fewer requests than we hold, the whole list is walked. What is open or without
+its detail is read again; a request in a final status is not, unless everything is to be compared.
+A request that is neither listed nor to be read by itself is marked as vanished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.extract.ramp_tables import RAMP_REQUESTS
+from treasury.extract.record_rows import first_of_each
+from treasury.extract.requests.request_details import Details
+from treasury.extract.requests.request_pages import listed_requests, stated_total
+from treasury.extract.requests.request_queue import BACKLOG, QUEUE, Held, queued, ranked, unlisted
+from treasury.extract.sync_run import Run
+from treasury.extract.sync_staging import Spool, Staged
+from treasury.lake import HASH
+
+__all__ = ["sync_requests"]
+
+OVERLAP: Final = timedelta(days=1)
+BATCH: Final = 40_000
+"""Listed rows that are handled at once; some 30 MB, several times over while they are stored."""
+
+RELEASE: Final = 3
+"""Batches after which unused memory is given back: asking for it again takes time."""
+
+
+def sync_requests(run: Run, staged: Staged) -> None:
+    """List, read in detail, store requests and events."""
+    since = _since(run)
+    before = None if since is None or run.scope.since else stated_total(run)
+    with closing(_Listing(run, since)) as listing:
+        listing.walk()
+        missed = None if before is None else listing.misses(before, stated_total(run))
+        if missed is None:
+            _store(run, staged, listing)
+    if missed is not None:
+        run.notice(f"ramp_requests: {missed}: the whole list was read")
+        with closing(_Listing(run, None)) as listing:
+            listing.walk()
+            _store(run, staged, listing)
+
+
+def _store(run: Run, staged: Staged, listing: _Listing) -> None:
+    if run.scope.full:
+        staged.clear()
+    details = Details(run, staged)
+    details.read(listing.queue())
+    run.vanish(RAMP_REQUESTS, pa.table({"id": pa.array(details.gone, pa.string())}))
+    if details.refused:
+        run.skip(RAMP_REQUESTS, details.refused[0])
+        first = details.refused[0].what
+        run.notice(f"ramp_requests: {len(details.refused)} could not be read in detail ({first})")
+    listing.store_without(details.ids)
+
+
+class _Listing:
+    """One walk of the list: what it brought that we do not hold just so."""
+
+    def __init__(self, run: Run, since: date | None) -> None:
+        self._run = run
+        self._day = since
+        self._since = None if since is None else _midnight(since)
+        self._held = _held(run, self._since)
+        self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema.append(HASH))
+        self._queues = [QUEUE.empty_table()]
+        self._met = [pa.array([], pa.string())]
+        self._waiting = 0
+        self._stores = 0
+        month = run.writer.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        self._month = month - OVERLAP
+
+    def walk(self) -> None:
+        """Meet every request of the list."""
+        for rows in _in_batches(listed_requests(self._run, self._day)):
+            self._take(first_of_each(rows, RAMP_REQUESTS.table.key))
+
+    def _take(self, rows: pa.Table) -> None:
+        if self._since is not None:  # a service may ignore the date that was asked for
+            rows = _kept(rows, _is_from(rows, self._since))
+        self._met.append(rows["id"].combine_chunks())
+        if not self._run.scope.full:
+            rows = _kept(rows, pc.invert(self._held.settled_as(rows)))
+        queue = queued(rows, self._held, month=self._month)
+        plain = pc.invert(queue["has_detail"])  # never less than we hold
+        if self._run.scope.details == 0 and not self._run.scope.full:
+            direct = pc.and_(pc.equal(queue["rank"], BACKLOG), plain)
+            self._store(_kept(rows, direct))
+            keep = pc.invert(direct)
+            rows, queue, plain = rows.filter(keep), queue.filter(keep), plain.filter(keep)
+        self._queues.append(queue)
+        self._spool.add(rows.filter(plain))
+
+    def misses(self, before: int, after: int | None) -> str | None:
+        """What speaks against having met everything: the service's count, which may grow."""
+        stored = self._run.writer.read(
+            RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
+        ).num_rows
+        there = stored + self._held.count_new(pc.unique(self._all_met()))
+        if before <= there <= max(before, before if after is None else after):
+            return None
+        return f"the service counts {before:,} where {there:,} are known"
+
+    def close(self) -> None:
+        """Give back what the listed rows take."""
+        self._spool.close()
+
+    def queue(self) -> pa.Table:
+        """What has to be read by itself, in order."""
+        due = None if self._since is None else self._since + OVERLAP
+        missing = unlisted(self._held.unlisted(self._all_met(), due))
+        queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
+        self._queues = []
+        limit = None if self._run.scope.full else self._run.scope.details
+        asked = ranked(queue, backlog=limit)
+        self._waiting = queue.num_rows - asked.num_rows
+        return asked
+
+    def store_without(self, detailed: pa.Array) -> None:
+        """Store the listed rows whose detail did not come."""
+        for rows in self._spool:
+            self._store(rows.filter(pc.invert(pc.is_in(rows["id"], value_set=detailed))))
+        if self._waiting:
+            self._run.notice(
+                f"ramp_requests: {self._waiting:,} older ones are known from the list only;"
+                " their details follow with the next syncs"
+            )
+
+    def _store(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._run.upsert(RAMP_REQUESTS, rows)
+            self._stores += 1
+            if self._stores % RELEASE == 0:
+                pa.default_memory_pool().release_unused()
+
+    def _all_met(self) -> pa.Array:
+        return pa.concat_arrays(self._met)
+
+
+def _since(run: Run) -> date | None:
+    """The day from which requests are listed; None where all of them are."""
+    asked = run.scope.since
+    newest = run.writer.read(
+        RAMP_REQUESTS.table,
+        ["created_at"],
+        "created_at = (SELECT max(created_at) FROM ramp_requests)",
+    )
+    if run.scope.full or not newest.num_rows:
+        return asked
+    watermark: date = (newest["created_at"][0].as_py() - OVERLAP).date()
+    return watermark if asked is None else min(asked, watermark)
+
+
+def _held(run: Run, since: datetime | None) -> Held:
+    """What we hold that may be listed or has to be asked for."""
+    where = "vanished_at IS NULL"
+    if since is not None:
+        from_then = f"created_at >= TIMESTAMPTZ '{since.isoformat()}'"
+        where += f" AND (is_open OR NOT has_detail OR created_at IS NULL OR {from_then})"
+    return Held(run.writer.read(RAMP_REQUESTS.table, Held.COLUMNS, where))
+
+
+def _kept(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
+    """The rows that the mask keeps, without a copy where it keeps all."""
+    return rows if pc.all(mask, min_count=0).as_py() else rows.filter(mask)
+
+
+def _is_from(rows: pa.Table, since: datetime) -> pa.ChunkedArray:
+    return pc.fill_null(pc.greater_equal(rows["created_at"], pa.scalar(since)), True)
+
+
+def _in_batches(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The pages, many at a time."""
+    some: list[pa.Table] = []
+    for page in pages:
+        some.append(page)
+        if sum(one.num_rows for one in some) >= BATCH:
+            yield pa.concat_tables(some)
+            some = []
+    if some:
+        yield pa.concat_tables(some)
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)

@@ -1,0 +1,237 @@
+"""Pages of ramp requests, column by column: what makes a list of a million readable in seconds.
+
+Most list items are flat: text, numbers, times. Arrow reads such pages into columns by itself,
+exact to the digit, while other threads go on; no row is handled in Python. A page that holds
+anything else (a currency as an object, events, a field twice, a value that is not the contract's)
+goes the way of every other record, which says what is wrong or takes it as it is. Both ways give
+the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from treasury.api.codec import Record, is_plain
+from treasury.api.models import RampRequest
+from treasury.api.models.model_base import LONGEST_ID
+from treasury.extract.ramp_tables import RAMP_FINAL, RAMP_REQUESTS, FoundRequest
+from treasury.extract.record_rows import rows
+from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
+
+__all__ = ["FLAT", "listed_rows", "record_rows"]
+
+NEVER: Final = pa.null()
+"""The type of what a flat item does not have: where it comes all the same, Arrow refuses it."""
+
+NUMBER: Final = pa.decimal256(76, 18)
+"""What an amount is read as. Arrow's reader lets a number of too many digits run over unnoticed;
+one that runs over here is beyond the range of an amount whatever becomes of it, and the cast to an
+amount refuses it."""
+
+FLAT: Final = pa.schema(
+    {
+        "id": TEXT,
+        "paymentReference": TEXT,
+        "rampType": TEXT,
+        "status": TEXT,
+        "amount": NUMBER,
+        "netAmount": NUMBER,
+        "fiatAmount": NUMBER,
+        "fiatNetAmount": NUMBER,
+        "fiatFeeAmount": NUMBER,
+        "cryptoAmount": NUMBER,
+        "exchangeRate": NUMBER,
+        "feePercentage": NUMBER,
+        "paymentReceived": BOOL,
+        "amountReceived": NUMBER,
+        "blockchainTransactionHash": TEXT,
+        "fiatCurrency": TEXT,
+        "fiatCurrencyId": TEXT,
+        "cryptoCurrency": TEXT,
+        "cryptoCurrencyId": TEXT,
+        "companyId": TEXT,
+        "companyName": TEXT,
+        "companyWalletId": TEXT,
+        "companyBankAccountId": TEXT,
+        "createdAt": TEXT,
+        "createdBy": TEXT,
+        "version": INTEGER,
+        "companyWallet": NEVER,
+        "companyBankAccount": NEVER,
+        "depositBankAccount": NEVER,
+        "depositWallet": NEVER,
+        "events": NEVER,
+    }.items()
+)
+"""A list item that is flat; `RampRequest` is the contract, this is the quick way to read it."""
+
+_IDS: Final = (
+    "fiat_currency_id",
+    "crypto_currency_id",
+    "company_wallet_id",
+    "company_bank_account_id",
+)
+"""An empty id is none."""
+
+_FIELDS: Final = frozenset(FLAT.names)
+_NAMES: Final = {field.encode_name: field.name for field in msgspec.structs.fields(RampRequest)}
+"""The column that each field fills, where the table has it."""
+
+_TIME: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?$"
+_ZONED: Final = r"(Z|[+-]\d\d:\d\d)$"
+_FIRST: Final = datetime(1, 1, 2, tzinfo=UTC)
+_LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)
+
+_ROW: Final = RAMP_REQUESTS.table.row_schema
+_raws: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class _NotFlat(Exception):
+    """The page holds something that only the way of every other record can judge."""
+
+
+Page = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
+"""What a page has, and how to read its records one by one."""
+
+
+def listed_rows(pages: Sequence[Page]) -> pa.Table:
+    """The rows of pages of the list, `has_detail` false."""
+    try:
+        return _by_column([item for result, _ in pages for item in _raws.decode(result)])
+    except (_NotFlat, msgspec.MsgspecError, RecursionError, pa.ArrowException):
+        if len(pages) > 1:
+            return pa.concat_tables([listed_rows([page]) for page in pages])
+        return record_rows(pages[0][1]())
+
+
+def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
+    """The same rows from records."""
+    found = (FoundRequest(value=r.value, raw=r.raw, has_detail=False) for r in records)
+    return rows(RAMP_REQUESTS, found)
+
+
+def _by_column(items: list[msgspec.Raw]) -> pa.Table:
+    if not items:
+        raise _NotFlat
+    raw = _side_by_side(items)
+    known = _converted(_parsed(raw, _members.decode(items[0])))
+    columns = [
+        known[field.name] if field.name in known else _nulls(len(raw), field.type)
+        for field in _ROW.remove(_ROW.get_field_index("raw"))
+    ]
+    return pa.Table.from_arrays([*columns, raw], schema=_ROW)
+
+
+def _side_by_side(items: list[msgspec.Raw]) -> pa.Array:
+    """The records as received, in one buffer; all of them are JSON objects."""
+    ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
+    joined = b"".join(items)
+    if not is_plain(joined, len(items)):
+        raise _NotFlat
+    data = pa.py_buffer(joined)
+    raw = pa.Array.from_buffers(TEXT, len(items), [None, ends.buffers()[1], data])
+    if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
+        raise _NotFlat
+    return raw
+
+
+def _parsed(raw: pa.Array, first: dict[str, msgspec.Raw]) -> pa.RecordBatch:
+    """The fields that the first record has, or all: a column that none has costs time."""
+    some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
+    allowed = frozenset(first) if first.keys() <= _FIELDS else None
+    try:
+        return _read(raw, _options(some & _FIELDS, allowed))
+    except pa.ArrowInvalid:  # another record has more
+        return _read(raw, _options(_FIELDS, None))
+
+
+def _read(raw: pa.Array, options: pyarrow.json.ParseOptions) -> pa.RecordBatch:
+    """The records in columns; ArrowInvalid where a field is not what the options say."""
+    data = raw.buffers()[2]
+    whole = pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1)
+    (batch,) = pyarrow.json.read_json(pa.BufferReader(data), whole, options).to_batches()
+    if batch.num_rows != len(raw):
+        raise _NotFlat
+    return batch
+
+
+@lru_cache(64)
+def _options(some: frozenset[str], allowed: frozenset[str] | None) -> pyarrow.json.ParseOptions:
+    """How to read `some` fields; no other one may have a value.
+
+    Nothing but `allowed` may even be named; where that is None, what is no field is left unread.
+    """
+    types = {
+        field.name: field.type if field.name in some else NEVER
+        for field in FLAT
+        if allowed is None or field.name in allowed
+    }
+    return pyarrow.json.ParseOptions(
+        explicit_schema=pa.schema(types.items()),
+        unexpected_field_behavior="ignore" if allowed is None else "error",
+    )
+
+
+def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
+    """The columns that are not empty, by name."""
+    names = map(_NAMES.__getitem__, read.schema.names)
+    known = {
+        name: _value(name, column)
+        for name, column in zip(names, read.columns, strict=True)
+        if column.null_count < read.num_rows
+    }
+    if "id" not in known or known["id"].null_count:
+        raise _NotFlat
+    status = known.get("status", _nulls(read.num_rows, TEXT))
+    known["is_open"] = pc.invert(pc.is_in(status, value_set=_final()))
+    known["has_detail"] = pa.repeat(False, read.num_rows)
+    return known
+
+
+def _value(name: str, column: pa.Array) -> pa.Array:
+    if column.type == NUMBER:
+        return column.cast(AMOUNT)
+    if name == "id" or name.endswith("_id"):
+        _require_ids(column)
+    if name == "created_at":
+        return _instants(column)
+    return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
+
+
+def _require_ids(column: pa.Array) -> None:
+    """Refuse bytes that may be more characters than an id has."""
+    if pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
+        raise _NotFlat
+
+
+@lru_cache(64)
+def _nulls(count: int, kind: pa.DataType) -> pa.Array:
+    return pa.nulls(count, kind)
+
+
+@cache
+def _final() -> pa.Array:
+    return pa.array(sorted(RAMP_FINAL), TEXT)
+
+
+def _instants(texts: pa.Array) -> pa.Array:
+    """Times as instants, one without a zone as UTC; no other form than the model reads."""
+    if not pc.all(pc.match_substring_regex(texts, _TIME)).as_py():
+        raise _NotFlat
+    if not pc.all(pc.ends_with(texts, "Z")).as_py():
+        zoned = pc.match_substring_regex(texts, _ZONED)
+        texts = pc.if_else(zoned, texts, pc.binary_join_element_wise(texts, "Z", ""))
+    instants = texts.cast(INSTANT)
+    least, most = pc.min_max(instants).values()
+    if pc.less(least, _FIRST).as_py() or pc.greater(most, _LAST).as_py():
+        raise _NotFlat
+    return instants

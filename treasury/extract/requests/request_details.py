@@ -1,0 +1,169 @@
+"""The details of queued ramp requests: asked for in order, kept on disk, stored in large batches.
+
+Storing in batches keeps a sync of a million requests within a fixed memory; the threads go on
+asking meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.api.codec import Record
+from treasury.api.models import RampRequest
+from treasury.errors import NotFound, ServiceError
+from treasury.extract.ramp_tables import (
+    RAMP_FINAL,
+    RAMP_KNOWN,
+    RAMP_REQUEST_EVENTS,
+    RAMP_REQUESTS,
+    FoundEvent,
+    FoundRequest,
+)
+from treasury.extract.record_rows import first_of_each, rows
+from treasury.extract.sync_run import REFUSED, Run
+from treasury.extract.sync_staging import Staged
+from treasury.ground.decoding import decode_json
+
+__all__ = ["Details", "events_of"]
+
+TASK: Final = RAMP_REQUESTS.table.name
+BATCH: Final = 20_000
+"""Details that are stored at once; some 70 MB."""
+
+PART: Final = 16
+"""Details that a thread asks for one after the other: handing each over would cost as much."""
+
+SLICE: Final = 500
+"""Details that are records at once, before they are columns."""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What the service said about one request of the queue."""
+
+    id: str
+    listed: bool
+    by: str | None
+    said: Record[RampRequest] | ServiceError
+
+
+class Details:
+    """Reads a queue; afterwards it knows which requests were stored, and which are gone."""
+
+    def __init__(self, run: Run, staged: Staged) -> None:
+        self._run = run
+        self._staged = staged
+        self._waiting: list[FoundRequest] = []
+        self._requests: list[pa.Table] = []
+        self._events: list[pa.Table] = []
+        self._statuses: set[str | None] = set()
+        self._stored: list[pa.Array] = []
+        self.gone: list[str] = []
+        """Requests that no list has and that the service does not know by their id either."""
+
+        self.refused: list[ServiceError] = []
+
+    @property
+    def ids(self) -> pa.Array:
+        """The requests whose detail came."""
+        parts = [*self._stored, *(part["id"].combine_chunks() for part in self._requests)]
+        return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
+
+    def read(self, queue: pa.Table) -> None:
+        """Read every request of the queue and store what came."""
+        queue = self._take_staged(queue)
+        progress = self._run.progress
+        progress.start(TASK, queue.num_rows)
+        for answers in self._run.answers(self._ask_some, _parts(queue)):
+            for answer in answers:
+                self._take(answer)
+                progress.advance(TASK)
+        progress.finish(TASK)
+        self._store()
+        self._run.notice_statuses(RAMP_REQUESTS, self._statuses, RAMP_KNOWN)
+
+    def _ask_some(self, some: list[tuple[str, bool, str | None]]) -> list[_Answer]:
+        return [self._ask(name, listed=listed, by=by) for name, listed, by in some]
+
+    def _ask(self, name: str, *, listed: bool, by: str | None) -> _Answer:
+        try:
+            return _Answer(name, listed, by, self._run.client.ramp.requests.get(name))
+        except REFUSED as error:
+            return _Answer(name, listed, by, error)
+
+    def _take(self, answer: _Answer) -> None:
+        said = answer.said
+        if isinstance(said, Record):
+            if said.value.status in RAMP_FINAL:
+                self._staged.keep(said.raw)
+            self._add(said.value, said.raw, answer.by)
+        elif isinstance(said, NotFound) and not answer.listed:
+            self.gone.append(answer.id)
+        else:
+            self.refused.append(said)
+
+    def _take_staged(self, queue: pa.Table) -> pa.Table:
+        """Store what an earlier sync fetched and did not come to store; the rest of the queue."""
+        left = iter(self._staged)
+        while some := list(islice(left, SLICE)):
+            details = [decode_json(raw, RampRequest) for raw in some]
+            place = pc.index_in(pa.array([d.id for d in details]), value_set=queue["id"])
+            wanted = queue.take(place).select(["status", "created_by"]).to_pylist()
+            for detail, raw, asked in zip(details, some, wanted, strict=True):
+                if asked["status"] is not None and asked["status"] == detail.status:
+                    self._add(detail, raw, asked["created_by"])
+        self._slice()
+        return queue.filter(pc.invert(pc.is_in(queue["id"], value_set=self.ids)))
+
+    def _add(self, value: RampRequest, raw: bytes, by: str | None) -> None:
+        self._statuses.add(value.status)
+        self._waiting.append(FoundRequest(value=value, raw=raw, has_detail=True, listed_by=by))
+        if len(self._waiting) >= SLICE:
+            self._slice()
+            if sum(part.num_rows for part in self._requests) >= BATCH:
+                self._store()
+
+    def _slice(self) -> None:
+        """Turn the waiting records into columns."""
+        if self._waiting:
+            events = (event for request in self._waiting for event in events_of(request))
+            self._requests.append(rows(RAMP_REQUESTS, self._waiting))
+            self._events.append(rows(RAMP_REQUEST_EVENTS, events))
+            self._waiting = []
+
+    def _store(self) -> None:
+        self._slice()
+        if not self._requests:
+            return
+        came = first_of_each(pa.concat_tables(self._requests), RAMP_REQUESTS.table.key)
+        changes = self._run.upsert(RAMP_REQUESTS, came)
+        lost = RAMP_REQUEST_EVENTS.table.name in self._run.writer.refetch
+        if changes.new or changes.changed or lost:  # else each has the events that it had
+            events = pa.concat_tables(self._events)
+            key = RAMP_REQUEST_EVENTS.table.key
+            self._run.upsert(RAMP_REQUEST_EVENTS, first_of_each(events, key))
+        self._stored.append(came["id"].combine_chunks())
+        self._requests, self._events = [], []
+
+
+def _parts(queue: pa.Table) -> Iterator[list[tuple[str, bool, str | None]]]:
+    """The queue in parts that one thread asks about at a time."""
+    for batch in queue.select(["id", "listed", "created_by"]).to_batches(PART):
+        yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+class _RawEvents(msgspec.Struct, frozen=True):
+    events: tuple[msgspec.Raw, ...] | None = None
+
+
+def events_of(request: FoundRequest) -> Iterator[FoundEvent]:
+    """The events of a detail."""
+    raw = decode_json(request.raw, _RawEvents).events or ()
+    known: RampRequest = request.value
+    for place, (event, text) in enumerate(zip(known.events or (), raw, strict=True)):
+        yield FoundEvent(value=event, raw=bytes(text), request_id=known.id, place=place)

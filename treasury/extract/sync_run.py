@@ -1,0 +1,360 @@
+"""One sync while it runs: the threads that ask, the writer that stores, what there is to report.
+
+Threads only ask the service; everything is collected and stored by the one thread that started the
+sync, so neither the lake's writer nor a progress bar has to bear several threads.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import date, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
+from treasury.extract.record_rows import Form, Found, rows
+from treasury.lake import INTEGER, TEXT, Changes, Writer
+from treasury.tables.tabular import Tabular
+
+if TYPE_CHECKING:
+    from treasury.api import Client
+
+__all__ = [
+    "REFUSED",
+    "Drift",
+    "Progress",
+    "Run",
+    "Scope",
+    "Silent",
+    "Skipped",
+    "SyncReport",
+    "TableReport",
+    "Unoffered",
+    "asking",
+]
+
+P = ParamSpec("P")
+Q = TypeVar("Q")
+T = TypeVar("T")
+
+REFUSED = (Forbidden, NotOffered, NotFound)
+"""Answers that leave a table as it was: the credential may not, or the service cannot."""
+
+
+class Progress(Protocol):
+    """Who wants to see how far a sync is; called by one thread only."""
+
+    def start(self, task: str, total: int) -> None:
+        """`task`, a table's name, begins and has `total` steps."""
+
+    def advance(self, task: str) -> None:
+        """One step is done."""
+
+    def finish(self, task: str) -> None:
+        """The task is done."""
+
+
+class Silent:
+    """Progress that nobody watches."""
+
+    def start(self, task: str, total: int) -> None:
+        """Show nothing."""
+
+    def advance(self, task: str) -> None:
+        """Show nothing."""
+
+    def finish(self, task: str) -> None:
+        """Show nothing."""
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sync looks at; without anything said, all that can have changed."""
+
+    tables: frozenset[str] | None = None
+    """The tables to bring up to date; None for all of them."""
+
+    since: date | None = None
+    """List what was created from this day on, also where we hold newer records."""
+
+    full: bool = False
+    """Compare everything with the service, settled records too, and report the drift."""
+
+    details: int | None = None
+    """At most so many details of older settled requests; the rest wait for the next sync."""
+
+    def has(self, *tables: str) -> bool:
+        """Whether one of the tables is looked at."""
+        return self.tables is None or any(name in self.tables for name in tables)
+
+
+class TableReport(msgspec.Struct, frozen=True):
+    """Records that a sync found new, changed, unchanged and gone in one table.
+
+    `observed` counts what was looked at once more, as a balance is, whether it moved or not.
+    """
+
+    table: str
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    vanished: int = 0
+    observed: int = 0
+
+    @property
+    def told(self) -> str:
+        """What it brought, in words; nothing where nothing is different."""
+        parts = ((getattr(self, name), name) for name in ("new", "changed", "vanished"))
+        return ", ".join(f"{count:,} {name}" for count, name in parts if count)
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A table that is, or in part is, as it was before, and why."""
+
+    table: str
+    why: str
+
+
+class Unoffered(msgspec.Struct, frozen=True):
+    """A list of a table that the service itself says it does not have; stored rows stay."""
+
+    table: str
+    operation: str
+
+    @property
+    def told(self) -> str:
+        """The sentence that screens show."""
+        return f"{self.table}: not offered by the service: {self.operation}; stored records stay"
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """What a full comparison found that the syncs before it could not see.
+
+    `kind`: `changed` (settled, and yet not the same), `late` (listed now, though it is older than
+    what we held), `vanished` (listed no more). `examples` are ids.
+    """
+
+    table: str
+    kind: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", …" if self.count > len(self.examples) else ""
+        return f"{self.table}: drift: {self.count:,} {self.kind} ({', '.join(self.examples)}{more})"
+
+
+SYNCED = pa.schema(
+    [("table", TEXT), *((name, INTEGER) for name in TableReport.__struct_fields__[1:])]
+)
+LEFT = pa.schema([(name, TEXT) for name in Skipped.__struct_fields__])
+UNOFFERED = pa.schema([(name, TEXT) for name in Unoffered.__struct_fields__])
+
+
+class SyncReport(Tabular, msgspec.Struct, frozen=True):
+    """What one sync did; `notices` are sentences about what a person should know."""
+
+    at: datetime
+    tables: tuple[TableReport, ...]
+    skipped: tuple[Skipped, ...]
+    notices: tuple[str, ...]
+    drift: tuple[Drift, ...] | None = None
+    """What a full comparison found; None where none was made."""
+    unoffered: tuple[Unoffered, ...] = ()
+    """Lists that this generation of a service does not have: their tables are whole without."""
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """A row for each table, each that was left as it was, and each list not offered."""
+        tables = pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.tables)), schema=SYNCED)
+        skipped = list(map(msgspec.structs.asdict, self.skipped))
+        unoffered = list(map(msgspec.structs.asdict, self.unoffered))
+        return {
+            "Tables": tables,
+            "Left": pa.Table.from_pylist(skipped, schema=LEFT),
+            "Not offered": pa.Table.from_pylist(unoffered, schema=UNOFFERED),
+        }
+
+    @property
+    def sql(self) -> str:
+        """The query of every commit that is stored."""
+        return 'SELECT * FROM commits ORDER BY "at"'
+
+    def __str__(self) -> str:
+        """What changed in a line; then one for each such table, each left out, and each notice."""
+        sums = {
+            name: sum(getattr(table, name) for table in self.tables)
+            for name in ("new", "changed", "vanished", "observed")
+        }
+        observed = sums.pop("observed")
+        rows = ", ".join(f"{count:,} {name}" for name, count in sums.items())
+        rows += f"; {observed:,} observed" if observed else ""
+        count = f"{len(self.tables)} table{'' if len(self.tables) == 1 else 's'}"
+        differing = (f"{table.table}: {table.told}" for table in self.tables if table.told)
+        left = (f"{one.table}: left as it was, {one.why}" for one in self.skipped)
+        unoffered = (one.told for one in self.unoffered)
+        drift = [str(one) for one in self.drift or ()]
+        if self.drift == ():
+            drift = ["full comparison: what was stored is what the services have"]
+        if self.drift is not None and self.skipped:
+            names = ", ".join(one.table for one in self.skipped)
+            found = drift if self.drift else ["full comparison: no drift in what could be read"]
+            drift = [*found, f"not all of it was compared: {names}"]
+        lines = (f"{count}: {rows}", *differing, *left, *unoffered, *self.notices, *drift)
+        return "\n".join(lines)
+
+
+@contextmanager
+def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool of threads that drops what has not begun as soon as something goes wrong."""
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="sync")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+AHEAD = 32
+"""Questions under way or answered and not yet looked at: what bounds the memory of a long sync."""
+
+
+class Run:
+    """A sync under way."""
+
+    def __init__(
+        self,
+        client: Client,
+        writer: Writer,
+        pool: ThreadPoolExecutor,
+        progress: Progress,
+        *,
+        scope: Scope,
+        staging: Path,
+    ) -> None:
+        self.client = client
+        self.writer = writer
+        self.scope = scope
+        self.staging = staging
+        """A folder for what is fetched and not committed yet."""
+        self.progress = progress
+        self._pool = pool
+        self._changes: dict[str, Changes] = {}
+        self._observed: dict[str, int] = {}
+        self._skipped: dict[str, str] = {}
+        self._unoffered: dict[Unoffered, None] = {}
+        self._notices: dict[str, None] = {}
+
+    def ask(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Ask in another thread."""
+        return self._pool.submit(question, *args, **kwargs)
+
+    def answers(
+        self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = AHEAD
+    ) -> Iterator[T]:
+        """The answers about one thing after the other, in order, some asked ahead."""
+        things = iter(about)
+        waiting = deque(self.ask(question, thing) for thing in islice(things, ahead))
+        while waiting:
+            answer = waiting.popleft().result()
+            waiting.extend(self.ask(question, thing) for thing in islice(things, 1))
+            yield answer
+
+    def collect(self, form: Form, answers: Sequence[Future[T]]) -> tuple[list[T], bool]:
+        """The answers in order, and whether all came; those refused are left out and reported."""
+        task = form.table.name
+        self.progress.start(task, len(answers))
+        came: list[T] = []
+        for answer in answers:
+            try:
+                came.append(answer.result())
+            except REFUSED as error:
+                self.skip(form, error)
+            self.progress.advance(task)
+        self.progress.finish(task)
+        return came, len(came) == len(answers)
+
+    def store(self, form: Form, found: Iterable[Found], *, complete: bool = False) -> None:
+        """Write records, each key once; `complete` where they are all that the service has."""
+        self.upsert(form, rows(form, _once(form, found)), complete=complete)
+
+    def upsert(self, form: Form, table: pa.Table, *, complete: bool = False) -> Changes:
+        """Write rows, each key once; what they changed, which the report adds up."""
+        changes = self.writer.upsert(form.table, table, complete=complete)
+        self._add(form, changes)
+        return changes
+
+    def vanish(self, form: Form, keys: pa.Table) -> int:
+        """Mark records that the service has no more."""
+        marked = self.writer.vanish(form.table, keys)
+        self._add(form, Changes(vanished=marked))
+        return marked
+
+    def observe(self, form: Form, found: Iterable[Found]) -> None:
+        """Add observations."""
+        name = form.table.name
+        self._add(form, Changes())
+        added = self.writer.append(form.table, rows(form, found))
+        self._observed[name] = self._observed.get(name, 0) + added
+
+    def _add(self, form: Form, more: Changes) -> None:
+        name = form.table.name
+        so_far = self._changes.get(name, Changes())
+        self._changes[name] = Changes(
+            new=so_far.new + more.new,
+            changed=so_far.changed + more.changed,
+            unchanged=so_far.unchanged + more.unchanged,
+            vanished=so_far.vanished + more.vanished,
+        )
+
+    def skip(self, form: Form, error: ServiceError) -> None:
+        """Remember that (part of) a table could not be had, or is not offered."""
+        if not self.lacks(form, error):
+            self._skipped.setdefault(form.table.name, error.what)
+
+    def lacks(self, form: Form, error: ServiceError) -> bool:
+        """Whether the service itself says that it does not have the list; that is remembered."""
+        if not isinstance(error, NotOffered) or not error.by_service:
+            return False
+        self._unoffered[Unoffered(form.table.name, str(error.operation))] = None
+        return True
+
+    def notice(self, sentence: str) -> None:
+        """Remember a sentence for the report, once."""
+        self._notices[sentence] = None
+
+    def notice_statuses(
+        self, form: Form, statuses: Iterable[str | None], known: frozenset[str]
+    ) -> None:
+        """Say which statuses are not in the contract: they count as open."""
+        for status in sorted({str(status) for status in statuses} - known):
+            self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
+
+    def report(self) -> SyncReport:
+        """What has been done so far."""
+        return SyncReport(
+            at=self.writer.now,
+            tables=tuple(
+                TableReport(
+                    name, c.new, c.changed, c.unchanged, c.vanished, self._observed.get(name, 0)
+                )
+                for name, c in self._changes.items()
+            ),
+            skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
+            notices=tuple(self._notices),
+            unoffered=tuple(self._unoffered),
+        )
+
+
+def _once(form: Form, found: Iterable[Found]) -> list[Found]:
+    """Each key once, the first that came."""
+    names = [column.name for column in form.table.columns]
+    takes = [form.takes[names.index(name)] for name in form.table.key]
+    kept: dict[tuple[object, ...], Found] = {}
+    for record in found:
+        kept.setdefault(tuple(take(record) for take in takes), record)
+    return list(kept.values())

@@ -1,0 +1,161 @@
+"""What a decision changes beside its subject: the open items of before and after, compared.
+
+A decision touches its subject. Where it has to touch more (a request that is paid by it, another
+line that falls back), each such item is named with the reason before anybody confirms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.calendar import Month
+from treasury.decisions.comparison import moves_between
+from treasury.items.open_item import OpenItem
+from treasury.items.open_items import OpenItems
+from treasury.lake import AMOUNT, TEXT
+from treasury.money import format_amount
+from treasury.reconcile.standing_knowledge import Known
+from treasury.tables.tabular import Tabular
+
+__all__ = ["EFFECTS", "Effect", "Effects", "effects_between"]
+
+EFFECTS: Final = pa.schema(
+    [
+        ("item_id", TEXT),
+        ("name", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("was", TEXT),
+        ("becomes", TEXT),
+        ("why", TEXT),
+    ]
+)
+"""A row for each item that changes, amounts in `currency`; `was` or `becomes` is empty where it was
+or will be open no more."""
+NOT_OPEN: Final = "not open"
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """An item that a decision changes: the word on screen before and after, and why."""
+
+    item_id: str
+    name: str
+    amount: Decimal | None
+    currency: str
+    was: str
+    becomes: str
+    why: str
+
+    def __str__(self) -> str:
+        worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
+        change = f"{self.was or NOT_OPEN} to {self.becomes or NOT_OPEN}"
+        return f"{self.name}{worth}: {change} ({self.why})"
+
+
+class Effects(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Everything that a decision changes beside its subject, in the open items of `month`.
+
+    `unknown` says why it is not known, and is empty where it is.
+    """
+
+    month: Month
+    effects: tuple[Effect, ...]
+    sql: str = ""
+    unknown: str = ""
+
+    def __iter__(self) -> Iterator[Effect]:
+        return iter(self.effects)
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    @property
+    def arrow(self) -> pa.Table:
+        """The items, with the columns of EFFECTS."""
+        rows = [msgspec.structs.asdict(one) for one in self.effects]
+        return pa.Table.from_pylist(rows, schema=EFFECTS)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """The items."""
+        return {"Effects": self.arrow}
+
+    def __repr__(self) -> str:
+        return f"<Effects, {self.month}: {len(self)} items change>"
+
+
+def effects_between(
+    before: OpenItems, after: OpenItems, seen: tuple[Known, Known], subjects: Collection[str]
+) -> Effects:
+    """The items that differ, those of the `subjects` (ids of bank lines) left out.
+
+    `seen` is all that matching knew before and after: it says why a line moves, and names lines
+    that move without being open on either side.
+    """
+    moves = {row["entry_id"]: row for row in moves_between(*seen, "decision").to_pylist()}
+    decided = {f"line:{name}" for name in subjects}
+    changed = {
+        name: _effect(before.by_id.get(name), after.by_id.get(name), moves)
+        for name in dict.fromkeys((*after.by_id, *before.by_id))
+        if name not in decided and _differ(before.by_id.get(name), after.by_id.get(name))
+    }
+    for entry, move in moves.items():
+        name = f"line:{entry}"
+        if name not in decided and name not in changed:
+            changed[name] = _moved(name, move)
+    return Effects(month=after.month, effects=tuple(changed.values()), sql=after.sql)
+
+
+def _differ(one: OpenItem | None, other: OpenItem | None) -> bool:
+    return _said(one) != _said(other)
+
+
+def _said(item: OpenItem | None) -> tuple[object, ...]:
+    """What of an item is a change for people: its kind, state and amount."""
+    return () if item is None else (item.kind, item.state, item.amount, item.blocks)
+
+
+def _effect(
+    was: OpenItem | None, becomes: OpenItem | None, moves: Mapping[str, Mapping[str, Any]]
+) -> Effect:
+    item = becomes or was
+    assert item is not None  # it is on one of the sides
+    move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
+    why = becomes.next_step if becomes is not None else "settled by the decision"
+    return Effect(
+        item_id=item.item_id,
+        name=item.name,
+        amount=item.amount,
+        currency=item.currency,
+        was=was.state if was is not None else _outcome(move, "from"),
+        becomes=becomes.state if becomes is not None else _outcome(move, "to"),
+        why=why if move is None else str(move["why"]),
+    )
+
+
+def _outcome(move: Mapping[str, Any] | None, side: str) -> str:
+    """The outcome of a line that was, or will be, open no more: matched, returned."""
+    return "" if move is None else str(move[f"{side}_outcome"] or "").upper()
+
+
+def _moved(name: str, move: Mapping[str, Any]) -> Effect:
+    """A line that nobody has to look at on either side, and that belongs to another now."""
+    sides = [
+        " ".join(
+            filter(None, (str(move[f"{side}_outcome"] or "").upper(), move[f"{side}_reference"]))
+        )
+        for side in ("from", "to")
+    ]
+    return Effect(
+        item_id=name,
+        name=str(move["to_reference"] or move["from_reference"] or name),
+        amount=move["amount"],
+        currency=str(move["currency"]),
+        was=sides[0],
+        becomes=sides[1],
+        why=str(move["why"]),
+    )

@@ -1,0 +1,142 @@
+"""Open items of the desk itself: actions, decisions whose facts moved, late items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+import pyarrow as pa
+
+from treasury.actions.action_states import Action
+from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
+from treasury.items.item_facts import Facts, make_item
+from treasury.items.open_item import OpenItem
+from treasury.lake import AMOUNT, INSTANT, TEXT
+from treasury.reconcile.clocks import rail_of
+from treasury.text import clean
+
+__all__ = ["ACTIONS", "desk_items", "open_actions"]
+
+ACTIONS: Final = pa.schema(
+    [
+        ("action_id", TEXT),
+        ("state", TEXT),
+        ("text", TEXT),
+        ("proposed_at", INSTANT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("request_id", TEXT),
+    ]
+)
+"""The actions that have not ended, amounts in `currency`; `request_id` is what one is about."""
+_STATES: Final = {
+    "sending": ("unknown_outcome", "UNKNOWN OUTCOME"),
+    "unknown": ("unknown_outcome", "UNKNOWN OUTCOME"),
+    "proposed": ("approval_waits", "WAITS FOR APPROVAL"),
+    "ready": ("ready", "APPROVED"),
+}
+"""The states of an action that are not its end: kind and word on screen."""
+
+
+def open_actions(actions: Iterable[Action]) -> pa.Table:
+    """Those of the actions that have not ended, oldest first; columns as in ACTIONS."""
+    rows = [
+        {
+            "action_id": action.id,
+            "state": action.state,
+            "text": action.masked or action.text,
+            "proposed_at": action.proposed_at,
+            "amount": None if action.money is None else action.money.amount,
+            "currency": None if action.money is None else action.money.currency,
+            "request_id": None if action.request is None else action.request.id,
+        }
+        for action in actions
+        if action.state in _STATES
+    ]
+    return pa.Table.from_pylist(rows, schema=ACTIONS)
+
+
+def desk_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each action that has not ended, and each decision that has to be looked at."""
+    yield from _actions(facts)
+    yield from _moved(facts)
+    yield from _late(facts)
+
+
+def _actions(facts: Facts) -> Iterator[OpenItem]:
+    for row in _rows(facts.actions):
+        kind, state = _STATES[row["state"]]
+        request: str | None = row["request_id"]
+        yield make_item(
+            facts,
+            kind,
+            "action",
+            row["action_id"],
+            name=f"{row['action_id']} {clean(row['text'])}",
+            state=state,
+            since=facts.day(row["proposed_at"]),
+            amount=row["amount"],
+            currency=row["currency"] or "",
+            direction="" if row["amount"] is None else "out",
+            counted_in=None if request is None else f"request:{request}",
+            request_id=request,
+        )
+
+
+def _moved(facts: Facts) -> Iterator[OpenItem]:
+    for row in _rows(facts.moved):
+        yield make_item(
+            facts,
+            "decision_moved",
+            "decision",
+            str(row["seq"]),
+            name=clean(row["reference"]) or row["entry_id"][:8],
+            state="FACTS MOVED",
+            since=row["booking_date"],
+            rail=rail_of(row["currency"]),
+            amount=row["amount"],
+            currency=row["currency"] or "",
+            next_step=f"{clean(row['moved'])}: look at it, undo what is no longer right",
+            counted_in=f"line:{row['entry_id']}",
+            entry_id=row["entry_id"],
+        )
+
+
+def _late(facts: Facts) -> Iterator[OpenItem]:
+    """What was learnt about closed months, in the open month that it posts to."""
+    posted = {row["entry_id"] for row in _rows(facts.corrections)}
+    for row in _rows(facts.late):
+        if row["posts_to"] != str(facts.month):
+            continue
+        is_open = row["outcome"] in NEEDS_A_PERSON
+        state, others = _decided_late(row, posted) if row["change"] == "decided" else ("LATE", {})
+        yield make_item(
+            facts,
+            "late_item",
+            "late",
+            f"{row['entry_id']}/{row['change']}/{row['month']}",
+            name=f"{row['month']}: {clean(row['what'])}",
+            state=state,
+            since=min(facts.day(row["known_from"]) or facts.month.last, facts.month.last),
+            amount=row["amount"],
+            currency=row["currency"] or "",
+            direction={"CRDT": "in", "DBIT": "out"}.get(row["direction"], ""),
+            entry_id=row["entry_id"],
+            counted_in=f"line:{row['entry_id']}" if is_open else None,
+            **{"blocks": "until accepted" if is_open else "never", **others},
+        )
+
+
+def _decided_late(row: Mapping[str, Any], posted: AbstractSet[str]) -> tuple[str, dict[str, Any]]:
+    """The word on screen for a decision about a closed month, and what is left to do."""
+    if row["entry_id"] not in posted:
+        step = f"Post it by hand: the books of {row['month']} do not have this line"
+        return "LATE DECISION NOT POSTED", {"blocks": "until accepted", "next_step": step}
+    if row["outcome"] in NEEDS_A_PERSON:
+        return "DECIDED LATE", {}
+    return "DECIDED LATE", {"next_step": "Nothing; the journal of this month posts the difference"}
+
+
+def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
+    return [] if table is None else table.to_pylist()

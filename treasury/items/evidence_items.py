@@ -1,0 +1,202 @@
+"""Open items of what all rests on: statements, balances, the ledger, sources, the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from treasury.calendar import Month
+from treasury.identifiers import plain_account
+from treasury.items.item_facts import Facts, make_item
+from treasury.items.open_item import OpenItem
+from treasury.reconcile.funding import short_account
+from treasury.reconcile.monthly import Reconciliation
+from treasury.text import clean
+
+__all__ = ["NOT_PROVABLE", "evidence_items", "unprovable_accounts"]
+
+Row = Mapping[str, Any]
+
+AGREES: Final = "agrees"
+NOT_PROVABLE: Final = "NOT PROVABLE"
+STALE_AFTER: Final = timedelta(days=3)
+"""Services that were not read for so long after the cut-off are named, and block nothing."""
+
+
+def evidence_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each statement, balance, source or book that is not as a close needs it."""
+    yield from _journal(facts)
+    yield from _statements(facts)
+    yield from _sources(facts)
+    yield from _balances(facts)
+    yield from _virtual_accounts(facts)
+    yield from _ledger(facts)
+
+
+def _journal(facts: Facts) -> Iterator[OpenItem]:
+    if facts.journal_problem:
+        yield make_item(
+            facts,
+            "journal_broken",
+            "source",
+            "journal",
+            name="Journal",
+            state="NOT PROVED",
+            since=None,
+            next_step=facts.journal_problem,
+        )
+
+
+def _statements(facts: Facts) -> Iterator[OpenItem]:
+    rows = facts.r.statements.to_pylist()
+    if not rows:
+        yield make_item(
+            facts, "no_account", "source", "accounts", name="Accounts", state="MISSING", since=None
+        )
+    for row in rows:
+        if not row["complete"]:
+            account = plain_account(row["account"])
+            yield make_item(
+                facts,
+                "statement_missing",
+                "statement",
+                f"{account}/{row['currency']}/{facts.month}",
+                name=f"{clean(row['name'])} {short_account(row['account'])}".strip(),
+                state=_statement_state(row),
+                since=_missing_since(row, facts.month),
+                next_step=_statement_step(row, facts.month),
+                evidence_to=row["covered_to"],
+            )
+
+
+def _statement_state(row: Row) -> str:
+    if row.get("not_provable"):
+        return NOT_PROVABLE
+    return "NOT PROVED" if row["problem"] else "MISSING"
+
+
+def _missing_since(row: Row, month: Month) -> date:
+    """The first day of the month that no proved statement shows."""
+    missing: date | None = row.get("missing_from")
+    return missing or month.first
+
+
+def _statement_step(row: Row, month: Month) -> str:
+    """What would complete an account's statements: another file, earlier days or later ones."""
+    if row.get("not_provable"):
+        return (
+            f"{clean(row['problem'])}: its lines match and prove no balance; ask the bank for"
+            " statements with balances, or for a format that has them"
+        )
+    if row["problem"]:
+        statement = (row.get("problem_statement") or "ID")[:8]
+        return (
+            f"{clean(row['problem'])}: get the file again from the bank, then `treasury statements"
+            f" add FILE`; or take it out with `treasury statements withdraw {statement} --reason …`"
+        )
+    if row["covered_to"] is None:
+        return "Add its statements, or confirm its balance where it has none"
+    if row["covered_from"] > _missing_since(row, month) and row["covered_from"] > month.first:
+        return f"Add the statement before {row['covered_from']:%-d %b}"
+    return f"Add the statement after {row['covered_to']:%-d %b}"
+
+
+def _sources(facts: Facts) -> Iterator[OpenItem]:
+    at, end = facts.synced_at, facts.month.end(facts.zone)
+    read_on = facts.day(at)
+    if facts.r.basis is None:
+        return
+    if at is None or at < end:
+        yield make_item(
+            facts,
+            "not_synced",
+            "source",
+            "services",
+            name="Services",
+            state="MISSING" if at is None else "STALE",
+            since=read_on,
+            evidence_to=read_on,
+        )
+    elif facts.r.as_of - at > STALE_AFTER:
+        yield make_item(
+            facts,
+            "stale",
+            "source",
+            "services",
+            name="Services",
+            state="STALE",
+            since=facts.month.last,
+            evidence_to=read_on,
+        )
+
+
+_BALANCES: Final = {
+    "bank": "balance_unexplained",
+    "custodial": "balance_not_proved",
+    "company": "wallet_not_proved",
+}
+
+
+def _balances(facts: Facts) -> Iterator[OpenItem]:
+    """Balances that are not proved; a bank's that lacks statements is an item already."""
+    for row in facts.balances.to_pylist():
+        if row["proved"] or (row["kind"] == "bank" and not row["blocks"]):
+            continue
+        kind = _BALANCES[row["kind"]]
+        if row["kind"] == "company" and row["blocks"]:
+            kind = "balance_not_proved"
+        amount: Decimal | None = row["unexplained"] or row["in_doubt"]
+        yield make_item(
+            facts,
+            kind,
+            "balance",
+            f"{row['of']}/{row['currency']}/{facts.month}",
+            name=f"{clean(row['name']) or short_account(row['of'])}, {row['currency']}",
+            state="NOT PROVED",
+            since=facts.month.last,
+            amount=amount,
+            currency=row["currency"],
+            next_step=f"{clean(row['problem'])}: {row['next_step']}",
+        )
+
+
+def _virtual_accounts(facts: Facts) -> Iterator[OpenItem]:
+    for row in unprovable_accounts(facts.r):
+        yield make_item(
+            facts,
+            "credits_not_provable",
+            "virtual_account",
+            f"{row['virtual_bank_account_id']}/{facts.month}",
+            name=f"{clean(row['name'])} {short_account(row['iban'])}".strip(),
+            state="NOT PROVABLE",
+            since=facts.month.last,
+            currency=row["currency"] or "",
+        )
+
+
+def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
+    """The virtual accounts whose credits no provider report proves."""
+    rows = r.virtual_accounts.to_pylist()
+    return [row for row in rows if row["proof"].startswith(NOT_PROVABLE)]
+
+
+def _ledger(facts: Facts) -> Iterator[OpenItem]:
+    for row in facts.ledger.to_pylist() if facts.ledger is not None else ():
+        if row["finding"] == AGREES:
+            continue
+        sides = (row["difference"], row["expected"], row["ledger"])
+        amount = next((side for side in sides if side is not None), None)
+        yield make_item(
+            facts,
+            "ledger_difference",
+            "ledger",
+            f"{plain_account(row['account'])}/{row['currency']}/{facts.month}",
+            name=f"{clean(row['name']) or short_account(row['account'])}, {row['currency']}",
+            state="DIFFERS",
+            since=facts.month.last,
+            amount=amount,
+            currency=row["currency"] or "",
+            next_step=f"{clean(row['finding'])}: correct the ledger, or explain the difference",
+        )

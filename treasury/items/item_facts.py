@@ -1,0 +1,144 @@
+"""What the list of open items is made of: the month's answer, and other rooms' tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from functools import cached_property
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
+from treasury.items.item_kinds import KINDS
+from treasury.items.open_item import OpenItem
+from treasury.reconcile.clocks import CALENDAR, TARGET, Rail
+from treasury.reconcile.monthly import Reconciliation
+
+__all__ = ["Facts", "begun_on", "make_item", "needing_a_person"]
+
+
+_LINE: Final = [
+    "entry_id", "outcome", "booking_date", "amount", "currency", "direction", "counterparty_name",
+    "reference", "expectation_id",
+]  # fmt: skip
+
+
+class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+    """What could speak against "nothing is open", each asked once.
+
+    `balances`, `late`, `ledger` and `actions` have the columns of BALANCES, LATE_ITEMS, LEDGER and
+    ACTIONS, `corrections` those of CORRECTIONS; `moved` are decisions whose facts are no longer as
+    they were seen, as in STANDING.
+    `synced_at` is when the services were last read, None for never; `journal_problem` says why the
+    journal does not verify, or nothing.
+    """
+
+    r: Reconciliation
+    zone: ZoneInfo
+    balances: pa.Table
+    synced_at: datetime | None
+    ledger: pa.Table | None = None
+    late: pa.Table | None = None
+    corrections: pa.Table | None = None
+    moved: pa.Table | None = None
+    actions: pa.Table | None = None
+    journal_problem: str = ""
+
+    @property
+    def month(self) -> Month:
+        """The month that is asked about."""
+        return self.r.month
+
+    @cached_property
+    def today(self) -> date:
+        """The day of the question in the reporting time zone."""
+        return self.r.as_of.astimezone(self.zone).date()
+
+    @cached_property
+    def differences(self) -> tuple[Mapping[str, Any], ...]:
+        """The month's differences, read once for every builder."""
+        return tuple(self.r.differences.to_pylist())
+
+    @cached_property
+    def open_lines(self) -> pa.Table:
+        """The lines up to the month's end that nobody has explained, with what is read of them."""
+        both = (self.r.earlier_lines, self.r.lines)
+        return pa.concat_tables([needing_a_person(lines).select(_LINE) for lines in both])
+
+    @cached_property
+    def candidate_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Open lines and the requests that they may pay, the likeliest pair first."""
+        candidates = self.r.matches.candidates
+        wanted = pc.is_in(candidates["entry_id"], self.open_lines["entry_id"])
+        ranked = candidates.filter(wanted).sort_by(
+            [("rank", "ascending"), ("entry_id", "ascending")]
+        )
+        named = self.open_lines.filter(pc.is_valid(self.open_lines["expectation_id"]))
+        pairs = (
+            zip(*(table[name].to_pylist() for name in ("entry_id", "expectation_id")), strict=True)
+            for table in (named, ranked)
+        )
+        return tuple(pair for side in pairs for pair in side)
+
+    def day(self, instant: datetime | None) -> date | None:
+        """The day of an instant in the reporting time zone."""
+        return None if instant is None else instant.astimezone(self.zone).date()
+
+
+def needing_a_person(lines: pa.Table) -> pa.Table:
+    """Those of a month's lines that nobody has explained; other business is left out."""
+    wanted = pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON, pa.string()))
+    return lines.filter(pc.and_(wanted, pc.is_null(lines["line_class"])))
+
+
+def make_item(
+    facts: Facts,
+    kind: str,
+    subject: str,
+    subject_id: str,
+    *,
+    name: str,
+    state: str,
+    since: date | None,
+    rail: Rail = CALENDAR,
+    **others: Any,
+) -> OpenItem:
+    """An item of a kind: its turn, blocks, step and command are the kind's unless given."""
+    words = KINDS[kind]
+    values: Mapping[str, Any] = {
+        "turn": words.turn,
+        "blocks": words.blocks,
+        "next_step": words.next_step,
+        "command": words.command,
+    }
+    return OpenItem(
+        item_id=f"{subject}:{subject_id}",
+        kind=kind,
+        subject=subject,
+        subject_id=subject_id,
+        name=name,
+        state=state,
+        clock=rail.unit,
+        **_beginning(facts, since, rail),
+        **{**values, **others},
+    )
+
+
+def begun_on(facts: Facts, item: OpenItem, since: date | None) -> OpenItem:
+    """The item, as one that began on another day."""
+    rail = TARGET if item.clock == TARGET.unit else CALENDAR
+    return msgspec.structs.replace(item, **_beginning(facts, since, rail))
+
+
+def _beginning(facts: Facts, since: date | None, rail: Rail) -> dict[str, Any]:
+    """When an item began, in which month, and how old it is on the clock of its rail."""
+    return {
+        "month": str(Month.of(since or facts.month.last)),
+        "since": since,
+        "age": 0 if since is None else rail.between(since, facts.today),
+    }

@@ -1,0 +1,147 @@
+"""One open item: a thing that is not settled at the instant of the question, and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.ground.decoding import convert
+from treasury.items.item_kinds import KINDS, Blocks, ItemKind, Turn
+from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT
+from treasury.money import format_amount
+
+__all__ = ["OPEN_ITEMS", "OpenItem", "items_of", "items_table"]
+
+
+class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A thing that is not settled; `amount` is in `currency`, None where none is open of it.
+
+    `item_id` stays while the thing is the same, across syncs and imports. `month` is the one it
+    began in, `age` counts days of `clock` since `since`. `direction` is `in`, `out` or empty.
+    `counted_in` is the item that counts its money, where that is another.
+    """
+
+    item_id: str
+    kind: str
+    subject: str
+    subject_id: str
+    name: str
+    month: str
+    state: str
+    since: date | None
+    due: date | None = None
+    age: int = 0
+    clock: str = ""
+    amount: Decimal | None = None
+    currency: str = ""
+    direction: str = ""
+    turn: Turn
+    blocks: Blocks
+    next_step: str
+    command: str
+    counted_in: str | None = None
+    evidence_to: date | None = None
+    request_id: str | None = None
+    entry_id: str | None = None
+    transfer_id: str | None = None
+    remark: str = ""
+    """What a colleague said of it; no evidence."""
+    proposed_by: str | None = None
+    accepted_by: str | None = None
+    accepted_alone: bool = False
+    """Whether one person proposed and accepted, under a policy of one person."""
+    accepted_amount: Decimal | None = None
+    accepted_state: str | None = None
+    owner: str | None = None
+    expected_by: date | None = None
+    accepted_reason: str | None = None
+    is_material: bool = True
+
+    @property
+    def words(self) -> ItemKind:
+        """How its kind is said, and what is done about it."""
+        return KINDS[self.kind]
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether two people agreed to carry it."""
+        return self.accepted_by is not None
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether it stands between its month and the close."""
+        if self.blocks == "until accepted":
+            return self.is_material and not self.is_accepted
+        return self.blocks == "never acceptable"
+
+    @property
+    def counted_amount(self) -> Decimal | None:
+        """What it adds to a sum of open money; None where another item counts it."""
+        return self.amount if self.counted_in is None else None
+
+    def __str__(self) -> str:
+        worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
+        return f"{self.state}: {self.name}{worth} ({self.next_step})"
+
+
+OPEN_ITEMS: Final = pa.schema(
+    [
+        ("item_id", TEXT),
+        ("kind", TEXT),
+        ("subject", TEXT),
+        ("subject_id", TEXT),
+        ("name", TEXT),
+        ("month", TEXT),
+        ("state", TEXT),
+        ("since", DATE),
+        ("due", DATE),
+        ("age", INTEGER),
+        ("clock", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("direction", TEXT),
+        ("turn", TEXT),
+        ("blocks", TEXT),
+        ("blocking", BOOL),
+        ("counted_in", TEXT),
+        ("evidence_to", DATE),
+        ("remark", TEXT),
+        ("proposed_by", TEXT),
+        ("accepted_by", TEXT),
+        ("accepted_alone", BOOL),
+        ("accepted_amount", AMOUNT),
+        ("accepted_state", TEXT),
+        ("owner", TEXT),
+        ("expected_by", DATE),
+        ("accepted_reason", TEXT),
+        ("next_step", TEXT),
+        ("command", TEXT),
+        ("request_id", TEXT),
+        ("entry_id", TEXT),
+        ("transfer_id", TEXT),
+    ]
+)
+"""A row for each open item; `blocking` says whether it stands between its month and the close."""
+
+
+def items_table(items: Iterable[OpenItem]) -> pa.Table:
+    """Items as a table with the columns of OPEN_ITEMS, in their order."""
+    rows = [msgspec.structs.asdict(item) | {"blocking": item.is_blocking} for item in items]
+    return pa.Table.from_pylist(rows, schema=OPEN_ITEMS)
+
+
+def items_of(table: pa.Table) -> tuple[OpenItem, ...]:
+    """The items that a table with the columns of OPEN_ITEMS was made of, in its order."""
+    return tuple(map(_item, table.to_pylist()))
+
+
+def _item(row: dict[str, Any]) -> OpenItem:
+    blocks = row.pop("blocking")
+    waits = row["blocks"] == "until accepted" and row["accepted_by"] is None
+    alone = bool(row["accepted_alone"])
+    return convert(row | {"is_material": blocks or not waits, "accepted_alone": alone}, OpenItem)

@@ -1,0 +1,58 @@
+"""Open items of requests and transfers that their service no longer lists.
+
+A full comparison with the services marks what it lacks. Such a record may have been settled, moved
+or lost; nobody pays it, and its provider is asked. Its item stands for any other of the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from treasury.items.item_facts import Facts, make_item
+from treasury.items.open_item import OpenItem
+from treasury.reconcile.clocks import rail_of
+from treasury.text import clean
+
+__all__ = ["unlisted_items"]
+
+_UNLISTED: Final = """
+SELECT 'request' AS subject, id, coalesce(payment_reference, id) AS name, status, vanished_at,
+    CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_amount ELSE crypto_amount END AS amount,
+    CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_currency ELSE crypto_currency END AS currency,
+    CASE WHEN ramp_type = 'ON_RAMP' THEN 'out' ELSE 'in' END AS direction
+FROM ramp_requests WHERE vanished_at IS NOT NULL AND created_at < $end
+UNION ALL
+SELECT 'transfer' AS subject, id, coalesce(merchant_reference, id) AS name, status, vanished_at,
+    coalesce(fiat_amount, amount) AS amount,
+    CASE WHEN fiat_amount IS NULL THEN asset ELSE fiat_currency END AS currency, 'out' AS direction
+FROM transfers WHERE vanished_at IS NOT NULL AND coalesce(created_at, first_seen_at) < $end
+ORDER BY subject, vanished_at, id
+"""
+
+
+def unlisted_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each request and transfer of the month or before that is no longer listed."""
+    if facts.r.basis is None:
+        return
+    end = facts.month.end(facts.zone)
+    for row in facts.r.basis.snapshot.sql(_UNLISTED, {"end": end}).to_pylist():
+        lacked_on = facts.day(row["vanished_at"])
+        assert lacked_on is not None  # the query asks for it
+        yield make_item(
+            facts,
+            "vanished",
+            row["subject"],
+            row["id"],
+            name=clean(row["name"]),
+            state="NOT LISTED",
+            since=min(lacked_on, facts.month.last),
+            rail=rail_of(row["currency"]),
+            amount=row["amount"],
+            currency=row["currency"] or "",
+            direction=row["direction"],
+            next_step=f"{clean(row['status'])} when it was last listed: ask the provider what "
+            "became of it; do not pay it",
+            request_id=row["id"] if row["subject"] == "request" else None,
+            transfer_id=row["id"] if row["subject"] == "transfer" else None,
+        )

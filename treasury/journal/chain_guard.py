@@ -1,0 +1,119 @@
+"""How far this process has verified the chain, and whether it may still rely on that.
+
+Each entry is held against the chain, and against the rules of signatures. All of them are verified
+once in a process, and again whenever the rules changed or somebody else wrote to the database:
+another process, a shell, an editor of bytes. A SQLite file shows both. `data_version`
+changes with every transaction of another connection, so it has to be asked on one and the same
+connection; the file's own times, size and identity change with everything else. PostgreSQL shows
+neither, so there a decision that moves money or closes a month verifies everything (`thorough`).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import sqlalchemy as sa
+
+from treasury.journal.chain import FIRST, Head, unbroken
+from treasury.journal.journal_schema import entries
+from treasury.journal.signing import SignatureRules, require_signed
+
+__all__ = ["ChainGuard", "holds"]
+
+START: Final = Head(0, FIRST)
+_AT_ONCE: Final = 5_000
+"""Rows fetched together, so that a long journal is never in memory whole."""
+
+
+class _Sign(msgspec.Struct, frozen=True):
+    """What changes when somebody else writes; `file` also changes with our own entries."""
+
+    process: int
+    version: int = 0
+    file: tuple[int, ...] = ()
+
+
+class _Verified(msgspec.Struct, frozen=True):
+    """How far the chain was verified, under which rules, and what the database showed then."""
+
+    head: Head
+    rules: SignatureRules
+    sign: _Sign
+
+
+class ChainGuard:
+    """Verifies the chain of one database on the one connection that entries are added on."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._verified: _Verified | None = None
+
+    @property
+    def sees_changes(self) -> bool:
+        """Whether a change by somebody else shows without reading every entry."""
+        return self._file is not None
+
+    def verify(
+        self, connection: sa.Connection, rules: SignatureRules, *, whole: bool = False
+    ) -> Head:
+        """The end of the chain, verified; JournalError where an entry is not as it was written.
+
+        An entry without a signature that the rules want is such a one. Everything is read only if
+        `whole`, or where it may have been changed since the last time.
+        """
+        sign = self._sign(connection)
+        begin = START if whole else self._reliable(connection, sign, rules)
+        self.forget()
+        head = _walk(connection, begin, rules)
+        self._verified = _Verified(head, rules, sign)
+        return head
+
+    def advance(self, connection: sa.Connection, head: Head) -> None:
+        """Rely on what was appended to a verified chain, where nobody else has written since."""
+        sign, before = self._sign(connection), self._verified
+        self.forget()
+        if before is not None and _without_file(before.sign) == _without_file(sign):
+            self._verified = _Verified(head, before.rules, sign)
+
+    def forget(self) -> None:
+        """Rely on nothing that was verified before."""
+        self._verified = None
+
+    def _reliable(self, connection: sa.Connection, sign: _Sign, rules: SignatureRules) -> Head:
+        """The end up to which the chain needs no second look."""
+        before = self._verified
+        if before is None or (before.sign, before.rules) != (sign, rules):
+            return START
+        head = before.head
+        return head if self.sees_changes or holds(connection, head) else START
+
+    def _sign(self, connection: sa.Connection) -> _Sign:
+        if self._file is None:
+            return _Sign(os.getpid())
+        version = connection.exec_driver_sql("PRAGMA data_version").scalar_one()
+        status = self._file.stat()
+        times = (status.st_mtime_ns, status.st_ctime_ns)
+        return _Sign(os.getpid(), version, (status.st_dev, status.st_ino, status.st_size, *times))
+
+
+def holds(connection: sa.Connection, head: Head) -> bool:
+    """Whether the chain has this entry, or is only asked for its beginning."""
+    stored = connection.scalar(sa.select(entries.c.hash).where(entries.c.seq == head.seq))
+    return head == START or stored == head.hash
+
+
+def _walk(connection: sa.Connection, head: Head, rules: SignatureRules) -> Head:
+    """The end of the chain that goes on from a head; JournalError where it breaks."""
+    query = sa.select(entries).where(entries.c.seq > head.seq).order_by(entries.c.seq)
+    with connection.execute(query, execution_options={"yield_per": _AT_ONCE}) as rows:
+        for row in map(dict, rows.mappings()):
+            head = unbroken(row, head)
+            require_signed(row, rules)
+    return head
+
+
+def _without_file(sign: _Sign) -> _Sign:
+    return msgspec.structs.replace(sign, file=())

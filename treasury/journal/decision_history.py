@@ -1,0 +1,289 @@
+"""What people decided about bank lines and requests, folded from the journal's entries.
+
+`match.accept`, `match.reject` and `match.ignore` are verdicts on a bank line, `match.assign` hands
+it to a colleague, `match.undo` takes the last of them back, so that what stood before stands again.
+`request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove nothing.
+`payment_file.made` says which requests left in a file that may be uploaded at the bank;
+`request.not_uploaded` takes one of them out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+import msgspec
+import pyarrow as pa
+
+from treasury.journal.chain import Entry
+from treasury.journal.journal_store import Journal
+
+__all__ = [
+    "DECISIONS",
+    "FILE_MADE",
+    "MATCH",
+    "NOT_UPLOADED",
+    "Decision",
+    "GivenHash",
+    "Mark",
+    "PaymentFile",
+    "decision_table",
+    "decisions",
+    "read_decision",
+    "read_mark",
+    "standing",
+    "standing_files",
+    "standing_hashes",
+    "standing_marks",
+]
+
+DECISIONS: Final = pa.schema(
+    [
+        ("entry_id", pa.string()),
+        ("expectation_id", pa.string()),
+        ("verdict", pa.string()),
+        ("reason", pa.string()),
+        ("decided_by", pa.string()),
+        ("decided_at", pa.timestamp("us", tz="UTC")),
+        ("share", pa.decimal128(38, 18)),
+    ]
+)
+"""A row for each line and expectation; `share` is what of a divided line is for that one."""
+MATCH: Final = "match."
+REQUEST: Final = "request."
+FILE_MADE: Final = "payment_file.made"
+NOT_UPLOADED: Final = "not_uploaded"
+VERDICTS: Final = ("accept", "reject", "ignore")
+_UNDO: Final = "undo"
+_GIVES_HASH: Final = "ramp_request.submit_hash"
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that stands. `expectations` is empty for a line that is closed or handed on.
+
+    `facts` are those of the line and of each expectation as its maker saw them; `seq` is its place
+    in the journal, None while it is only planned. Of a line whose month was closed it names that
+    month, and the open one that the decision `posts_to`.
+    """
+
+    seq: int | None
+    verb: str
+    entry_id: str
+    expectations: tuple[str, ...]
+    reason: str
+    to: str
+    facts: dict[str, Any]
+    by: str
+    at: datetime
+    closed_month: str = ""
+    posts_to: str = ""
+    shares: dict[str, Decimal] = {}
+    """What of a line that was divided is for each expectation."""
+    undoes: int | None = None
+    """The place in the journal of the decision that an undo takes back."""
+    despite: tuple[str, ...] = ()
+    """What spoke against it, and was outweighed by its reason."""
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """A remark on a ramp request that stands: `marked_sent` or `will_not_fund`.
+
+    `name` is how people call the request: its payment reference, else its id.
+    """
+
+    seq: int | None
+    mark: str
+    request_id: str
+    reason: str
+    by: str
+    at: datetime
+    name: str = ""
+    undoes: int | None = None
+    """The place in the journal of the remark or payment file that it takes back."""
+
+
+class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The last payment file that a request left in, which nobody says was not uploaded."""
+
+    seq: int
+    name: str
+    by: str
+    at: datetime
+
+
+class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
+    """The transaction hash that was last given for a request: by whom, and how far it has come.
+
+    `open` waits for a colleague or to be carried out, `left` may be at the service, `done` is.
+    """
+
+    seq: int
+    by: str
+    at: datetime
+    state: Literal["open", "left", "done"] = "open"
+    attempts: int = 0
+
+
+def standing(entries: Iterable[Entry]) -> list[Decision]:
+    """The decisions that stand, in the order they were taken; entries of other kinds are passed."""
+    stand: dict[int, Decision] = {}
+    for entry in entries:
+        if not entry.kind.startswith(MATCH):
+            continue
+        decision = read_decision(entry)
+        if decision.verb == _UNDO:
+            stand.pop(_undone(entry, decision, stand), None)
+        else:
+            stand[entry.seq] = decision
+    return list(stand.values())
+
+
+def decisions(journal: Journal, *, until: datetime | None = None) -> pa.Table:
+    """The verdict that stands for each bank line and expectation, by line then expectation.
+
+    `until` leaves out what was decided later.
+    """
+    return decision_table(standing(_known(journal, MATCH, until)))
+
+
+def decision_table(stand: Iterable[Decision]) -> pa.Table:
+    """The verdicts among these decisions as the matching takes them; the latest counts."""
+    latest: dict[tuple[str, str], dict[str, object]] = {}
+    for decision in stand:
+        if decision.verb not in VERDICTS:
+            continue
+        for expectation in decision.expectations or (None,):
+            latest[decision.entry_id, expectation or ""] = {
+                "entry_id": decision.entry_id,
+                "expectation_id": expectation,
+                "verdict": decision.verb,
+                "reason": decision.reason,
+                "decided_by": decision.by,
+                "decided_at": decision.at,
+                "share": decision.shares.get(expectation or ""),
+            }
+    return pa.Table.from_pylist([latest[pair] for pair in sorted(latest)], schema=DECISIONS)
+
+
+def standing_marks(entries: Iterable[Entry]) -> dict[str, Mark]:
+    """The remark that stands on each request, by the request's id."""
+    stand: dict[str, list[Mark]] = {}
+    for entry in entries:
+        if not entry.kind.startswith(REQUEST):
+            continue
+        marks = stand.setdefault(entry.subject, [])
+        word = entry.kind.removeprefix(REQUEST)
+        if word == NOT_UPLOADED:
+            continue
+        if word != _UNDO:
+            marks.append(read_mark(entry))
+        elif marks:
+            marks.pop()
+    return {request: marks[-1] for request, marks in stand.items() if marks}
+
+
+def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
+    """The payment file that each request is in, by the request's id."""
+    stand: dict[str, PaymentFile] = {}
+    for entry in entries:
+        if entry.kind == FILE_MADE:
+            file = PaymentFile(seq=entry.seq, name=entry.subject, by=entry.actor.name, at=entry.at)
+            stand.update(dict.fromkeys(entry.body["requests"], file))
+        elif entry.kind == f"{REQUEST}{NOT_UPLOADED}":
+            stand.pop(entry.subject, None)
+    return stand
+
+
+def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
+    """The hash that was last given for each request by an action which has not come to nothing.
+
+    By the request's id; `acts` are the entries of actions.
+    """
+    given: dict[str, tuple[str, GivenHash]] = {}
+    for entry in acts:
+        if entry.kind == "action.proposed":
+            if entry.body["kind"] == _GIVES_HASH:
+                made = GivenHash(seq=entry.seq, by=entry.actor.name, at=entry.at)
+                given[entry.subject] = entry.body["target"], made
+        elif entry.subject in given:
+            request, before = given.pop(entry.subject)
+            after = _hash_after(before, entry)
+            if after is not None:
+                given[entry.subject] = request, after
+    in_order = sorted(given.values(), key=lambda pair: pair[1].seq)
+    return dict(in_order)
+
+
+def _hash_after(given: GivenHash, entry: Entry) -> GivenHash | None:
+    """What one more entry of its action makes of a hash; None for nothing."""
+    match entry.kind.removeprefix("action."):
+        case "done":
+            return msgspec.structs.replace(given, state="done")
+        case _ if given.state == "done":
+            return given
+        case "sending":
+            return msgspec.structs.replace(given, state="left", attempts=given.attempts + 1)
+        case "unknown":
+            return msgspec.structs.replace(given, state="left")
+        case "rejected" | "withdrawn" | "lapsed":
+            return None
+        case "refused" | "recovered" if given.state == "left":
+            if entry.body.get("attempt", given.attempts) < given.attempts:
+                return given
+            again = entry.body.get("again")
+            return msgspec.structs.replace(given, state="open") if again else None
+    return given
+
+
+def _known(journal: Journal, kind: str, until: datetime | None) -> list[Entry]:
+    return [entry for entry in journal.entries(kind) if until is None or entry.at <= until]
+
+
+def read_decision(entry: Entry) -> Decision:
+    """The decision that a journal's entry makes or takes back."""
+    body = entry.body
+    one = body.get("expectation_id")
+    several = body.get("expectation_ids") or ([] if one is None else [one])
+    return Decision(
+        seq=entry.seq,
+        verb=entry.kind.removeprefix(MATCH),
+        entry_id=body.get("entry_id") or entry.subject,
+        expectations=tuple(several),
+        reason=body.get("reason") or "",
+        to=body.get("to") or "",
+        facts=body.get("facts") or {},
+        closed_month=body.get("closed_month") or "",
+        posts_to=body.get("posts_to") or "",
+        by=entry.actor.name,
+        at=entry.at,
+        shares={name: Decimal(share) for name, share in (body.get("shares") or {}).items()},
+        undoes=body.get("undoes"),
+        despite=tuple(body.get("despite") or ()),
+    )
+
+
+def _undone(entry: Entry, undo: Decision, stand: dict[int, Decision]) -> int:
+    """Which decision is taken back: the one that is named, else the last on that pair."""
+    named = entry.body.get("undoes")
+    if named is not None:
+        return int(named)
+    pair = (undo.entry_id, undo.expectations)
+    same = [seq for seq, one in stand.items() if (one.entry_id, one.expectations) == pair]
+    return max(same, default=0)
+
+
+def read_mark(entry: Entry) -> Mark:
+    """The remark that a journal's entry makes or takes back."""
+    facts = entry.body.get("facts") or {}
+    return Mark(
+        seq=entry.seq,
+        mark=entry.kind.removeprefix(REQUEST),
+        request_id=entry.subject,
+        reason=entry.body.get("reason") or "",
+        by=entry.actor.name,
+        at=entry.at,
+        name=facts.get("payment_reference") or entry.subject,
+        undoes=entry.body.get("undoes"),
+    )

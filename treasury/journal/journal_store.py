@@ -1,0 +1,572 @@
+"""The journal in its database: SQLite by default, PostgreSQL by URL; entries are only added.
+
+Whoever decides does so in `Journal.decide`: the chain is verified, what to write is made of what it
+says, and that is appended onto the head that was read. If anything that the decision rests on was
+written in between, nothing is appended, and it is made again. An append holds the database's write
+lock and verifies the chain once more, so threads and processes need no arrangement.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import sqlalchemy as sa
+
+from treasury.errors import ActionRefused, JournalError, SettingsError, TreasuryError
+from treasury.ground import durable
+from treasury.ground.decoding import convert
+from treasury.journal.actor import Actor, current_actor
+from treasury.journal.chain import (
+    FIRST,
+    Entry,
+    Head,
+    canonical,
+    entry_hash,
+    signed_hash,
+    unbroken,
+)
+from treasury.journal.chain_guard import ChainGuard, holds
+from treasury.journal.engines import (
+    WRITES,
+    address_of,
+    create_file,
+    file_of,
+    open_engines,
+    unusable,
+)
+from treasury.journal.journal_end import ADOPTED, NotedEnd, gone_back
+from treasury.journal.journal_schema import bring_up_to_date, entries, is_present
+from treasury.journal.signing import (
+    Signature,
+    SignatureRules,
+    Signing,
+    SigningKey,
+    require_key,
+    require_signed,
+    signature_of,
+)
+from treasury.settings import Secret
+
+__all__ = ["Draft", "Journal"]
+
+FILE_NAME: Final = "journal.sqlite"
+ATTEMPTS: Final = 50
+"""How often a decision is made anew because somebody else was first."""
+_LAST: Final = (
+    sa.select(entries.c.seq, entries.c.at, entries.c.hash).order_by(entries.c.seq.desc()).limit(1)
+)
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """An entry before it has its place in the chain; `body` is anything msgspec can write."""
+
+    kind: str
+    subject: str
+    body: object
+    actor: Actor
+    nonce: str | None = None
+
+
+class Journal:
+    """People's decisions, in the order they were taken; `place` is a workspace folder or a URL.
+
+    A URL's password is given apart from it, and is shown in no error. The journal's end is noted in
+    `folder`, the workspace's: the place itself where that is one. `who` says who is at this
+    process, and `signing` what their entries are signed with.
+    """
+
+    def __init__(
+        self,
+        place: Path | str,
+        *,
+        password: Secret | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        folder: Path | None = None,
+        who: Callable[[], Actor] = current_actor,
+        signing: Signing | None = None,
+    ) -> None:
+        url = f"sqlite:///{place / FILE_NAME}" if isinstance(place, Path) else place
+        try:
+            self._engine, self._chain_engine = open_engines(url, password)
+        except (sa.exc.ArgumentError, ImportError) as error:
+            raise JournalError(
+                f"the journal's address cannot be used: {type(error).__name__}",
+                do="write it as sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE; the"
+                " second needs pip install 'treasury[postgresql]'",
+            ) from None
+        where = place if isinstance(place, Path) else folder
+        named = FILE_NAME if isinstance(place, Path) else address_of(self._engine.url)
+        self._end = None if where is None else NotedEnd(where, named)
+        self._guard = ChainGuard(file_of(self._engine.url))
+        self._now = now
+        self.who: Final = who
+        self.signing: Final = signing or Signing()
+        self._ready = False
+        self._lock = threading.Lock()
+        self._turn = threading.RLock()
+        self._opened: tuple[int, ...] = ()
+        for engine in (self._engine, self._chain_engine):
+            weakref.finalize(self, engine.dispose)
+
+    def append(
+        self, kind: str, subject: str, body: object, *, actor: Actor, nonce: str | None = None
+    ) -> Entry:
+        """Add an entry; `body` is anything msgspec can write, amounts as Decimal.
+
+        A nonce is good for one entry: ActionRefused says that this was already decided. Raises
+        JournalError where the database cannot be written, or was changed after it was written.
+        """
+        draft = Draft(kind, subject, body, actor, nonce)
+        return self.decide(lambda _: [draft], rests_on=())[0]
+
+    def decide(
+        self,
+        build: Callable[[Head], Sequence[Draft]],
+        *,
+        rests_on: Sequence[str] | None = None,
+        thorough: bool = False,
+    ) -> list[Entry]:
+        """Append what `build` makes of the journal up to a verified head, all of it or nothing.
+
+        `build` is asked again where an entry was written in between of a kind that the decision
+        `rests_on` (`match.` for all that begin so; any kind if None), and is never refused on what
+        is old. `thorough` verifies the whole chain where the database does not show whether it was
+        changed. Raises what `build` raises, and JournalError, with nothing decided, for a journal
+        that was changed after it was written or went back.
+        """
+
+        def attempt() -> list[Entry] | None:
+            head = self.verified_head(thorough=thorough)
+            try:
+                drafts = build(head)
+            except TreasuryError:
+                if self._is_current(head, rests_on):
+                    raise
+                return None
+            return self.extend(drafts, after=head, rests_on=rests_on) if drafts else []
+
+        return _until_first(attempt)
+
+    def note(self, drafts: Sequence[Draft]) -> list[Entry]:
+        """Append what has happened, whatever others wrote and whatever became of the journal."""
+        return _until_first(lambda: self.extend(drafts, happened=True))
+
+    def extend(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        after: Head | None = None,
+        rests_on: Sequence[str] | None = None,
+        happened: bool = False,
+    ) -> list[Entry] | None:
+        """Append once what `decide` or `note` is about; None where somebody else was first.
+
+        The chain is verified first. ActionRefused where the policy wants signatures, and there is
+        no key to sign with. What has `happened` is written down also where the chain is broken,
+        where its end is not the one that was noted, and where it cannot be signed.
+        """
+        rules, key = self._signing_terms(drafts, happened=happened)
+        bodies = [canonical(draft.body) for draft in drafts]
+        adopts = any(draft.kind == ADOPTED for draft in drafts)
+        with self._turn:
+            try:
+                with self._on_chain(writing=True) as connection:
+                    lost = None if adopts else self._wrong_end(connection)
+                    wrong = self._wrong_chain(connection, rules) or lost
+                    if wrong is not None and not happened:
+                        raise wrong
+                    if after is not None and not _is_current(connection, after, rests_on):
+                        return None
+                    added = self._add(connection, drafts, bodies, key)
+            except sa.exc.IntegrityError:  # where the database has no lock to wait for
+                return None
+            if added:
+                head = Head(added[-1].seq, added[-1].hash)
+                if self._end is not None and lost is None:
+                    self._end.note(head, instead=adopts)
+                self._rely_on(head)
+            return added
+
+    def entries(
+        self, kind: str | None = None, subject: str | None = None, *, since: int = 0
+    ) -> list[Entry]:
+        """The entries in order, those after number `since`.
+
+        `kind` may end in a dot for all that begin with it (`match.`).
+        """
+        query = sa.select(entries).where(entries.c.seq > since).order_by(entries.c.seq)
+        if kind is not None:
+            query = query.where(_is_kind(kind))
+        if subject is not None:
+            query = query.where(entries.c.subject == subject)
+        return [_entry(row) for row in self._rows(query)]
+
+    def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
+        """The entries after an end that was read, and what is wrong with the chain among them."""
+        query = sa.select(entries).where(entries.c.seq > after.seq).order_by(entries.c.seq)
+        rows = self._rows(query)
+        rules = self.signing.rules() if rows else SignatureRules()
+        added, wrong, head = list[Entry](), None, after
+        for row in rows:
+            try:
+                head = unbroken(row, head)
+                require_signed(row, rules)
+            except JournalError as broken:
+                wrong, head = wrong or broken, Head(row["seq"], row["hash"])
+            try:
+                added.append(_entry(row))
+            except JournalError as unreadable:
+                wrong = wrong or unreadable
+        return added, wrong
+
+    def head(self) -> Head:
+        """The end of the chain; `Head(0, …)` while it is empty."""
+        rows = self._rows(_LAST)
+        return Head(rows[0]["seq"], rows[0]["hash"]) if rows else Head(0, FIRST)
+
+    def last(self) -> Entry | None:
+        """The last entry; None while there is none."""
+        rows = self._rows(sa.select(entries).order_by(entries.c.seq.desc()).limit(1))
+        return _entry(rows[0]) if rows else None
+
+    def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
+        """Walk the whole chain; JournalError names the first entry that is not as it was written.
+
+        Entries cut off at the end are found by the end that is noted in the workspace, and by
+        `noted`, ends that were kept elsewhere: the error names the first that is not held. Where
+        the policy wants signatures, or `rules` in its place, each entry has to have a valid one.
+        """
+        rules = rules or self.signing.rules()
+        head, missing = Head(0, FIRST), [end for end in noted if end != Head(0, FIRST)]
+        if self._may_exist():
+            with self._on_chain(writing=False) as connection:
+                head = self._guard.verify(connection, rules, whole=True)
+                missing = [end for end in noted if not holds(connection, end)]
+        if missing:
+            first = min(missing, key=lambda end: end.seq)
+            raise JournalError(
+                f"the journal is not the one whose entry {first.seq} was noted as {first}",
+                do="keep this file as evidence, and restore the journal from a copy",
+            )
+        lost = self.lost()
+        if lost is not None:
+            raise gone_back(lost)
+        return head
+
+    def signatures(self, rules: SignatureRules | None = None) -> dict[int, Signature]:
+        """What each entry's signature is worth, by number, under the policy's keys or these."""
+        rules = rules or self.signing.rules()
+        rows = self._rows(sa.select(entries).order_by(entries.c.seq))
+        return {row["seq"]: signature_of(row, rules) for row in rows}
+
+    def verified_head(self, *, thorough: bool = False) -> Head:
+        """The end of the chain, verified as far as it can have been changed since the last time.
+
+        `thorough` verifies all of it where the database does not show whether it was changed.
+        """
+        if not self._may_exist():
+            return Head(0, FIRST)
+        rules, whole = self.signing.rules(), thorough and not self._guard.sees_changes
+        with self._on_chain(writing=False) as connection:
+            return self._guard.verify(connection, rules, whole=whole)
+
+    def problem(self) -> str:
+        """Why the journal is not as it was written, or nothing where it verifies.
+
+        Only what may have changed since this process verified it is read again.
+        """
+        try:
+            self.verified_head()
+            lost = self.lost()
+        except JournalError as broken:
+            return str(broken)
+        return "" if lost is None else str(gone_back(lost))
+
+    def holds(self, head: Head) -> bool:
+        """Whether an entry that was read before is still in the journal."""
+        if not self._may_exist():
+            return head == Head(0, FIRST)
+        with self._reading() as connection:
+            return holds(connection, head)
+
+    def lost(self) -> Head | None:
+        """The end that was noted in the workspace, if the journal does not hold it; else None."""
+        noted = None if self._end is None else self._end.read()
+        return None if noted is None or self.holds(noted) else noted
+
+    @property
+    def folder(self) -> Path | None:
+        """Where its file is; None for a database that brings whoever shares it into one order."""
+        url = self._engine.url
+        if url.get_backend_name() != "sqlite" or url.database in {None, "", ":memory:"}:
+            return None
+        return Path(url.database or "").parent
+
+    def close(self) -> None:
+        """Close the connections; the next call opens them again."""
+        for engine in (self._engine, self._chain_engine):
+            engine.dispose()
+
+    def _rely_on(self, head: Head) -> None:
+        """Need not verify again what was just appended."""
+        try:
+            with self._on_chain(writing=False) as connection:
+                self._guard.advance(connection, head)
+        except JournalError:  # the entries are stored; the next decision verifies the whole chain
+            self._guard.forget()
+
+    def _signing_terms(
+        self, drafts: Sequence[Draft], *, happened: bool
+    ) -> tuple[SignatureRules | None, SigningKey | None]:
+        """The rules of signatures and the key to sign with, if any; neither where they are wrong.
+
+        ActionRefused or SettingsError say what is wrong, except about what has happened.
+        """
+        try:
+            rules, key = self.signing.rules(), self.signing.key()
+            require_key(key, rules, (draft.actor for draft in drafts))
+        except (ActionRefused, SettingsError):
+            if not happened:
+                raise
+            return None, None
+        return rules, key
+
+    def _wrong_chain(
+        self, connection: sa.Connection, rules: SignatureRules | None
+    ) -> JournalError | None:
+        if rules is None:  # what has happened is not signed: the next decision verifies everything
+            self._guard.forget()
+            return None
+        try:
+            self._guard.verify(connection, rules)
+        except JournalError as broken:
+            return broken
+        return None
+
+    def _wrong_end(self, connection: sa.Connection) -> JournalError | None:
+        """The error for a journal that went back, or whose noted end does not read."""
+        try:
+            noted = None if self._end is None else self._end.read()
+        except JournalError as unreadable:
+            return unreadable
+        return None if noted is None or holds(connection, noted) else gone_back(noted)
+
+    def _is_current(self, head: Head, rests_on: Sequence[str] | None) -> bool:
+        if not self._may_exist():
+            return head == Head(0, FIRST)
+        with self._reading() as connection:
+            return _is_current(connection, head, rests_on)
+
+    def _add(
+        self,
+        connection: sa.Connection,
+        drafts: Sequence[Draft],
+        bodies: list[str],
+        key: SigningKey | None,
+    ) -> list[Entry]:
+        """The drafts as entries, none earlier than the one before it; written together."""
+        rows: list[dict[str, Any]] = []
+        unwritten: list[dict[str, Any]] = []
+        head, before = _last(connection)
+        for draft, body in zip(drafts, bodies, strict=True):
+            if draft.nonce is not None:
+                _write(connection, unwritten)
+                _refuse_seen(connection, draft.nonce)
+            at = self._now().astimezone(UTC)
+            before = at if before is None else max(at, before)
+            row: dict[str, Any] = {
+                "seq": head.seq + 1,
+                "at": before.isoformat(),
+                "kind": draft.kind,
+                "subject": draft.subject,
+                "actor": draft.actor.name,
+                "actor_source": draft.actor.source,
+                "body": body,
+                "nonce": draft.nonce,
+                "prev_hash": head.hash,
+                "assurance": "verified" if draft.actor.assurance == "verified" else "claimed",
+                "public_key": None if key is None else key.public,
+                "signature": None,
+            }
+            if key is not None:
+                row["signature"] = key.sign(signed_hash(row))
+            row["hash"] = entry_hash(**row)
+            rows.append(row)
+            unwritten.append(row)
+            head = Head(row["seq"], row["hash"])
+        _write(connection, unwritten)
+        return [_entry(row) for row in rows]
+
+    def _rows(self, query: sa.Select[Any]) -> list[dict[str, Any]]:
+        if not self._may_exist():
+            return []
+        with self._reading() as connection:
+            found = connection.execute(query)
+            names = tuple(found.keys())
+            return [dict(zip(names, row, strict=True)) for row in found]
+
+    def _may_exist(self) -> bool:
+        """Whether a journal may be there: asking a SQLite file that is not must not make it."""
+        file = file_of(self._engine.url)
+        return self._ready or file is None or file.exists()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        with self._connected(self._engine, writing=False) as connection:
+            yield connection
+
+    @contextmanager
+    def _on_chain(self, *, writing: bool) -> Iterator[sa.Connection]:
+        """The connection that the chain is verified and added to on, one thread after another."""
+        with self._turn, self._connected(self._chain_engine, writing=writing) as connection:
+            yield connection
+
+    @contextmanager
+    def _connected(self, engine: sa.Engine, *, writing: bool) -> Iterator[sa.Connection]:
+        try:
+            self._reopen_if_elsewhere()
+            self._prepare()
+            with self._transaction(engine, writing=writing) as connection:
+                yield connection
+        except sa.exc.IntegrityError:
+            raise
+        except (sa.exc.DBAPIError, OSError) as error:
+            # The frames below hold the password that the driver was given: no traceback shows them.
+            raise unusable(self._engine.url, error) from None
+
+    @contextmanager
+    def _transaction(self, engine: sa.Engine, *, writing: bool) -> Iterator[sa.Connection]:
+        options = {WRITES: writing}
+        connected = engine.connect().execution_options(**options)
+        with connected as connection, connection.begin():
+            if writing and self._ready and connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("LOCK TABLE entries IN EXCLUSIVE MODE")
+            yield connection
+
+    def _reopen_if_elsewhere(self) -> None:
+        """Let go of connections that a parent process opened, or to a file that was replaced."""
+        file = file_of(self._engine.url)
+        try:
+            found = None if file is None else file.stat()
+        except OSError:
+            found = None
+        opened = (os.getpid(), *((found.st_dev, found.st_ino) if found else ()))
+        with self._lock:
+            if opened != self._opened:
+                for engine in (self._engine, self._chain_engine):
+                    engine.dispose(close=opened[:1] == self._opened[:1])
+                self._opened, self._ready = opened, False
+
+    def _prepare(self) -> None:
+        """Make the tables where there are none; refuse those of a newer version."""
+        with self._lock:
+            if self._ready:
+                return
+            file = file_of(self._engine.url)
+            if file is not None:
+                durable.make_folder(file.parent)
+                create_file(file)
+            if not self._has_present_form():
+                try:
+                    with self._transaction(self._engine, writing=True) as connection:
+                        bring_up_to_date(connection)
+                except sa.exc.DBAPIError:
+                    if not self._has_present_form():  # another process may have been quicker
+                        raise
+            self._ready = True
+
+    def _has_present_form(self) -> bool:
+        with self._transaction(self._engine, writing=False) as connection:
+            return is_present(connection)
+
+
+def _last(connection: sa.Connection) -> tuple[Head, datetime | None]:
+    """The end of the chain, and when its last entry was written, where that reads."""
+    last = connection.execute(_LAST).one_or_none()
+    if last is None:
+        return Head(0, FIRST), None
+    try:
+        written_at = datetime.fromisoformat(last.at)
+    except (TypeError, ValueError):  # it was changed; what happened is written down all the same
+        written_at = None
+    return Head(last.seq, last.hash), written_at
+
+
+def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] | None) -> bool:
+    """Whether nothing that a decision rests on was written after a head."""
+    if rests_on is None:
+        return _last(connection)[0] == head
+    kinds = [_is_kind(kind) for kind in rests_on]
+    later = sa.select(entries.c.seq).where(entries.c.seq > head.seq, sa.or_(sa.false(), *kinds))
+    return holds(connection, head) and connection.execute(later.limit(1)).first() is None
+
+
+def _is_kind(kind: str) -> sa.ColumnElement[bool]:
+    """Whether an entry is of a kind, or of those that begin so where it ends in a dot."""
+    if kind.endswith("."):
+        return entries.c.kind.startswith(kind, autoescape=True)
+    return entries.c.kind == kind
+
+
+def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
+    """What an attempt appended, the first that nobody else was quicker than."""
+    for _ in range(ATTEMPTS):
+        added = attempt()
+        if added is not None:
+            return added
+    raise JournalError(
+        "others are deciding all the time; nothing was journaled", do="run this again"
+    )
+
+
+def _write(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
+    """Add the rows to the table, all by one statement; the list is empty afterwards."""
+    if rows:
+        connection.execute(sa.insert(entries), rows)
+        rows.clear()
+
+
+def _refuse_seen(connection: sa.Connection, nonce: str) -> None:
+    seen = connection.execute(sa.select(entries).where(entries.c.nonce == nonce)).one_or_none()
+    if seen is not None:
+        raise ActionRefused(
+            f"already decided: {seen.kind} for {seen.subject} by {seen.actor} at {seen.at}",
+            do="look at what was decided; to decide anew, begin anew",
+        )
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    try:
+        return Entry(
+            seq=row["seq"],
+            at=datetime.fromisoformat(row["at"]),
+            kind=row["kind"],
+            subject=row["subject"],
+            actor=_actor(row["actor"], row["actor_source"], row["assurance"] or "unstated"),
+            body=msgspec.json.decode(row["body"], type=dict[str, Any]),
+            nonce=row["nonce"],
+            prev_hash=row["prev_hash"],
+            hash=row["hash"],
+            public_key=row["public_key"],
+            signature=row["signature"],
+        )
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise JournalError(
+            f"entry {row['seq']} of the journal does not read: {error}",
+            do="run `treasury journal verify`; update treasury if a newer version wrote it",
+        ) from error
+
+
+@lru_cache(1_000)
+def _actor(name: str, source: str, assurance: str) -> Actor:
+    """The person of an entry; a journal has few, and names them often."""
+    return convert({"name": name, "source": source, "assurance": assurance}, Actor)

@@ -1,0 +1,97 @@
+"""Heads of the journal that are kept elsewhere: a line for each, `NUMBER:HASH INSTANT and why`.
+
+A head stands for every entry before it. Where it is kept out of reach of whoever may write to the
+journal (printed, mailed, on a disk of somebody else), it shows that the chain was made anew since.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from treasury.errors import InputError, StorageError
+from treasury.ground import durable
+from treasury.journal.chain import Entry, Head, read_head
+from treasury.text import clean
+
+__all__ = ["head_line", "publish_head", "read_heads"]
+
+_SUFFIX: Final = ".head"
+_MOST_BYTES: Final = 16 * 1024 * 1024
+
+
+def head_line(last: Entry, why: str = "") -> str:
+    """The head after a journal's last entry, as it is printed and published."""
+    return f"{Head(last.seq, last.hash)} {last.at:%Y-%m-%dT%H:%M:%SZ} {why}".rstrip()
+
+
+def publish_head(place: Path, last: Entry, why: str) -> None:
+    """Add the head to a file, or leave it in a folder as a file of its own; on the disk at the end.
+
+    Neither a folder that is missing is made (a disk may not be there) nor a file that is. Raises
+    StorageError.
+    """
+    line = head_line(last, why) + "\n"
+    try:
+        if place.is_dir():
+            target = place / f"{last.seq:09}-{last.hash[:16]}{_SUFFIX}"
+            if not (target.exists() and target.read_text("utf-8") == line):
+                _append(target, line)
+        elif not (place.exists() and line in place.read_text("utf-8").splitlines(keepends=True)):
+            _append(place, line)
+    except (OSError, UnicodeDecodeError) as error:
+        why_not = getattr(error, "strerror", None) or type(error).__name__
+        raise StorageError(
+            f"the journal's head cannot be written to {place}: {why_not}",
+            do="make that place writable and run this again, or keep what `treasury journal head`"
+            " prints; what was decided stands",
+        ) from error
+
+
+def _append(path: Path, line: str) -> None:
+    with path.open("a+", encoding="utf-8") as file:
+        torn = file.tell() > 0 and not path.read_bytes().endswith(b"\n")
+        file.write("\n" + line if torn else line)
+        file.flush()
+        os.fsync(file.fileno())
+    durable.sync_folder(path.parent)
+
+
+def read_heads(place: Path) -> list[Head]:
+    """The heads in a file, or in a folder of such files; InputError names the line that is none."""
+    files = sorted(place.glob(f"*{_SUFFIX}")) if place.is_dir() else [place]
+    heads = [head for file in files for head in _heads_in(file)]
+    if not heads:
+        raise InputError(f"{place} holds no head of a journal", do="name the file of heads")
+    return heads
+
+
+def _heads_in(path: Path) -> Iterator[Head]:
+    try:
+        text = _read_file(path).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} cannot be read: {type(error).__name__}", do="name a file of heads"
+        ) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            yield read_head(line.split()[0])
+        except InputError as error:
+            raise InputError(
+                f"{clean(str(path))}, line {number}: {error.what}", do=error.do
+            ) from None
+
+
+def _read_file(path: Path) -> bytes:
+    """A regular file's bytes; a pipe or a device is not waited for, nor an endless one read."""
+    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(opened, "rb") as file:
+        status = os.fstat(opened)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+            raise OSError
+        return file.read(_MOST_BYTES)

@@ -1,0 +1,262 @@
+"""Months that are closed, and the rules that were in force, folded from the journal's entries.
+
+`period.prepare` pins everything that a month's answer is made from, `period.withdraw` takes that
+back; `period.close` is a second person's signature under it and locks the month, `period.reopen`
+lets it go again. `rules.saved` holds the whole content of the rules, so that an answer of any
+earlier instant is given under the rules of then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from treasury.calendar import Month
+from treasury.errors import ActionRefused, JournalError
+from treasury.ground.decoding import convert
+from treasury.journal.chain import Entry, Head
+
+__all__ = [
+    "CLOSE",
+    "PREPARE",
+    "REOPEN",
+    "RULES_SAVED",
+    "WITHDRAW",
+    "AnswerFile",
+    "Close",
+    "Period",
+    "Preparation",
+    "RulesInForce",
+    "closed_months",
+    "closed_periods",
+    "period_history",
+    "preparations",
+    "require_turn",
+    "rules_in_force",
+]
+
+PREPARE: Final = "period.prepare"
+WITHDRAW: Final = "period.withdraw"
+CLOSE: Final = "period.close"
+REOPEN: Final = "period.reopen"
+RULES_SAVED: Final = "rules.saved"
+
+
+class AnswerFile(msgspec.Struct, frozen=True):
+    """A table that a close stored: its name, its rows, and the SHA-256 of its file."""
+
+    name: str
+    rows: int
+    sha256: str
+
+
+class Close(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a month is closed on: the body of `period.prepare`, and signed that of `period.close`.
+
+    `commit` is the lake's commit, pinned, and `known_at` its instant; `head` is the journal's end
+    before the preparation; `rules` their content, `desk` the settings that the answer depends on.
+    `roll_forward` has a row for each kind and currency, amounts as decimal text, and `items_hash`
+    stands for the rows of single requests behind it. `open_items` are the kinds of what stayed
+    open, `list_hash` stands for each of those items; `outcomes_hash` for what became of the bank
+    lines. Whoever signs adds `reviewed_by`, the preparation's entry, whether they prepared it
+    themselves (`alone`), `models`, the version of the models that answered, and `answers`, the
+    tables that they gave. Version 0.1.0 had no preparation: it typed the reviewer's name, gave one
+    `reason` for everything that was open, and stored no answers.
+    """
+
+    month: str
+    reason: str | None
+    prepared_by: str
+    reviewed_by: str = ""
+    commit: int
+    known_at: datetime
+    as_of: datetime
+    head: Head
+    rules_hash: str
+    rules: dict[str, Any]
+    desk: dict[str, Any]
+    roll_forward: list[dict[str, Any]]
+    items_hash: str
+    open_items: list[dict[str, Any]]
+    outcomes_hash: str
+    list_hash: str = ""
+    preparation: Head | None = None
+    prepared_at: datetime | None = None
+    alone: bool = False
+    models: str = ""
+    answers: tuple[AnswerFile, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The month and the journal's end before: no two closes share both."""
+        return f"{self.month}-{self.head.seq}"
+
+
+class Preparation(msgspec.Struct, frozen=True, kw_only=True):
+    """A month that waits for a second person's signature, and its entry in the journal."""
+
+    close: Close
+    entry: Head
+    prepared_at: datetime
+
+    @property
+    def month(self) -> str:
+        """The month."""
+        return self.close.month
+
+
+class Period(msgspec.Struct, frozen=True, kw_only=True):
+    """A month that was closed: the close, its entry in the journal, and its reopening if any."""
+
+    month: str
+    close: Close
+    closed_at: datetime
+    entry: Head
+    """The close's own place in the journal, and the hash that stands for all up to it."""
+    reopened_at: datetime | None = None
+    reopened_by: str = ""
+    reopen_reason: str = ""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is still closed."""
+        return self.reopened_at is None
+
+
+class RulesInForce(msgspec.Struct, frozen=True):
+    """The content of the rules, its hash, and since when they are known to be in force."""
+
+    content: dict[str, Any]
+    hash: str
+    since: datetime | None
+
+
+def period_history(entries: Iterable[Entry]) -> list[Period]:
+    """Every close there was, in order, also those that were reopened since."""
+    history: list[Period] = []
+    for entry in entries:
+        if entry.kind == CLOSE:
+            history.append(_period(entry))
+        elif entry.kind == REOPEN:
+            last = max(n for n, one in enumerate(history) if one.month == entry.subject)
+            history[last] = msgspec.structs.replace(
+                history[last],
+                reopened_at=entry.at,
+                reopened_by=entry.actor.name,
+                reopen_reason=entry.body.get("reason") or "",
+            )
+    return history
+
+
+def closed_periods(entries: Iterable[Entry]) -> dict[str, Period]:
+    """The months that are closed, by month, earliest first."""
+    return closed_months(period_history(entries))
+
+
+def closed_months(history: Iterable[Period]) -> dict[str, Period]:
+    """Those of the closes that stand, by month, earliest first."""
+    closed = {one.month: one for one in history if one.is_closed}
+    return dict(sorted(closed.items()))
+
+
+def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
+    """The months that are prepared and neither signed nor withdrawn, by month."""
+    stand: dict[str, Preparation] = {}
+    for entry in entries:
+        if entry.kind == PREPARE:
+            stand[entry.subject] = Preparation(
+                close=_close(entry), entry=Head(entry.seq, entry.hash), prepared_at=entry.at
+            )
+        elif entry.kind in (WITHDRAW, CLOSE):
+            stand.pop(entry.subject, None)
+    return dict(sorted(stand.items()))
+
+
+def require_turn(month: Month, entries: Iterable[Entry]) -> None:
+    """ActionRefused where a month cannot be closed next.
+
+    Months are closed one after another from the first that ever was, so that each opens with what
+    the month before ended with.
+    """
+    everything = tuple(entries)
+    history = period_history(everything)
+    closed = closed_months(history)
+    there = closed.get(str(month))
+    if there is not None:
+        raise ActionRefused(
+            f"{month} was closed by {there.close.prepared_by} on {there.closed_at:%Y-%m-%d}",
+            do=f"reopen it first: treasury periods reopen {month} --reason …",
+        )
+    if closed and max(closed) > str(month):
+        raise ActionRefused(
+            f"{max(closed)} is closed after {month}, and months are closed one after another",
+            do=f"reopen {max(closed)} first: treasury periods reopen {max(closed)} --reason …",
+        )
+    waiting = min(preparations(everything), default=str(month))
+    if waiting < str(month):
+        raise ActionRefused(
+            f"{waiting} is prepared before {month} and not signed",
+            do=f"have it signed first: treasury close {waiting} --sign",
+        )
+    if not history:
+        return
+    follows = Month.parse(min(period.month for period in history))
+    while str(follows) in closed:
+        follows = follows.next
+    if str(follows) < str(month):
+        raise ActionRefused(
+            f"{follows} is open before {month}, and months are closed one after another",
+            do=f"close {follows} first: treasury close {follows}",
+        )
+
+
+def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> RulesInForce | None:
+    """The rules in force at `until`, or after all these entries; None where none names any.
+
+    Before the first entry that names rules, those were in force that it replaced.
+    """
+    found: RulesInForce | None = None
+    for entry in entries:
+        if entry.kind not in (RULES_SAVED, CLOSE):
+            continue
+        if until is None or entry.at <= until:
+            found = _named(entry)
+        elif found is None:
+            return _replaced(entry)
+    return found
+
+
+def _named(entry: Entry) -> RulesInForce:
+    if entry.kind == CLOSE:
+        return RulesInForce(entry.body["rules"], entry.body["rules_hash"], entry.at)
+    return RulesInForce(entry.body["content"], entry.subject, entry.at)
+
+
+def _replaced(entry: Entry) -> RulesInForce:
+    """What was in force before the first entry that names rules; a close changes none."""
+    if entry.kind == CLOSE:
+        return RulesInForce(entry.body["rules"], entry.body["rules_hash"], None)
+    return RulesInForce(entry.body["before"], entry.body["before_hash"], None)
+
+
+def _close(entry: Entry) -> Close:
+    try:
+        return convert(entry.body, Close)
+    except msgspec.ValidationError as error:
+        raise JournalError(
+            f"entry {entry.seq} of the journal closes {entry.subject} and does not read: {error}",
+            do="run `treasury journal verify`; update treasury if a newer version wrote it",
+        ) from error
+
+
+def _period(entry: Entry) -> Period:
+    close = _close(entry)
+    return Period(
+        month=close.month,
+        close=close,
+        closed_at=entry.at,
+        entry=Head(entry.seq, entry.hash),
+    )

@@ -1,0 +1,204 @@
+"""Rows on their way in: checked against the declaration, then given a content hash.
+
+A row that does not fit is an error that names the column; nothing is rounded, guessed or dropped.
+Two rows have the same content hash exactly when a reader would call their content the same.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from itertools import chain, groupby
+from typing import Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from xxhash import xxh3_128_digest
+
+from treasury.errors import TableError
+from treasury.lake.table_declaration import (
+    AMOUNT,
+    HASH,
+    INSTANT,
+    INTEGER,
+    OPEN,
+    RAW,
+    TEXT,
+    TEXTS,
+    Table,
+)
+
+__all__ = ["RULE", "conform", "hashed", "with_hash"]
+
+RULE: Final = "4:"
+"""What a hash of the present rule begins with; one of an earlier rule can only be made again."""
+
+_AT_ONCE: Final = 1 << 16
+"""Rows whose bytes are joined at a time: some 40 MB."""
+
+
+_ACCEPTED: Final = {
+    # What may be cast without losing anything, beside the type itself and all-null columns.
+    TEXT: (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary),
+    AMOUNT: (pa.types.is_decimal, pa.types.is_integer),
+    INTEGER: (pa.types.is_integer,),
+    TEXTS: (pa.types.is_list, pa.types.is_large_list),
+}
+
+
+def conform(table: Table, rows: pa.Table) -> pa.Table:
+    """The rows with exactly the declared columns and `raw`, in order; TableError says what is off.
+
+    Observations may come without `raw`.
+    """
+    if not table.records and RAW.name not in rows.column_names:
+        rows = rows.append_column(RAW, pa.nulls(rows.num_rows, TEXT))
+    expected = table.row_schema
+    given, declared = rows.column_names, expected.names
+    missing = [name for name in declared if name not in given]
+    unknown = [name for name in given if name not in declared]
+    if missing or unknown:
+        problem = f"lack {missing[0]}" if missing else f"have {unknown[0]}, which is not declared"
+        raise TableError(f"rows for {table.name} {problem}", do="match the table's declaration")
+    columns = [_cast(table, field, rows[field.name]) for field in expected]
+    conformed = pa.Table.from_arrays(columns, schema=expected)
+    if table.records:
+        _check_keys(table, conformed)
+    return conformed
+
+
+def _cast(table: Table, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if column.type == field.type:
+        return column
+    if not (pa.types.is_null(column.type) or _fits(column.type, field.type)):
+        raise TableError(
+            f"rows for {table.name}: {field.name} is {column.type}, not {field.type}",
+            do="match the table's declaration",
+        )
+    try:
+        return column.cast(field.type, safe=True)
+    except pa.ArrowException as error:
+        raise TableError(
+            f"rows for {table.name}: {field.name} does not fit {field.type}: {error}",
+            do="check the record; nothing was rounded and nothing was stored",
+        ) from None
+
+
+def _fits(given: pa.DataType, declared: pa.DataType) -> bool:
+    if declared == INSTANT:
+        return pa.types.is_timestamp(given) and given.tz is not None
+    return any(test(given) for test in _ACCEPTED.get(declared, ()))
+
+
+def _check_keys(table: Table, rows: pa.Table) -> None:
+    needed = [*table.key, RAW.name, *([OPEN] if table.settles else [])]
+    for name in needed:
+        if rows[name].null_count:
+            raise TableError(f"rows for {table.name}: {name} is empty", do="every row needs one")
+    if len(table.key) == 1 and len(pc.unique(rows[table.key[0]])) == rows.num_rows:
+        return
+    counted = rows.group_by(list(table.key)).aggregate([([], "count_all")])
+    if counted.num_rows < rows.num_rows:
+        twice = counted.filter(pc.greater(counted["count_all"], 1)).slice(0, 1).to_pylist()[0]
+        key = ", ".join(str(twice[name]) for name in table.key)
+        raise TableError(
+            f"rows for {table.name}: the key {key} is there {twice['count_all']} times",
+            do="give each record once",
+        )
+
+
+def hashed(table: Table, rows: pa.Table) -> pa.Table:
+    """The rows as they are compared and stored: conformed, with their content hash.
+
+    Rows that come with it were here before: whoever has threads can have them do this.
+    """
+    if HASH.name not in rows.column_names:
+        return with_hash(conform(table, rows), table.volatile)
+    known = rows[HASH.name]
+    return conform(table, rows.drop_columns([HASH.name])).append_column(HASH, known)
+
+
+def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
+    """The rows and their content hash: 128 bits over every column that is not empty, by name.
+
+    `volatile` columns, and top-level fields of `raw` with such a name, do not count. A column that
+    is empty does not either, so declaring a new one changes no hash that was stored.
+    """
+    counted = rows.drop_columns([name for name in volatile if name in rows.column_names])
+    if volatile:
+        place = counted.column_names.index(RAW.name)
+        counted = counted.set_column(place, RAW, _without(counted[RAW.name], volatile))
+    batches = counted.to_batches(max_chunksize=_AT_ONCE)
+    hashes = pa.chunked_array([_hashed(batch) for batch in batches], TEXT)
+    return rows.append_column(HASH, hashes)
+
+
+def _hashed(rows: pa.RecordBatch) -> pa.Array:
+    """The hash of each row, as `4:` and 32 hexadecimal digits.
+
+    It tells versions apart and damage; that nobody edited a file is for its SHA-256 to say.
+    """
+    digests = b"".join(map(xxh3_128_digest, _content(rows).to_pylist()))
+    digits = pa.py_buffer(digests.hex().encode())
+    text = pa.Array.from_buffers(pa.binary(32), rows.num_rows, [None, digits])
+    return pc.binary_join_element_wise(RULE, text.cast(pa.binary()).cast(TEXT), "")
+
+
+def _content(rows: pa.RecordBatch) -> pa.Array:
+    """The bytes of each row: an entry for each column that is not null, by name, then the texts.
+
+    Rows that differ differ here: an entry says of which column it is, and how long its text is, so
+    a row whose entries go on where those of another end is the longer one.
+    """
+    columns = zip(rows.schema.names, rows.columns, strict=True)
+    given = {name: one for name, one in sorted(columns) if one.null_count < rows.num_rows}
+    texts = {name: _text(one) for name, one in given.items() if one.type in (TEXT, TEXTS)}
+    given |= {name: pc.binary_length(text) for name, text in texts.items()}
+    runs = groupby(given.items(), lambda item: item[0] if item[1].null_count else "")
+    entries = [_entries(dict(run)) for _, run in runs]
+    nulls = {"null_handling": "replace", "null_replacement": ""}
+    return pc.binary_join_element_wise(*entries, *texts.values(), b"", **nulls)
+
+
+def _entries(columns: dict[str, pa.Array]) -> pa.Array:
+    """Tag and value of columns without a null, or of one that has some; null where it is."""
+    values = {name: _values(column) for name, column in columns.items()}
+    fields = [((f"{name}:", "V4"), (name, value.dtype)) for name, value in values.items()]
+    table = np.empty(len(next(iter(values.values()))), np.dtype([*chain(*fields)]))
+    for name, value in values.items():
+        table[f"{name}:"] = np.void(sha256(name.encode()).digest()[:4])
+        table[name] = value
+    (last,) = list(columns.values())[-1:]
+    valid = last.is_valid().buffers()[1] if last.null_count else None
+    kind = pa.binary(table.dtype.itemsize)
+    return pa.Array.from_buffers(kind, len(table), [valid, pa.py_buffer(table)]).cast(pa.binary())
+
+
+def _values(column: pa.Array) -> npt.NDArray[np.void]:
+    """The bytes in which Arrow keeps each value; any where there is none."""
+    flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+    kind = np.dtype((np.void, flat.type.bit_width // 8))
+    return np.frombuffer(flat.buffers()[1], kind)[flat.offset : flat.offset + len(flat)]
+
+
+def _text(column: pa.Array) -> pa.Array:
+    if column.type == TEXT:
+        return column.cast(pa.binary())
+    texts = [None if item is None else msgspec.json.encode(item) for item in column.to_pylist()]
+    return pa.array(texts, pa.binary())
+
+
+def _without(raw: pa.ChunkedArray, volatile: tuple[str, ...]) -> pa.Array:
+    return pa.array([_drop(text, volatile) for text in raw.to_pylist()], TEXT)
+
+
+def _drop(text: str, volatile: tuple[str, ...]) -> str:
+    """The record without its volatile fields; every other byte of a value stays as it is."""
+    try:
+        record = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return text
+    kept = {name: value for name, value in record.items() if name not in volatile}
+    return msgspec.json.encode(kept).decode()

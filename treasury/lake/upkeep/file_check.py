@@ -1,0 +1,186 @@
+"""Is what is stored what was written? Every file of the last commit and of each pin is read whole.
+
+A file can be gone, cut short, or hold other bytes than were written, which the hash noted with it
+tells. Of a file without one the rows are read, and the content hash that each version of a record
+carries is computed again and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from treasury.errors import WorkspaceDamaged
+from treasury.lake import delta
+from treasury.lake.commits import COMMITS, LAST
+from treasury.lake.disk import problem_of
+from treasury.lake.incoming_rows import RULE, with_hash
+from treasury.lake.lake import Lake
+from treasury.lake.pins import PINS, read_pins
+from treasury.lake.table_declaration import HASH, OPEN, Table
+
+__all__ = ["Damage", "damages", "damages_of", "damages_of_log", "shaped", "whole_rows"]
+
+BATCH: Final = 65_536
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """Something stored that is not as it was written; `table` may be a history, or `commits`."""
+
+    table: str
+    path: str
+    problem: str
+    pinned: int | None = None
+    """The pinned commit that needs it, where the last commit does not."""
+
+    def __str__(self) -> str:
+        needed = self.pinned is not None
+        where = f"pinned commit {self.pinned}, {self.table}" if needed else self.table
+        return f"{where}: {self.path} {self.problem}"
+
+
+def damages(lake: Lake) -> list[Damage]:
+    """Everything of the last commit, and of the pins, that is not as it was written.
+
+    StorageError where something may not be read.
+    """
+    lake.migrate()
+    found: list[Damage] = []
+    check = _Check(lake)
+    try:
+        last = lake.last()
+        reading = None if last is None else lake.snapshot()  # its files stay while it lives
+    except WorkspaceDamaged as error:
+        found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
+    else:
+        if last is not None:
+            found += check.tables({COMMITS: last.listed, **last.commit.versions})
+        del reading
+    pins, broken = read_pins(lake.folder)
+    found += [Damage(PINS, str(path), what, _commit_of(path)) for path, what in broken]
+    for pin in pins:
+        for (name, _), table in pin.opened(lake.folder).items():
+            found += [
+                msgspec.structs.replace(damage, pinned=pin.commit.number)
+                for damage in check.files(name, table)
+            ]
+    return found
+
+
+def damages_of(lake: Lake, versions: Mapping[str, int]) -> list[Damage]:
+    """What is not as it was written of these versions of tables."""
+    return list(_Check(lake).tables(versions))
+
+
+def damages_of_log(lake: Lake, name: str, version: int) -> list[Damage]:
+    """What is not as it was written of the log that a version of a table rests on."""
+    return list(_Check(lake).log(name, version))
+
+
+def _commit_of(pin: Path) -> int:
+    return int(pin.stem) if pin.stem.isdecimal() else 0
+
+
+class _Check:
+    """Looks at each stored file once."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._folder = lake.folder
+        self._catalogue = lake.catalogue
+        self._digests = lake.digests
+        self._noted = lake.digests.noted()
+        self._seen: set[str] = set()
+
+    def tables(self, versions: Mapping[str, int]) -> Iterator[Damage]:
+        """What is wrong with versions of tables, their logs included."""
+        for name, version in versions.items():
+            yield from self.log(name, version)
+            try:
+                stored = delta.load(self._folder / name, version)
+            except WorkspaceDamaged:
+                continue
+            yield from self.files(name, stored)
+
+    def log(self, name: str, version: int) -> Iterator[Damage]:
+        """What is wrong with a table's log; an altered entry that reads may name other files."""
+        folder = self._folder / name
+        try:
+            delta.load(folder, version)
+        except WorkspaceDamaged as error:
+            yield Damage(name, str(folder / delta.LOG), f"does not read ({error.what})")
+            return
+        later = set(delta.log_after(folder, version))
+        for path in delta.log_after(folder, None):
+            if path not in later and self._digests.is_altered(str(path), self._noted):
+                yield Damage(name, str(path), "is not as it was written")
+        hint = delta.wrong_hint(folder)
+        if hint is not None:
+            yield Damage(name, str(hint), "names a checkpoint that is not there")
+
+    def files(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
+        """What is wrong with the files of a table that were not looked at before."""
+        for file in stored.files:
+            if file.path not in self._seen:
+                self._seen.add(file.path)
+                problem = problem_of(Path(file.path), file.size) or self._altered(name, file.path)
+                if problem:
+                    yield Damage(name, file.path, problem)
+
+    def _altered(self, name: str, path: str) -> str:
+        """Whether a file of the right size holds what was written."""
+        altered = self._digests.is_altered(path, self._noted)
+        if altered is not None:
+            return "is not as it was written" if altered else ""
+        tables = self._catalogue.values()
+        declared = next((t for t in tables if name in (t.name, t.history)), None)
+        try:
+            wrong = sum(
+                rows.num_rows - whole.num_rows for rows, whole in whole_rows(Path(path), declared)
+            )
+        except (OSError, ValueError, pa.ArrowException) as error:
+            return f"does not read ({error})"
+        return f"has {wrong} rows that are not as written" if wrong else ""
+
+
+def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """The rows of a file batch by batch, and those of them that are as they were written.
+
+    A row whose hash was made by an earlier rule is taken as it is.
+    """
+    file = pq.ParquetFile(path)
+    for batch in file.iter_batches(BATCH):
+        rows = pa.Table.from_batches([batch])
+        if path.parent.name.startswith(f"{OPEN}="):
+            is_open = path.parent.name == f"{OPEN}=true"
+            rows = rows.append_column(OPEN, pa.array([is_open] * rows.num_rows))
+        if declared is None:
+            yield rows, rows
+            continue
+        # A merge writes text as views, for which Arrow has few functions.
+        rows = shaped(rows, [f for f in declared.history_schema if f.name in rows.column_names])
+        if not declared.records:
+            yield rows, rows
+            continue
+        content = shaped(rows, declared.row_schema)
+        again = with_hash(content, declared.volatile)
+        same = pc.equal(rows[HASH.name], again[HASH.name])
+        earlier = pc.invert(pc.starts_with(rows[HASH.name], RULE))
+        yield rows, rows.filter(pc.or_(same, earlier))
+
+
+def shaped(rows: pa.Table, fields: Iterable[pa.Field]) -> pa.Table:
+    """The columns of a schema; one that was declared after the file was written is empty."""
+    schema = pa.schema(fields)
+    columns = [
+        rows[field.name].cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)

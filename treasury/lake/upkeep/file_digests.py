@@ -1,0 +1,137 @@
+"""What each stored file was when it was written: a list of paths and hashes, a line for each file.
+
+A record carries the hash of its own content; an observation, an instant, a commit and the log of a
+table carry none, so the bytes of whole files are hashed as well. The list is an aid: a file that it
+lacks is checked by its rows alone, and a line that was cut off is a line that is not there. Of two
+lines for one file the later counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treasury.ground import durable
+from treasury.ground.decoding import decode_json
+from treasury.lake import disk
+
+__all__ = ["FILE_NAME", "Digests"]
+
+FILE_NAME: Final = "digests.jsonl"
+
+
+class _Line(msgspec.Struct, frozen=True):
+    path: str
+    digest: str
+    check: str
+    """A hash of the two: a bit that turned in the list accuses no file."""
+
+
+class _Unchecked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of version 0.1.0."""
+
+    path: str
+    digest: str
+
+
+class Digests:
+    """The list of one lake, in the folder `lake`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / FILE_NAME
+
+    def noted(self) -> dict[str, str]:
+        """The hash of each file that was noted, by its path below the lake's folder."""
+        return {line.path: line.digest for line in map(_line, self._lines()) if line}
+
+    def _lines(self) -> list[bytes]:
+        try:
+            return self._path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise disk.denied(self._path) from error
+
+    def keep(self, files: Iterable[str], log: Iterable[Path]) -> None:
+        """Bring the files that are not noted yet to the disk, and then note them as they are.
+
+        So are these entries of tables' logs, whose names may have been others' before: those of a
+        run that was undone.
+        """
+        noted = self.noted()
+        fresh = [name for name in map(self.name, files) if name not in noted]
+        fresh += map(self.name, log)
+        if not fresh:
+            return
+        with disk.writing(self._path):
+            durable.sync_files(map(self._folder.joinpath, fresh), self._folder.parent)
+            lines = [_lined(name, digest_of(self._folder / name)) for name in fresh]
+            with self._path.open("ab") as file:
+                if file.tell():
+                    file.write(b"\n")  # whatever a crash left of the last line ends here
+                file.write(b"\n".join(lines))
+            durable.sync_files([self._path], self._folder)
+
+    def forget_removed(self) -> None:
+        """Drop the lines of files that are there no longer."""
+        noted = self.noted()
+        there = {name: digest for name, digest in noted.items() if (self._folder / name).is_file()}
+        if len(there) == len(noted):
+            return
+        self._replace(there)
+
+    def add_checks(self, log: Iterable[Path]) -> None:
+        """Give each line of version 0.1.0 its check, and note entries of tables' logs as they are.
+
+        The list is replaced whole.
+        """
+        noted = {line.path: line.digest for line in map(_unchecked, self._lines()) if line}
+        self._replace(noted | {self.name(path): digest_of(path) for path in log})
+
+    def _replace(self, noted: Mapping[str, str]) -> None:
+        with disk.writing(self._path):
+            lines = (_lined(*item) for item in noted.items())
+            durable.write_whole(self._path, b"\n".join(lines))
+
+    def is_altered(self, file: str, noted: Mapping[str, str] | None = None) -> bool | None:
+        """Whether a file is other than was noted; None where nothing was noted of it."""
+        expected = (self.noted() if noted is None else noted).get(self.name(file))
+        return None if expected is None else digest_of(Path(file)) != expected
+
+    def name(self, file: str | Path) -> str:
+        """A stored file's path as it is noted."""
+        return Path(file).relative_to(self._folder).as_posix()
+
+
+def digest_of(path: Path) -> str:
+    """The hash of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _lined(path: str, digest: str) -> bytes:
+    return msgspec.json.encode(_Line(path, digest, _check(path, digest)))
+
+
+def _check(path: str, digest: str) -> str:
+    return hashlib.sha256(f"{digest} {path}".encode()).hexdigest()[:16]
+
+
+def _unchecked(text: bytes) -> _Unchecked | None:
+    try:
+        return decode_json(text, _Unchecked)
+    except msgspec.DecodeError:
+        return None
+
+
+def _line(text: bytes) -> _Line | None:
+    try:
+        line = decode_json(text, _Line)
+    except msgspec.DecodeError:
+        return None
+    return line if line.check == _check(line.path, line.digest) else None

@@ -1,0 +1,404 @@
+"""Repair: make what is damaged whole again from whatever still reads, and say what was lost.
+
+Every version of a record carries its key, its content hash and the instant of its commit, so a
+table and its history can be put together again from any files that hold them: those of the last
+commit, those it superseded and those that an earlier repair put aside. What cannot be found again
+is named, and its table is marked to be asked for whole (`Writer.refetch`).
+"""
+
+# ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treasury.errors import WorkspaceDamaged
+from treasury.ground import durable
+from treasury.lake import delta, disk, engine
+from treasury.lake.commits import (
+    COMMITS,
+    Commit,
+    LastCommit,
+    add_commit,
+    commits_in,
+    commits_table,
+    rows_of,
+)
+from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
+from treasury.lake.lake import REPAIRED, Lake
+from treasury.lake.pins import read_pins
+from treasury.lake.table_declaration import BOOL, VALID_FROM, VALID_TO, Table
+from treasury.lake.upkeep.file_check import (
+    Damage,
+    damages,
+    damages_of,
+    damages_of_log,
+    shaped,
+    whole_rows,
+)
+from treasury.lake.upkeep.repair_marks import marked
+
+__all__ = ["Repair", "Repaired", "repair"]
+
+ASIDE: Final = "damaged"
+
+
+class Repaired(msgspec.Struct, frozen=True):
+    """One table after its repair; `lost` counts the stored rows that could not be found again.
+
+    It is None where nothing says how many there were.
+    """
+
+    table: str
+    rows: int
+    history: int
+    lost: int | None
+
+    def __str__(self) -> str:
+        rows = f"{self.table}: {self.rows:,} rows"
+        history = f" and {self.history:,} earlier versions" if self.history else ""
+        match self.lost:
+            case None:
+                lost = "how many there were is not known"
+            case 0:
+                lost = "nothing is lost"
+            case _:
+                lost = f"{self.lost:,} could not be found again"
+        return f"{rows}{history} put together from what is left; {lost}"
+
+
+class Repair(msgspec.Struct, frozen=True):
+    """What was damaged, and what became of it; `said` are further sentences for a person."""
+
+    damages: tuple[Damage, ...]
+    tables: tuple[Repaired, ...] = ()
+    refetch: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+class _Standing(msgspec.Struct, frozen=True):
+    """The commit that a repair begins with, and what is known of those before it."""
+
+    commit: Commit
+    commits: pa.Table
+    listed: int | None
+    """The version of the list of commits; None where it is damaged and has to be written anew."""
+    is_adopted: bool = False
+    """Whether nothing says any more which versions belong together, and the newest are taken."""
+
+
+def repair(lake: Lake, now: datetime) -> Repair:
+    """Repair the last commit, as a commit of its own; nothing is done where nothing is damaged."""
+    with lake.locked("repair"):
+        found = tuple(damages(lake))
+        _bring_back_pinned(lake)
+        for folder in lake.table_folders():
+            delta.drop_wrong_hint(folder)
+        standing = _standing(lake)
+        if standing is None:
+            return Repair(found, said=_pins_to_restore(lake))
+        commit = standing.commit
+        broken = {damage.table for damage in damages_of(lake, commit.versions)}
+        lists_broken = any(damage.table == COMMITS for damage in found)
+        if not broken and not lists_broken:
+            lake.recover()
+            return Repair(found, said=_pins_to_restore(lake))
+        done, commit = _rebuilt(lake, broken, standing, now)
+        about = (_about_commits(standing),) if lists_broken else ()
+        return Repair(found, done, commit.refetch, (*_pins_to_restore(lake), *about))
+
+
+def _pins_to_restore(lake: Lake) -> tuple[str, ...]:
+    """What no repair brings back: the files of pinned commits, and pins themselves."""
+    pinned = (damage for damage in damages(lake) if damage.pinned is not None)
+    return tuple(f"{damage}: restore it from a copy" for damage in pinned)
+
+
+def _about_commits(standing: _Standing) -> str:
+    read = f"commits: {standing.commits.num_rows:,} could be read"
+    if standing.is_adopted:
+        return f"{read}; every table's newest content stands"
+    return f"{read}; the last one, {standing.commit.number}, stands"
+
+
+def _standing(lake: Lake) -> _Standing | None:
+    """What the last commit was, by the file that names it, else by the list, else by the tables.
+
+    None where nothing was ever committed.
+    """
+    try:
+        last = lake.last()
+    except WorkspaceDamaged:
+        last = None
+    else:
+        if last is None:
+            return None
+    listed = last.listed if last is not None else _newest_list(lake)
+    if listed is not None and damages_of(lake, {COMMITS: listed}):
+        listed = None
+    if listed is not None:
+        commits = commits_in(lake.folder, listed)
+        commit = rows_of(commits.slice(commits.num_rows - 1))[0] if last is None else last.commit
+        return _Standing(commit, commits, listed)
+    surviving = _surviving_commits(lake)
+    if last is None:
+        return _Standing(_adopted(lake, surviving), surviving, None, is_adopted=True)
+    earlier = [one for one in rows_of(surviving) if one.number < last.commit.number]
+    return _Standing(last.commit, commits_table([*earlier, last.commit]), None)
+
+
+def _newest_list(lake: Lake) -> int | None:
+    """The newest version of the list of commits that names one; None where it does not read."""
+    try:
+        version = delta.newest(lake.folder / COMMITS)
+        return version if commits_in(lake.folder, version).num_rows else None
+    except WorkspaceDamaged:
+        return None
+
+
+def _rebuilt(
+    lake: Lake, broken: set[str], standing: _Standing, now: datetime
+) -> tuple[tuple[Repaired, ...], Commit]:
+    """Put the broken tables together anew and commit them beside the others."""
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+    last = standing.commit
+    tables = [t for t in lake.catalogue.values() if broken & {t.name, t.history}]
+    rebuilt = [_Rebuilding(lake, table, standing, stamp) for table in tables]
+    done = tuple(one.run() for one in rebuilt)
+    versions = dict(last.versions)
+    for one in rebuilt:
+        versions |= one.versions
+    # An observation cannot be made again, so there is nothing to ask for.
+    records = {table.name for table in lake.catalogue.values() if table.records}
+    refetch = {*last.refetch, *(one.table for one in done if one.lost != 0)} & {
+        mark for mark in (*last.refetch, *records) if marked(mark)[0] in records
+    }
+    if standing.is_adopted:
+        refetch |= records
+    instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
+    note = "; ".join(map(str, done))
+    commit = Commit(last.number + 1, instant, REPAIRED, versions, note, tuple(sorted(refetch)))
+    there = {} if standing.is_adopted else _untouched(last, rebuilt)
+    lake.show(LastCommit(commit, _list(lake, commit, standing, stamp)), there)
+    lake.refresh(commit)
+    return done, commit
+
+
+def _untouched(last: Commit, rebuilt: Iterable[_Rebuilding]) -> dict[str, int]:
+    """The versions of the tables that a repair leaves as they are."""
+    anew = {name for one in rebuilt for name in one.versions}
+    return {name: version for name, version in last.versions.items() if name not in anew}
+
+
+def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
+    """Add a repair to the list of commits, which is written anew where it is damaged."""
+    folder = lake.folder / COMMITS
+    if standing.listed is not None:
+        delta.undo_after(folder, standing.listed)
+        return add_commit(lake.folder, commit)
+    if folder.exists():
+        delta.put_aside(folder, lake.folder / ASIDE / stamp / COMMITS)
+    return delta.append(folder, pa.concat_tables([standing.commits, commits_table([commit])]))
+
+
+def _surviving_commits(lake: Lake) -> pa.Table:
+    """Every commit that any readable file tells of, oldest first."""
+    parts = [COMMITS_SCHEMA.empty_table()]
+    noted = lake.digests.noted()
+    for path in _files_of(lake, COMMITS):
+        if lake.digests.is_altered(str(path), noted):
+            continue  # what it tells cannot be trusted, and nothing else vouches for it
+        try:
+            parts.append(pq.read_table(path, schema=COMMITS_SCHEMA, partitioning=None))
+        except (OSError, ValueError, pa.ArrowException):
+            continue  # a part that does not read tells nothing; the report counts those that do
+    rows = {row["number"]: row for part in parts for row in part.to_pylist()}
+    return pa.Table.from_pylist([rows[n] for n in sorted(rows)], schema=COMMITS_SCHEMA)
+
+
+def _adopted(lake: Lake, commits: pa.Table) -> Commit:
+    """The newest content of every table as if it were a commit, where the true last one is lost."""
+    versions = {}
+    for table in lake.catalogue.values():
+        for name in (table.name, table.history):
+            if _files_of(lake, name):
+                try:
+                    versions[name] = delta.newest(lake.folder / name)
+                except WorkspaceDamaged:
+                    versions[name] = 0  # its log does not read: it is put together from its files
+    number = commits["number"][-1].as_py() if commits.num_rows else 0
+    instant = commits["at"][-1].as_py() if commits.num_rows else datetime(1970, 1, 1, tzinfo=UTC)
+    return Commit(number, instant, "adopted", versions)
+
+
+def _files_of(lake: Lake, name: str) -> list[Path]:
+    """Every Parquet file that was ever this table's and is still somewhere."""
+    folders = [lake.folder / name, *(lake.folder / ASIDE).glob(f"*/{name}")]
+    return [path for folder in folders if folder.is_dir() for path in delta.data_files(folder)]
+
+
+class _Rebuilding:
+    """A table and its history, put together anew."""
+
+    def __init__(self, lake: Lake, table: Table, standing: _Standing, stamp: str) -> None:
+        self.versions: dict[str, int] = {}
+        self._lake = lake
+        self._table = table
+        self._standing = standing
+        self._last = standing.commit
+        self._stamp = stamp
+        self._expected: int | None = 0
+        self._named = {path for name in self._names for path in self._committed(name)}
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        table = self._table
+        return (table.name, table.history) if table.records else (table.name,)
+
+    def run(self) -> Repaired:
+        table = self._table
+        found = pa.concat_tables([self._readable(name) for name in self._names])
+        current, past = self._versions_of(found) if table.records else (self._seen(found), None)
+        del found
+        self._write(table.name, current.select(table.schema.names), table.settles)
+        if past is not None and (past.num_rows or table.history in self._last.versions):
+            self._write(table.history, past, partitioned=False)
+        rows, earlier = int(current.num_rows), 0 if past is None else int(past.num_rows)
+        expected = self._expected
+        lost = None if expected is None else max(expected - rows - earlier, 0)
+        return Repaired(table.name, rows, earlier, lost)
+
+    def _log_is_whole(self, name: str) -> bool:
+        """Whether a table's log is as it was written, and may be written on."""
+        version = self._last.versions.get(name)
+        return version is not None and not damages_of_log(self._lake, name, version)
+
+    def _committed(self, name: str) -> set[str]:
+        """The files that the last commit names, where its log still reads."""
+        if name not in self._last.versions:
+            return set()
+        if not self._log_is_whole(name):
+            self._expected = None
+            return set()
+        files = delta.load(self._lake.folder / name, self._last.versions[name]).files
+        if self._expected is not None:
+            self._expected += sum(file.rows for file in files)
+        return {file.path for file in files}
+
+    def _readable(self, name: str) -> pa.Table:
+        """The rows, as they were written, of every file that reads."""
+        table = self._table
+        wanted = table.history_schema.append(pa.field("committed", BOOL))
+        parts = [wanted.empty_table()]
+        digests = self._lake.digests
+        noted = digests.noted()
+        for path in _files_of(self._lake, name):
+            if not table.records and digests.is_altered(str(path), noted):
+                continue  # an observation carries no hash of its own
+            try:
+                good = [rows for _, rows in whole_rows(path, table)]
+            except (OSError, ValueError, pa.ArrowException):
+                continue  # what does not read is what is being repaired; `lost` counts it
+            for rows in good:
+                marked = rows.append_column(
+                    "committed", pa.array([str(path) in self._named] * rows.num_rows)
+                )
+                parts.append(shaped(marked, wanted))
+        return pa.concat_tables(parts)
+
+    @property
+    def _known(self) -> str:
+        """SQL for whether a row is of a commit that was made."""
+        if self._standing.is_adopted:
+            return "true"  # which commits there were is not known
+        if self._standing.listed is None or not self._named:
+            return f"{VALID_FROM.name} <= TIMESTAMPTZ '{self._last.at.isoformat()}'"
+        return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
+
+    def _versions_of(self, found: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """The latest version of each record, and all before it with when they ended.
+
+        Only what orders the versions passes through SQL: the rows themselves are large.
+        """
+        key = ", ".join(map(engine.quoted, self._table.key))
+        slim = found.select([*self._table.key, VALID_FROM.name, VALID_TO.name, "committed"])
+        slim = slim.append_column("place", pa.array(range(found.num_rows), pa.int64()))
+        ordered = self._sql(
+            slim,
+            f"""
+WITH told AS (
+    SELECT * FROM found WHERE {self._known}
+    QUALIFY row_number() OVER (
+        PARTITION BY {key}, {VALID_FROM.name} ORDER BY committed DESC, {VALID_TO.name} NULLS LAST
+    ) = 1
+), versions AS (
+    SELECT place, lead({VALID_FROM.name}) OVER (
+        PARTITION BY {key} ORDER BY {VALID_FROM.name}
+    ) AS ended FROM told
+)
+SELECT v.place IS NOT NULL AND ended IS NULL AS is_current,
+    v.place IS NOT NULL AND ended IS NOT NULL AS is_past, ended
+FROM found LEFT JOIN versions v USING (place) ORDER BY found.place""",
+        )
+        current = found.filter(ordered["is_current"]).select(self._table.schema.names)
+        past = found.filter(ordered["is_past"]).select(self._table.history_schema.names)
+        ended = ordered["ended"].filter(ordered["is_past"]).cast(VALID_TO.type)
+        return current, past.set_column(past.num_columns - 1, VALID_TO, ended)
+
+    def _seen(self, found: pa.Table) -> pa.Table:
+        """The observations of the last commit, and those of other files that no row of it holds."""
+        return (
+            self._sql(
+                found,
+                f"""
+WITH told AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._known})
+SELECT * FROM found WHERE committed
+UNION ALL BY NAME
+SELECT *, false AS committed FROM told
+WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE committed)""",
+            )
+            .select(self._table.schema.names)
+            .cast(self._table.schema)
+        )
+
+    def _sql(self, found: pa.Table, query: str) -> pa.Table:
+        with engine.connect() as connection:
+            connection.register("found", found)
+            connection.register("commits", self._standing.commits)
+            return engine.rows(connection, query)
+
+    def _write(self, name: str, rows: pa.Table, partitioned: bool) -> None:
+        folder = self._lake.folder / name
+        if self._log_is_whole(name):
+            delta.undo_after(folder, self._last.versions[name])
+            self.versions[name] = delta.replace(folder, rows, partitioned=partitioned)
+            return
+        if folder.exists():
+            delta.put_aside(folder, self._lake.folder / ASIDE / self._stamp / name)
+            _bring_back_pinned(self._lake)
+        self.versions[name] = delta.append(folder, rows, partitioned=partitioned)
+
+
+def _bring_back_pinned(lake: Lake) -> None:
+    """Put files of pinned commits that were put aside where these look for them."""
+    pins, _ = read_pins(lake.folder)
+    named = {file.path for pin in pins for table in pin.tables.values() for file in table.files}
+    moved = []
+    for name in sorted(named):
+        path = lake.folder / name
+        aside = () if path.is_file() else sorted((lake.folder / ASIDE).glob(f"*/{name}"))
+        if aside:
+            with disk.writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                aside[-1].replace(path)
+            moved.append(path)
+    if moved:
+        with disk.writing(lake.folder):
+            durable.sync_files(moved, lake.folder)

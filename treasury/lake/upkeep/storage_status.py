@@ -1,0 +1,95 @@
+"""What the lake is on disk: size, files and rows of every table, and what it keeps and why."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from treasury.lake.commits import Commit
+from treasury.lake.lake import Lake
+from treasury.lake.leases import leased
+from treasury.lake.table_declaration import INTEGER, TEXT
+from treasury.lake.upkeep.repair_marks import tables_of
+
+__all__ = ["STATUS", "LakeStatus", "lake_status"]
+
+STATUS = pa.schema(
+    [("table", TEXT)]
+    + [(name, INTEGER) for name in ("rows", "files", "bytes", "earlier_versions", "kept_bytes")]
+)
+"""`bytes` are of the files of the last commit, history included; `kept_bytes` of all on disk."""
+
+
+class LakeStatus(msgspec.Struct, frozen=True):
+    """The lake as it is; `tables` has a row for each table that was written."""
+
+    commit: Commit | None
+    commits: int
+    size: int
+    free: int
+    pinned: tuple[int, ...]
+    readers: int
+    last_runs: dict[str, datetime]
+    refetch: tuple[str, ...]
+    tables: pa.Table
+
+    @property
+    def _pins(self) -> str:
+        return ", ".join(map(str, self.pinned)) or "none"
+
+    def __str__(self) -> str:
+        """The sizes, the last runs and what is kept, a line each."""
+        runs = (f"{kind} at {at:%F %T}Z" for kind, at in sorted(self.last_runs.items()))
+        lines = [
+            f"size     {self.size:,} bytes on disk, {self.free:,} free",
+            f"commits  {self.commits:,}; last: {', '.join(runs) or 'none'}",
+            f"kept     pinned {self._pins}; read now by {self.readers}",
+        ]
+        if self.refetch:
+            lines.append(f"missing  {', '.join(tables_of(self.refetch))}: run `treasury doctor`")
+        return "\n".join(lines)
+
+
+def lake_status(lake: Lake) -> LakeStatus:
+    """Look at the lake's folder and its logs; no Parquet file but the commits' is read."""
+    commit = lake.last_commit()
+    commits = lake.commits()
+    stored = {} if commit is None else lake.snapshot().stored()
+    rows = []
+    for name, table in lake.catalogue.items():
+        current, past = stored.get(name), stored.get(table.history)
+        if current is None:
+            continue
+        files = [*current.files, *(past.files if past else ())]
+        rows.append(
+            {
+                "table": name,
+                "rows": sum(file.rows for file in current.files),
+                "files": len(files),
+                "bytes": sum(file.size for file in files),
+                "earlier_versions": sum(file.rows for file in past.files) if past else 0,
+                "kept_bytes": sum(_size(lake.folder / n) for n in (name, table.history)),
+            }
+        )
+    kinds, instants = (commits[name].to_pylist() for name in ("kind", "at"))
+    return LakeStatus(
+        commit=commit,
+        commits=int(commits.num_rows),
+        size=_size(lake.folder),
+        free=shutil.disk_usage(lake.workspace).free,
+        pinned=tuple(pin.commit.number for pin in lake.pins()),
+        readers=len(leased(lake.folder)),
+        last_runs=dict(zip(kinds, instants, strict=True)),
+        refetch=() if commit is None else commit.refetch,
+        tables=pa.Table.from_pylist(rows, STATUS),
+    )
+
+
+def _size(folder: Path) -> int:
+    if not folder.is_dir():
+        return 0
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

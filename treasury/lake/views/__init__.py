@@ -1,0 +1,1 @@
+"""Questions about stored history, and the file through which other programs read the lake."""

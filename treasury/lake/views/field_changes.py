@@ -1,0 +1,107 @@
+"""What changed from what to what: one row for each field of each new version of a record.
+
+Two versions of a record that follow each other are compared column by column. Values are told as
+text that keeps every digit; the typed values stand in the table and its history.
+"""
+
+# ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.lake import engine
+from treasury.lake.snapshot import Snapshot
+from treasury.lake.table_declaration import AMOUNT, INSTANT, RAW, TEXT, TEXTS, VANISHED, Table
+
+__all__ = ["CHANGE", "changes"]
+
+CHANGE: Final = pa.schema(
+    [("changed_at", INSTANT), ("change", TEXT), ("field", TEXT), ("before", TEXT), ("after", TEXT)]
+)
+"""The columns after the record's key. `change` is `new`, `changed`, `vanished` or `back`."""
+
+
+def changes(
+    snapshot: Snapshot, name: str, since: datetime, until: datetime | None = None
+) -> pa.Table:
+    """What changed in a table of records after `since`, up to and including `until`, by time.
+
+    `changed_at` is the commit that saw it. A new record is one row without a field; so is one that
+    a complete listing no longer has, and one that is there again. Where nothing differs but what no
+    column holds, the field is `raw`.
+    """
+    table = snapshot.declared(name)
+    if not table.records:
+        raise InputError(
+            f"{name} holds observations, which never change",
+            do=f"read them by their time: SELECT * FROM {name} WHERE valid_from > …",
+        )
+    for instant in (since, until):
+        if instant is not None and instant.tzinfo is None:
+            raise InputError(f"{instant} has no time zone", do="write it as 2026-11-01T09:00Z")
+    if until is not None and until < since:
+        raise InputError(
+            f"{until.isoformat()} is before {since.isoformat()}", do="write the earlier as --since"
+        )
+    rows = snapshot.sql(_query(table), {"since": since, "until": until})
+    return rows.select([*table.key, *CHANGE.names])
+
+
+def _query(table: Table) -> str:
+    key = ", ".join(map(engine.quoted, table.key))
+    same = " AND ".join(f"n.{engine.quoted(k)} = o.{engine.quoted(k)}" for k in table.key)
+    names = [c.name for c in table.columns if c.name not in (*table.key, *table.volatile)]
+    fields = ", ".join(_field(name, table.schema.field(name).type) for name in names)
+    keys = ", ".join(f"n.{engine.quoted(k)}" for k in table.key)
+    return f"""
+WITH versions AS (
+    SELECT *, NULL::TIMESTAMPTZ AS valid_to FROM {engine.quoted(table.name)}
+    UNION ALL BY NAME FROM {engine.quoted(table.history)}
+), pairs AS (
+    SELECT {keys}, n.valid_from AS changed_at,
+        CASE WHEN o.valid_from IS NULL THEN 'new'
+            WHEN n.{VANISHED.name} IS NOT NULL AND o.{VANISHED.name} IS NULL THEN 'vanished'
+            WHEN n.{VANISHED.name} IS NULL AND o.{VANISHED.name} IS NOT NULL THEN 'back'
+            ELSE 'changed' END AS change,
+        [{fields}] AS fields,
+        {{'field': '{RAW.name}', 'before': o.{RAW.name}, 'after': n.{RAW.name}}} AS whole
+    FROM versions n
+    LEFT JOIN versions o ON {same} AND o.valid_to = n.valid_from
+    WHERE n.valid_from > $since AND ($until IS NULL OR n.valid_from <= $until)
+), differing AS (
+    SELECT * EXCLUDE (fields, whole),
+        CASE WHEN change = 'new' THEN []
+            ELSE list_filter(fields, lambda f: f.before IS DISTINCT FROM f.after) END AS told,
+        whole
+    FROM pairs
+), told AS (
+    SELECT * EXCLUDE (told, whole), unnest(CASE
+        WHEN change IN ('new', 'vanished', 'back') THEN
+            list_concat([{{'field': NULL::VARCHAR, 'before': NULL, 'after': NULL}}], told)
+        WHEN told = [] THEN [whole] ELSE told END) AS t
+    FROM differing
+)
+SELECT {key}, changed_at, change, t.field AS field, t.before AS before, t.after AS after
+FROM told ORDER BY changed_at, {key}, field NULLS FIRST
+"""
+
+
+def _field(name: str, kind: pa.DataType) -> str:
+    before, after = (_text(f"{side}.{engine.quoted(name)}", kind) for side in "on")
+    return f"{{'field': '{name}', 'before': {before}, 'after': {after}}}"
+
+
+def _text(column: str, kind: pa.DataType) -> str:
+    """The value as text: an amount with all digits that it has and no idle zeros."""
+    if kind == AMOUNT:
+        return f"rtrim(rtrim({column}::VARCHAR, '0'), '.')"
+    if kind == INSTANT:
+        return f"strftime({column}, '%Y-%m-%dT%H:%M:%S.%fZ')"
+    if kind == TEXTS:
+        return f"to_json({column})::VARCHAR"
+    return f"{column}::VARCHAR"

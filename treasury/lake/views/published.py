@@ -1,0 +1,92 @@
+"""`treasury.duckdb`: the lake for any program that speaks DuckDB, as views and nothing else.
+
+The file holds no rows, only views over the Parquet files of one commit. It is made beside its place
+and moved there in one step, so whoever opens it sees one commit whole; who has it open keeps what
+was open.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from treasury.errors import StorageError
+from treasury.ground import durable
+from treasury.lake import disk, engine
+
+__all__ = ["FILE_NAME", "committed", "publish", "published"]
+
+FILE_NAME: Final = "treasury.duckdb"
+
+# Readable by every DuckDB since 1.0.
+_STORAGE: Final = "v1.0.0"
+
+
+def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
+    """Write `treasury.duckdb` in `folder` anew, with these views; `about` is its comment."""
+    path = folder / FILE_NAME
+    draft = folder / f".{FILE_NAME}.{os.getpid()}"
+    with committed(), disk.writing(path):
+        for leftover in folder.glob(f".{FILE_NAME}.*"):
+            leftover.unlink()
+        _write(draft, views, about)
+        durable.sync_files([draft], folder)
+        os.replace(draft, path)
+        durable.sync_folder(folder)
+    return path
+
+
+def published(folder: Path, below: Path, about: str) -> str:
+    """What is wrong with `treasury.duckdb`; nothing where it shows `about` and files in `below`.
+
+    It names files by their whole path, so it is wrong as well after the workspace was moved.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return "is missing"
+    query = "SELECT comment, sql FROM duckdb_views() WHERE NOT internal"
+    try:
+        with engine.connect() as connection:
+            connection.execute(f"ATTACH {engine.literal(str(path))} AS made (READ_ONLY)")
+            views = connection.execute(f"{query} AND database_name = 'made'").fetchall()
+    except duckdb.Error as error:
+        return f"does not open ({str(error).partition(chr(10))[0]})"
+    if {comment for comment, _ in views} != {about}:
+        return "shows another commit than the last"
+    place = engine.literal(f"{below}{os.sep}")[:-1]
+    if any("read_parquet(" in sql and place not in sql for _, sql in views):
+        return "shows the files of another folder"
+    return ""
+
+
+@contextmanager
+def committed() -> Iterator[None]:
+    """Say of what fails after a commit that the commit stands."""
+    try:
+        yield
+    except (StorageError, duckdb.Error) as error:
+        raise StorageError(
+            f"{FILE_NAME} could not be refreshed ({getattr(error, 'what', error)})",
+            do="what was to be stored is stored; free disk space, and the next commit refreshes it",
+        ) from error
+
+
+def _write(draft: Path, views: Mapping[str, str], about: str) -> None:
+    place = engine.literal(str(draft))
+    with engine.connect() as connection:
+        connection.execute(f"ATTACH {place} AS made (STORAGE_VERSION '{_STORAGE}')")
+        connection.execute("USE made")
+        made = (_view(name, select, about) for name, select in views.items())
+        connection.execute(f"BEGIN; {''.join(made)} COMMIT")
+        connection.execute("USE memory")
+        connection.execute("DETACH made")
+
+
+def _view(name: str, select: str, about: str) -> str:
+    view = engine.quoted(name)
+    return f"CREATE VIEW {view} AS {select}; COMMENT ON VIEW {view} IS {engine.literal(about)};"

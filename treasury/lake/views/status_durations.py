@@ -1,0 +1,139 @@
+"""How long records stayed in each status, and how we know: from the service's events, or from us.
+
+An event has the service's own time. What we observed ourselves is known only to lie between the
+commit that saw a status first and the one before it, so both are told.
+"""
+
+# ruff: noqa: S608 - every name in these queries is declared snake_case or quoted
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.lake import engine
+from treasury.lake.snapshot import Snapshot
+from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT
+
+__all__ = ["DURATION", "Events", "durations"]
+
+DURATION: Final = pa.schema(
+    [
+        ("id", TEXT),
+        ("status", TEXT),
+        ("entered_at", INSTANT),
+        ("left_at", INSTANT),
+        ("seconds", INTEGER),
+        ("known_from", TEXT),
+        ("entered_after", INSTANT),
+        ("at_least", INTEGER),
+        ("at_most", INTEGER),
+    ]
+)
+"""`left_at` is null while the status lasts; `seconds` then counts up to the snapshot's instant.
+
+`known_from` is `events` or `observation`. Of an observed status `entered_at` is the commit that saw
+it first; it began after `entered_after`, the look before that one or the record's `created_at`.
+`at_least` and `at_most` are the seconds that it can have lasted; null where that cannot be said.
+"""
+
+
+class Events(msgspec.Struct, frozen=True):
+    """Where a table's status changes are told: `table.record` is its id, `statuses` maps types.
+
+    The status after an event whose type is not in `statuses`, but in `untold`, is the one that we
+    observed with the event's version of the record.
+    """
+
+    table: str
+    record: str
+    statuses: Mapping[str, str]
+    untold: frozenset[str] = frozenset()
+
+
+def durations(snapshot: Snapshot, name: str, events: Events | None = None) -> pa.Table:
+    """One row for each status that each record of a table was in, by record and time.
+
+    A record with at least one event is told from its events, any other from observation.
+    """
+    table = snapshot.declared(name)
+    columns = table.schema.names
+    if not {"id", "status"} <= set(columns) or not table.records:
+        raise InputError(
+            f"{name} has no status", do="name a table with a status, such as transfers"
+        )
+    told = _told(name, events) if events else f"({engine.scan((), _STEPS, ())})"
+    created = "created_at" if "created_at" in columns else "NULL::TIMESTAMPTZ"
+    if snapshot.commit is None:
+        return DURATION.empty_table()
+    params = {"now": snapshot.at or snapshot.commit.at}
+    return snapshot.sql(_query(name, told, created), params).select(DURATION.names).cast(DURATION)
+
+
+_STEPS: Final = pa.schema([("id", TEXT), ("entered_at", INSTANT), ("status", TEXT)])
+
+
+def _versions(name: str) -> str:
+    return (
+        f"SELECT * EXCLUDE (valid_to) FROM {engine.quoted(name + '_history')}"
+        f" UNION ALL BY NAME FROM {engine.quoted(name)}"
+    )
+
+
+def _told(name: str, events: Events) -> str:
+    """SQL for id, time and status as the events tell them, one row for each moment."""
+    kinds = ", ".join(
+        f"({engine.literal(kind)}, {engine.literal(status)})"
+        for kind, status in events.statuses.items()
+    )
+    untold = ", ".join(map(engine.literal, sorted(events.untold))) or "NULL"
+    return f"""(
+    SELECT e.{engine.quoted(events.record)} AS id, e.created_at AS entered_at,
+        coalesce(max(k.status), max(v.status)) AS status
+    FROM {engine.quoted(events.table)} e
+    LEFT JOIN (VALUES {kinds}) AS k(kind, status) ON k.kind = e.event_type
+    LEFT JOIN ({_versions(name)}) v
+        ON v.id = e.{engine.quoted(events.record)} AND v.version = e.version
+    WHERE e.created_at IS NOT NULL AND (k.status IS NOT NULL OR e.event_type IN ({untold}))
+    GROUP BY ALL
+)"""
+
+
+def _query(name: str, told: str, created: str) -> str:
+    return f"""
+WITH told AS (
+    SELECT id, entered_at, coalesce(status, 'not told') AS status, 'events' AS known_from,
+        entered_at AS entered_after
+    FROM {told}
+), seen AS (
+    SELECT id, coalesce(status, 'none') AS status, 'observation' AS known_from,
+        valid_from, {created} AS created,
+        row_number() OVER (PARTITION BY id ORDER BY valid_from) = 1 AS is_first
+    FROM ({_versions(name)}) ANTI JOIN told USING (id)
+), looks AS (
+    SELECT "at", lag("at") OVER (ORDER BY "at") AS before FROM commits
+), observed AS (
+    SELECT id, valid_from AS entered_at, status, known_from,
+        CASE WHEN is_first THEN greatest(created, looks.before) ELSE looks.before END
+            AS entered_after
+    FROM seen LEFT JOIN looks ON looks."at" = seen.valid_from
+), steps AS (
+    SELECT *, status IS DISTINCT FROM lag(status) OVER record AS moves
+    FROM (FROM told UNION ALL BY NAME FROM observed)
+    WINDOW record AS (PARTITION BY id ORDER BY entered_at)
+), spans AS (
+    SELECT * EXCLUDE (moves), lead(entered_at) OVER record AS left_at,
+        lead(entered_after) OVER record AS left_after
+    FROM steps WHERE moves
+    WINDOW record AS (PARTITION BY id ORDER BY entered_at)
+)
+SELECT id, status, entered_at, left_at,
+    date_diff('second', entered_at, coalesce(left_at, $now)) AS seconds, known_from, entered_after,
+    greatest(date_diff('second', entered_at, coalesce(left_after, $now)), 0) AS at_least,
+    date_diff('second', entered_after, coalesce(left_at, $now)) AS at_most
+FROM spans ORDER BY id, entered_at
+"""

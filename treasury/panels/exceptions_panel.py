@@ -1,0 +1,162 @@
+"""Exceptions: the one list of what is open, by whose move it is, with what to do about each.
+
+The rows are those of the month's list of open items, so a panel, the first screen and the report
+never differ in what they show or count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import pyarrow as pa
+
+from treasury.calendar import Month
+from treasury.errors import NothingStored
+from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
+from treasury.journal.period_history import closed_periods
+from treasury.lake import INTEGER, Snapshot
+from treasury.money import format_amount
+from treasury.panels.frames.blocks import Button, Column, Line, Press, Row
+from treasury.panels.frames.list_panel import Listing
+from treasury.panels.frames.query_pages import SIZE
+from treasury.panels.frames.traced_list import LookingPanel
+from treasury.panels.panel_desk import Desk
+
+__all__ = ["ExceptionsPanel"]
+
+_ORDERS: Final = {
+    "place": "place",
+    "amount": "currency, amount DESC NULLS LAST, place",
+}
+_EVERYBODY: Final = "all"
+
+
+class ExceptionsPanel(LookingPanel):
+    """What is open; `rows`, `sql` and `relation` are the list that is shown."""
+
+    title: ClassVar[str] = "Exceptions"
+
+    def __init__(self, desk: Desk, month: str | Month | None = None, *, size: int = SIZE) -> None:
+        self._month = month
+        self._order = "place"
+        self._side: str = _EVERYBODY
+        self._items: OpenItems | None = None
+        self._unknown = ""
+        self._is_closed = False
+        super().__init__(desk, size=size)
+
+    def __repr__(self) -> str:
+        return f"<exceptions panel: {self._tables['items'].num_rows} items>"
+
+    def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
+        """The open items, each with its place in the list."""
+        self._items, self._unknown, self._is_closed = None, "", False
+        if snapshot.commit is not None:
+            try:
+                self._items = self._desk.open_items(self._month)
+                closed = closed_periods(self._desk.journal.entries("period."))
+                self._is_closed = str(self._items.month) in closed
+            except NothingStored as unknown:
+                self._unknown = f"What is open is not known: {unknown}"
+        empty = OPEN_ITEMS.empty_table()
+        items = empty if self._items is None else self._items.arrow
+        places = pa.array(range(items.num_rows), INTEGER)
+        return {"items": items.append_column("place", places)}
+
+    def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
+        """By its request, its transfer or its bank line."""
+        return (row["request_id"], row["transfer_id"], row["entry_id"])
+
+    def listing(self) -> Listing:
+        """Everything, or what waits for one side; in the list's order, or by amount."""
+        chosen = "" if self._side == _EVERYBODY else f" WHERE turn = '{self._side}'"
+        return Listing(
+            caption="What is open",
+            query=f"SELECT * FROM items{chosen}",  # noqa: S608 - a turn of our own table
+            order=_ORDERS[self._order],
+            key="item_id",
+            searched=("state", "name", "direction", "amount", "currency", "next_step",
+                      "item_id", "request_id", "entry_id", "transfer_id"),
+            hint="Reference, state, amount or id",
+            columns=(Column("What"), Column("Amount", end=True), Column("Age"),
+                     Column("Next step", wide=True)),
+            row=_row,
+            empty=self._unknown or "Nothing is open: everything that could be was asked.",
+        )  # fmt: skip
+
+    def views(self, *, idle: bool) -> tuple[Button, ...]:
+        """Whose move, with how many items each, and the orders."""
+        items = self._items
+        turns = {} if items is None else items.turns
+        sides = [
+            Button(
+                _EVERYBODY,
+                f"All ({sum(turns.values())})",
+                enabled=idle,
+                pressed=self._side == _EVERYBODY,
+            ),
+            *(
+                Button(
+                    turn,
+                    f"{TURNS[turn].capitalize()} ({number})",
+                    enabled=idle,
+                    pressed=self._side == turn,
+                )
+                for turn, number in turns.items()
+            ),
+        ]
+        orders = [
+            Button(order, label, enabled=idle, pressed=self._order == order)
+            for order, label in (("place", "By turn and age"), ("amount", "By amount"))
+        ]
+        return (*sides, *orders)
+
+    def more_notes(self) -> tuple[Line, ...]:
+        """The month that it is about."""
+        if self._items is None:
+            return ()
+        month, blocking = self._items.month, len(self._items.blocking)
+        if self._is_closed:
+            late = "what was learnt since posts to the open month"
+            return (Line(f"{month.title} is closed, and this was open then; {late}", "quiet"),)
+        words = f"{blocking} of them block its close" if blocking else "none blocks its close"
+        return (Line(f"Open in {month.title}; {words}", "quiet"),)
+
+    def presses(self) -> dict[str, Callable[[Press], None]]:
+        """The sides and the orders, beside what every list does."""
+        sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
+        orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
+        return super().presses() | sides | orders
+
+    def _list_by(self, _: Press, *, turn: str | None = None, order: str | None = None) -> None:
+        if self.step() is not None:
+            return
+        self._side, self._order = turn or self._side, order or self._order
+        self._search = ""
+        self._chosen.clear()
+        self.look(0)
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"] or "?")
+    unit = row["clock"] if row["age"] == 1 else f"{row['clock']}s"
+    due = [Line(f"due {row['due']}", "quiet")] if row["due"] else []
+    since = [Line(f"since {row['since']}", "quiet")] if row["since"] else []
+    counted = [Line("counted with its line", "quiet")] if row["counted_in"] else []
+    remark = [Line(row["remark"], "quiet")] if row["remark"] else []
+    return Row(
+        key=row["item_id"],
+        label=f"{row['state']}, {row['name']}, {amount}",
+        cells=(
+            (
+                Line(row["name"] or "no reference", "strong"),
+                Line(row["state"], "warn" if row["blocking"] else "plain"),
+                Line(KINDS[row["kind"]].label, "quiet"),
+            ),
+            (Line(amount), *counted),
+            (Line(f"{row['age']} {unit}" if row["age"] else "new", "strong"), *since, *due),
+            (Line(row["next_step"]), *remark),
+        ),
+    )

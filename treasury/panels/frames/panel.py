@@ -1,0 +1,295 @@
+"""A panel: a widget whose content never becomes widget state.
+
+What a panel shows travels to the page as messages, and presses travel back the same way. A notebook
+that is saved keeps the state of its widgets, so a panel's state is its program and its style alone:
+no amount, no account number and nothing a service wrote is stored with the notebook. A view that
+appears says hello and is sent the present frame, so reloading the page or showing the panel twice
+needs nothing else.
+
+Presses may come on any thread and at any time: one lock, one piece of work at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from datetime import UTC, tzinfo
+from importlib.resources import files
+from typing import Any, ClassVar, Final
+
+import anywidget
+import msgspec
+
+from treasury.errors import ActionRefused, InputError, TreasuryError
+from treasury.ground.decoding import convert
+from treasury.panels.frames.background_work import Cancelled, Work
+from treasury.panels.frames.blocks import Button, Frame, Line, Message, Press
+from treasury.panels.frames.panel_text import desk_clock, literal
+
+__all__ = ["Panel", "alert", "status"]
+
+_log = logging.getLogger(__name__)
+_PAGE: Final = files("treasury.panels") / "page"
+PART: Final = 200_000
+"""Characters of a file that travel at once: a notebook server stops what comes faster than that."""
+
+
+class Panel(anywidget.AnyWidget):
+    """A frame on screen and what its presses do; `handlers` names them."""
+
+    _esm: ClassVar[Any] = (_PAGE / "panel.js").read_text("utf-8")
+    _css: ClassVar[Any] = (_PAGE / "panel.css").read_text("utf-8")
+    title: ClassVar[str] = "Panel"
+    _zone: tzinfo = UTC
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._turn = threading.RLock()
+        self._work: Work | None = None
+        self._thread: threading.Thread | None = None
+        self._number = 0
+        self._message: Message | None = None
+        self._focus = ""
+        self._error: tuple[str, str] | None = None
+        self._file = ("", "", "")
+        self._form_number = 0
+        self._is_broken = False
+        self.on_msg(self._receive)
+
+    # What a panel is
+
+    def frame(self) -> Frame:
+        """What is on screen now."""
+        raise NotImplementedError
+
+    def handlers(self) -> dict[str, Callable[[Press], None]]:
+        """What each press does; it runs under the lock, so what takes long is `start`ed."""
+        raise NotImplementedError
+
+    # What a person does with it
+
+    def press(
+        self,
+        name: str,
+        *,
+        chosen: str | Iterable[str] | None = None,
+        step: str | None = None,
+        **typed: str,
+    ) -> Frame:
+        """Do what the page does when a person presses `name`; what is on screen then.
+
+        `chosen` are the rows chosen on the page that is shown; None leaves the choice as it is.
+        """
+        keys = (chosen,) if isinstance(chosen, str) else chosen
+        rows = None if keys is None else tuple(keys)
+        return self._pressed(Press(name=name, chosen=rows, step=step, typed=typed))
+
+    def wait(self, seconds: float = 60.0) -> bool:
+        """Wait until the work that is under way has ended; whether it has."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return thread is None or not thread.is_alive()
+
+    # How it works
+
+    def _receive(self, _: object, content: object, __: object) -> None:
+        """A message from the page."""
+        self._pressed(convert(content, Press))
+
+    def _pressed(self, press: Press) -> Frame:
+        with self._turn, desk_clock(self._zone):
+            try:
+                self._handle(press)
+            except TreasuryError as error:
+                self.fail("That did not work", error)
+            except Exception as error:
+                self._break(error)
+                self._show()
+                raise
+            return self._show()
+
+    def _handle(self, press: Press) -> None:
+        if press.name == "cancel":
+            if self._work is not None:
+                self._work.cancel()
+        elif press.name == "part":
+            self._send_part(press)
+        elif press.name == "retry":
+            self._retry()
+        elif press.name == "hello" or self._work is None:
+            self._error = None
+            if press.name == "confirm":
+                self.clear_fields()
+            self.before(press)
+            self.handlers()[press.name](press)
+
+    def before(self, press: Press) -> None:
+        """What every press does first; nothing, where a panel does not say otherwise."""
+
+    def recover(self) -> None:
+        """Look at everything anew after a failure; a panel says what that is."""
+
+    def _retry(self) -> None:
+        """Try again what failed; work that is under way goes on."""
+        if self._work is None:
+            self._message, self._is_broken = None, False
+            self.recover()
+
+    def _break(self, error: Exception) -> None:
+        """Note a fault of ours, so that it is said and can be tried again."""
+        self._message, self._is_broken = _unforeseen(error), True
+
+    def clear_fields(self) -> None:
+        """Empty the fields, with the next frame: what was typed was for one decision."""
+        self._form_number += 1
+
+    def tell(self, message: Message | None) -> None:
+        """Say what came of it, from the next frame on; None takes away what was said."""
+        self._message = message
+
+    def point_to(self, name: str) -> None:
+        """Move the focus to what is named so, with the next frame."""
+        self._focus = name
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no work is under way."""
+        return self._work is None
+
+    @property
+    def turn(self) -> threading.RLock:
+        """The lock that whoever changes what is on screen holds."""
+        return self._turn
+
+    # What goes wrong, and what leaves as a file
+
+    def fail(self, title: str, error: TreasuryError, *before: Line) -> Message:
+        """Show an error: in the panel, and beside the field that it begins with."""
+        field, colon, what = error.what.partition(": ")
+        if isinstance(error, InputError | ActionRefused) and colon and field.isidentifier():
+            self._error = (field, what if error.do is None else f"{what}; {error.do}")
+        self._message = alert(title, error, *before)
+        return self._message
+
+    def error_of(self, field: str) -> str:
+        """What is wrong with what was typed into a field; empty where nothing is."""
+        return self._error[1] if self._error is not None and self._error[0] == field else ""
+
+    def hand_over(self, press: Press, name: str, kind: str, text: str) -> None:
+        """Give the view that pressed a file to save: `kind` is its media type."""
+        self._file = (name, kind, text)
+        self._send_part(msgspec.structs.replace(press, typed={"part": "0"}))
+
+    def _send_part(self, press: Press) -> None:
+        name, kind, text = self._file
+        part = int(press.typed["part"])
+        piece = text[part * PART : (part + 1) * PART]
+        is_last = (part + 1) * PART >= len(text)
+        told = {"name": name, "type": kind, "part": part, "last": is_last, "text": piece}
+        self.send({"view": press.view, "file": told})
+
+    def start(
+        self,
+        label: str,
+        task: Callable[[Work], Message | None],
+        failed: Callable[[TreasuryError], Message],
+        cancelled: str,
+    ) -> None:
+        """Do `task` in a thread of its own; what it returns, or how it failed, is then shown."""
+        self._message = None
+        work = self._work = Work(label, self._show)
+        thread = threading.Thread(
+            target=self._carry_out, args=(work, task, failed, cancelled), name="treasury-panel"
+        )
+        # Not a daemon: a kernel that is told to stop waits for the answer to what was sent.
+        self._thread = thread
+        thread.start()
+
+    def _carry_out(
+        self,
+        work: Work,
+        task: Callable[[Work], Message | None],
+        failed: Callable[[TreasuryError], Message],
+        cancelled: str,
+    ) -> None:
+        with desk_clock(self._zone):
+            try:
+                self._ended(task(work))
+            except Cancelled:
+                self._ended(status("Cancelled", Line(cancelled)))
+            except TreasuryError as error:
+                self._ended(self._told_failure(failed, error))
+            except Exception as error:
+                self._break(error)
+                self._ended(self._message)
+                raise
+
+    def _told_failure(
+        self, failed: Callable[[TreasuryError], Message], error: TreasuryError
+    ) -> Message:
+        """What is said of an error, also where the list cannot be read again because of it."""
+        try:
+            return failed(error)
+        except TreasuryError as again:
+            told = self._message or alert("That did not work", error)
+            stays = Line(f"The list is as it was: {again.what}", "warn")
+            return msgspec.structs.replace(told, lines=(*told.lines, stays))
+
+    def _ended(self, message: Message | None) -> None:
+        with self._turn:
+            self._work = None
+            self._message = message
+            self._focus = self._focus or ("message" if message is not None else "")
+            self._show()
+
+    def _show(self) -> Frame:
+        """Send the present frame to every view."""
+        with self._turn, desk_clock(self._zone):
+            self._number += 1
+            frame = self._drawn()
+            self._focus = ""
+            self.send({"number": self._number, "frame": literal(frame)})
+            return frame
+
+    def _drawn(self) -> Frame:
+        """The present frame; where it cannot be made, one that says so and offers Retry."""
+        try:
+            return self.frame()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+            message = _unforeseen(error)
+        return Frame(
+            title=self.title,
+            tools=(Button("retry", "Retry", "primary", enabled=self._work is None),),
+            progress=None if self._work is None else self._work.progress,
+            message=message,
+            focus="message",
+        )
+
+
+def status(title: str, *lines: Line) -> Message:
+    """Something to know."""
+    return Message(title, lines)
+
+
+def alert(title: str, error: TreasuryError, *before: Line) -> Message:
+    """Something that went wrong, and what to do next."""
+    lines = [*before, Line(error.what)]
+    if error.do is not None:
+        lines.append(Line(f"Next: {error.do}", "strong"))
+    return Message(title, tuple(lines), "alert")
+
+
+def _unforeseen(error: Exception) -> Message:
+    """A fault of ours. Its own text may hold anything, so it goes to the log and not on screen."""
+    _log.error("a panel failed", exc_info=error)
+    return Message(
+        "This panel failed",
+        (
+            Line(f"{type(error).__name__}; the log has the details."),
+            Line("Whether anything was sent is in the journal."),
+            Line("Next: sync and look at the request before deciding again", "strong"),
+        ),
+        "alert",
+    )

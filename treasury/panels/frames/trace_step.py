@@ -1,0 +1,53 @@
+"""One payment from end to end, as a step to read and close: its hops, and a text for the provider.
+
+Nothing is decided here. What the Copy button yields is the text of `Trace.provider_text`, which
+holds nothing of our own files.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from treasury.panels.frames.blocks import Button, Fact, Letter, Line, Step
+from treasury.panels.frames.panel_text import instant
+from treasury.panels.panel_desk import Desk
+from treasury.trace.payment_trace import GAPS, Hop, Trace
+
+__all__ = ["trace_of", "trace_step"]
+
+
+def trace_of(desk: Desk, *names: str | None) -> Trace:
+    """The trace of the first name that there is; raises as `trace` does."""
+    return desk.trace(next(name for name in names if name))
+
+
+def trace_step(trace: Trace, *, idle: bool) -> Step:
+    """The hops in the order of the way, what is missing marked, and what to send."""
+    lines = tuple(trace.provider_text().rstrip("\n").split("\n"))
+    gaps = len(trace.gaps)
+    missing = "nothing is missing" if not gaps else f"{gaps} of {len(trace.hops)} hops are open"
+    step = [Line(f"Next: {trace.next_step}", "strong")] if trace.next_step else []
+    return Step(
+        key=uuid.uuid4().hex,
+        title=f"Trace of {trace.asked}",
+        text=f"{trace.title}: {missing}.",
+        notes=tuple(step),
+        facts=tuple(_fact(number, hop) for number, hop in enumerate(trace.hops, 1)),
+        letter=Letter("Text for the provider", lines) if trace.hops else None,
+        buttons=(Button("back", "Close", enabled=idle),),
+    )
+
+
+def _fact(number: int, hop: Hop) -> Fact:
+    when = instant(hop.at) if hop.at is not None else _days(hop)
+    state = Line(hop.state.upper(), "warn") if hop.state in GAPS else Line(hop.state, "quiet")
+    lines = [Line(hop.says), state]
+    lines += [Line(when, "quiet")] if when else []
+    lines += [Line(hop.evidence, "code")] if hop.evidence else []
+    return Fact(f"{number}. {hop.place}", tuple(lines))
+
+
+def _days(hop: Hop) -> str:
+    if hop.on is not None:
+        return str(hop.on)
+    return f"since {hop.since}" if hop.since is not None else ""

@@ -1,0 +1,570 @@
+"""Funding: what must be paid where, with which reference, only once it is approved.
+
+Each detail that a bank's form asks for has its Copy. What is chosen leaves as a payment file after
+the service was asked once more whether all of it still stands; an off-ramp's transaction hash is
+submitted here. A remark that something was sent stands apart from what the bank shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from treasury.actions import KINDS
+from treasury.actions.payment_orders import CreditTransfer, Payer, pain001
+from treasury.api.models import RampRequest
+from treasury.calendar import is_target_day, next_target_day
+from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
+from treasury.extract.ramp_tables import RAMP_REQUESTS, FoundRequest
+from treasury.extract.record_rows import rows
+from treasury.identifiers import is_iban, plain_account
+from treasury.lake import Snapshot
+from treasury.money import format_amount
+from treasury.panels.frames.background_work import Work
+from treasury.panels.frames.blocks import (
+    Button,
+    Column,
+    Fact,
+    Field,
+    Line,
+    Message,
+    Press,
+    Row,
+    Step,
+)
+from treasury.panels.frames.list_panel import Listing, ListPanel
+from treasury.panels.frames.panel import status
+from treasury.panels.frames.panel_text import instant, literal_text
+from treasury.panels.frames.query_pages import SIZE, Held, Source
+from treasury.panels.panel_desk import Desk
+from treasury.panels.payable_requests import changed_details, payable_table
+from treasury.panels.steps.action_steps import Asked, carry_out, propose_all, what_became
+from treasury.panels.steps.filed_payments import note_file
+from treasury.panels.steps.proposed_actions import what_came
+from treasury.reconcile.funding import FUNDING, IN_FILE
+from treasury.text import visible
+
+__all__ = ["FundingPanel"]
+
+SUBMIT: Final = "ramp_request.submit_hash"
+COLUMNS: Final = (
+    Column("Request"),
+    Column("Pay to", wide=True),
+    Column("Amount", end=True),
+    Column("State", wide=True),
+)
+_COPIED: Final = {
+    "deposit_beneficiary": "beneficiary",
+    "deposit_iban": "IBAN",
+    "deposit_bic": "BIC",
+    "deposit_bank_name": "",
+    "deposit_account_number": "account number",
+    "deposit_sort_code": "sort code",
+    "deposit_routing_number": "routing number",
+    "deposit_intermediary_bank_name": "",
+    "deposit_intermediary_bic": "intermediary BIC",
+    "deposit_intermediary_account_number": "intermediary account",
+    "deposit_wallet_address": "address",
+}
+"""What each detail's Copy is called; a bank's name is typed nowhere."""
+_LOUD: Final = {
+    "PAY": "strong",
+    "SEND CRYPTO": "strong",
+    "SENT": "good",
+    "HASH GIVEN": "good",
+    "HASH PROPOSED": "good",
+}
+NAMED: Final = 5
+"""So many requests whose details differ are named at the head; each says so in its row."""
+_DIFFERING: Final = """\
+SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
+ORDER BY number LIMIT ?
+"""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """Payments to confirm as a file; `nonce` is good for one answer."""
+
+    nonce: str
+    payer: Payer
+    transfers: tuple[CreditTransfer, ...]
+    requests: tuple[str, ...]
+    execution: date
+
+
+class FundingPanel(ListPanel):
+    """What waits for its funds; `rows` and `sql` are what it shows, for SQL."""
+
+    title: ClassVar[str] = "Funding"
+
+    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+        self._actions = desk.actions  # refuses here, and not at a press, where one may not act
+        self._asked: Order | Asked | None = None
+        self._changed: tuple[tuple[str, str], ...] = ()
+        self._more_changed = 0
+        self._unknown = ""
+        super().__init__(desk, size=size)
+
+    def __repr__(self) -> str:
+        return f"<funding panel: {self._page.total} requests>"
+
+    # What is on screen
+
+    def listing(self) -> Listing:
+        """What waits for its funds, most overdue first."""
+        return Listing(
+            caption="Ramp requests that wait for their funds",
+            query="SELECT * FROM funding",
+            order="number",
+            key="request",
+            searched=("reference", "request", "state", '"to"', "to_account", "currency", "send"),
+            hint="Reference, state, account or amount",
+            columns=COLUMNS,
+            row=_row,
+            empty=self._unknown or "Nothing waits for its funds.",
+            several=True,
+        )
+
+    def read(self, snapshot: Snapshot) -> Source:
+        """The desk's rows with the deposit details as delivered."""
+        try:
+            waiting = self._desk.awaiting_funds().to_arrow()
+        except NothingStored as unknown:
+            waiting, self._unknown = FUNDING.empty_table(), str(unknown)
+        else:
+            self._unknown = ""
+        table = payable_table(waiting, snapshot)
+        held = Held(funding=table)
+        first = held.sql(_DIFFERING, [NAMED]).to_pylist()
+        self._changed = tuple((row["reference"], row["differs"]) for row in first)
+        self._more_changed = first[0]["in_all"] - len(first) if first else 0
+        return held
+
+    def banners(self) -> tuple[Message, ...]:
+        """The red one: somebody is to be paid elsewhere than the last time."""
+        if not self._changed:
+            return ()
+        lines = [Line(f"{name}: {what}") for name, what in self._changed]
+        more = self._more_changed
+        if more:
+            lines.append(Line(f"and {more:,} more requests; each says so in its row"))
+        do = Line("Call the provider on a number you know before you pay.", "strong")
+        return (Message("Deposit details differ from the last ones paid", (*lines, do), "alert"),)
+
+    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+        """What can be done about the chosen ones."""
+        return (
+            Button("export", "Payment file…", "primary", enabled=idle),
+            Button("submit", "Submit hash…", enabled=idle),
+            Button("sent", "Mark as sent", enabled=idle),
+            Button("not_funded", "Will not fund", enabled=idle),
+            Button("not_uploaded", "Not uploaded", enabled=idle),
+            Button("undo", "Undo remark", enabled=idle),
+        )
+
+    def fields(self) -> tuple[Field, ...]:
+        """What the buttons need."""
+        accounts = self._payers()
+        pay_from = Field(
+            "pay_from", "Pay from", "IBAN or its last digits", self.error_of("pay_from")
+        )
+        return (
+            *((pay_from,) if len(accounts) > 1 else ()),
+            Field("transaction_hash", "Transaction hash", "0x…", self.error_of("transaction_hash")),
+            Field("reason", "Reason", "For a remark", self.error_of("reason")),
+        )
+
+    def step(self) -> Step | None:
+        """What is to be confirmed."""
+        match self._asked:
+            case Order() as order:
+                return self._order_step(order)
+            case Asked() as asked:
+                return self._hash_step(asked)
+        return None
+
+    def _order_step(self, order: Order) -> Step:
+        amounts = [one.amount for one in order.transfers]
+        whole = format_amount(sum(amounts, Decimal()), "EUR")
+        count = len(order.transfers)
+        noun = "payment" if count == 1 else "payments"
+        return Step(
+            key=order.nonce,
+            title=f"Make a payment file of {count} {noun}?",
+            text=f"{count} {noun}, {whole} in all, from {order.payer.iban}. The file pays nothing"
+            " until it is uploaded and released at the bank.",
+            items=tuple(map(str, order.transfers)),
+            facts=(
+                Fact("Total", (Line(whole, "strong"),)),
+                Fact("From", (Line(order.payer.name), Line(order.payer.iban, "code"))),
+                Fact("To be executed on", (Line(f"{order.execution:%d %b %Y}"),)),
+                Fact("Read from the service", (Line(instant(self._desk.settings.now())),)),
+            ),
+            buttons=self._buttons("Confirm and save file"),
+        )
+
+    def _hash_step(self, asked: Asked) -> Step:
+        confirmed = asked.confirmed
+        verb = "submit" if asked.is_simple else "propose"
+        return Step(
+            key=asked.nonce,
+            title=f"{KINDS[asked.kind].verb} {asked.name}?",
+            text=confirmed.text,
+            facts=tuple(Fact(one.name.capitalize(), (Line(one.value),)) for one in confirmed.facts),
+            notes=tuple(Line(note, "warn") for note in confirmed.notes),
+            buttons=self._buttons(f"Confirm and {verb}"),
+            tone="stop" if confirmed.notes else "go",
+        )
+
+    def _buttons(self, confirm: str) -> tuple[Button, ...]:
+        return (
+            Button("back", "Go back", enabled=self.is_idle),
+            Button("confirm", confirm, "primary", enabled=self.is_idle),
+        )
+
+    # What presses do
+
+    def presses(self) -> dict[str, Callable[[Press], None]]:
+        """The buttons and the two steps."""
+        return {
+            "export": self._export,
+            "submit": self._submit,
+            "sent": partial(self._remark, "sent"),
+            "not_funded": partial(self._remark, "not_funded"),
+            "not_uploaded": partial(self._remark, "not_uploaded"),
+            "undo": partial(self._remark, "undo"),
+            "confirm": self._confirm,
+            "back": self._back,
+        }
+
+    def _export(self, press: Press) -> None:
+        if self._asked is not None:
+            return
+        rows = self.chosen_rows()
+        for row in rows:
+            _require_order(row)
+        payer = self._payer(press.typed.get("pay_from", ""))
+        today = self._desk.settings.now().astimezone(self._desk.settings.zone).date()
+        execution = today if is_target_day(today) else next_target_day(today)
+        order = Order(
+            nonce=uuid.uuid4().hex,
+            payer=payer,
+            transfers=tuple(_transfer(row) for row in rows),
+            requests=tuple(row["request"] for row in rows),
+            execution=execution,
+        )
+        pain001(order.transfers, payer, self._desk.settings.now(), execution)
+
+        def task(work: Work) -> None:
+            self._ask_service(rows, work)
+            with self.turn:
+                self._asked = order
+                self.point_to("step")
+
+        nothing = "No file was made."
+        self.start(
+            "Reading the requests from the service",
+            task,
+            lambda error: self.fail(nothing, error, Line("Nothing was paid.")),
+            nothing,
+        )
+
+    def _submit(self, press: Press) -> None:
+        if self._asked is not None:
+            return
+        rows = self.chosen_rows()
+        if len(rows) != 1 or rows[0]["direction"] != "off-ramp":
+            raise InputError(
+                "A transaction hash is of one off-ramp", do="choose the one that it pays"
+            )
+        given = press.typed.get("transaction_hash", "")
+        reason = press.typed.get("reason", "").strip() or None
+        name = rows[0]["reference"] or rows[0]["request"]
+
+        def task(work: Work) -> None:
+            work.say(f"Reading {name} from the service")
+            draft = self._actions.draft(
+                SUBMIT,
+                reason=reason,
+                live=True,
+                request_id=rows[0]["request"],
+                transaction_hash=given,
+            )
+            work.check()
+            with self.turn:
+                self._asked = Asked(
+                    nonce=uuid.uuid4().hex,
+                    kind=SUBMIT,
+                    all=(draft,),
+                    read_at=self._desk.settings.now(),
+                    changed=(),
+                )
+                self.point_to("step")
+
+        self.start(
+            f"Reading {name} from the service",
+            task,
+            lambda error: self.fail(f"{name}: not submitted", error, Line("Nothing was sent.")),
+            "Nothing was sent.",
+        )
+
+    def _remark(self, word: str, press: Press) -> None:
+        reason = press.typed.get("reason", "").strip()
+        if not reason and word != "undo":
+            raise InputError("reason: is missing", do="say how you know")
+        marking = self._desk.funding
+        verb = {
+            "sent": marking.marked_sent,
+            "not_funded": marking.will_not_fund,
+            "not_uploaded": marking.not_uploaded,
+        }.get(word, marking.undo)
+        rows = self.chosen_rows()
+        for row in rows:
+            verb(row["request"], reason, dry_run=True)  # all of them can be, before any is
+        marks = [(row, verb(row["request"], reason)) for row in rows]
+        self._chosen.clear()
+        self.clear_fields()
+        self.refresh()
+        lines = [
+            Line(f"{row['reference']}: {format_amount(row['send'], row['currency'])}")
+            for row, _ in marks
+        ]
+        by = marks[0][1].by
+        title = {
+            "sent": "Marked as sent",
+            "not_funded": "Marked as not to be funded",
+            "not_uploaded": "Taken out of its payment file",
+        }.get(word, "Remark taken back")
+        apart = Line("A remark is no evidence: the state follows the bank's statement.", "quiet")
+        self.tell(status(f"{title} by {by}: {len(marks)}", *lines, apart))
+
+    def _confirm(self, press: Press) -> None:
+        asked = self._asked
+        if asked is None or press.step != asked.nonce:
+            return
+        if isinstance(asked, Order):
+            self._make_file(asked, press)
+        else:
+            self._send_hash(asked)
+
+    def _make_file(self, order: Order, press: Press) -> None:
+        now = self._desk.settings.now()
+        text = pain001(order.transfers, order.payer, now, order.execution)
+        name = f"payments-{now:%Y-%m-%d-%H%M%S}.xml"
+        told = {
+            "orders": [str(one) for one in order.transfers],
+            "payer": order.payer.iban,
+            "execution": order.execution.isoformat(),
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
+        note_file(self._desk.journal, name, order.requests, told, nonce=order.nonce)
+        self.hand_over(press, name, "application/xml", text)
+        self._asked = None
+        self._chosen.clear()
+        self.refresh()
+        self.tell(
+            status(
+                f"Made {name}",
+                *(Line(str(one)) for one in order.transfers),
+                Line("Next: upload it at the bank once, release it, then mark as sent", "strong"),
+            )
+        )
+
+    def _send_hash(self, asked: Asked) -> None:
+        def task(work: Work) -> Message:
+            if not asked.is_simple:
+                return self._finished(what_came(propose_all(self._desk, asked, work), "Submitted"))
+            outcome = carry_out(self._desk, asked, work)
+            recorded = f"The service recorded it: {outcome.status}, version {outcome.version}."
+            lines = (Line(outcome.text), Line(recorded), Line("Sync to see its state.", "quiet"))
+            return self._finished(status(f"Submitted the hash of {asked.name}", *lines))
+
+        def failed(error: TreasuryError) -> Message:
+            nothing, sentence = what_became(self._desk, asked, error)
+            title = f"{asked.name}: not submitted" if nothing else f"Look at {asked.name} first"
+            return self._finished(self.fail(title, error, Line(sentence)))
+
+        self.start(f"Checking {asked.name}", task, failed, "Nothing was sent.")
+
+    def _back(self, _: Press) -> None:
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            self.tell(None)
+            self.point_to("export" if isinstance(asked, Order) else "submit")
+
+    # What it knows
+
+    def _payers(self) -> list[Payer]:
+        settings = self._desk.settings
+        return [
+            Payer(name=settings.workspace.company, iban=plain_account(one.account))
+            for one in settings.accounts
+            if one.source == "own_bank" and one.currency == "EUR" and is_iban(one.account)
+        ]
+
+    def _payer(self, typed: str) -> Payer:
+        wanted = plain_account(typed)
+        found = [one for one in self._payers() if one.iban.endswith(wanted)]
+        if len(found) == 1:
+            return found[0]
+        there = ", ".join(one.iban for one in self._payers())
+        if not there:
+            raise InputError(
+                "pay_from: no account of ours in EUR has an IBAN",
+                do="add it to treasury.toml as [[accounts]] with source own_bank",
+            )
+        which = "stands for several accounts" if found and wanted else "names no account"
+        what = f"{typed.strip()!r} {which}" if wanted else "is missing"
+        raise InputError(f"pay_from: {what}", do=f"give one of {there}")
+
+    def _ask_service(self, rows: list[dict[str, Any]], work: Work) -> None:
+        """Whether the service still says what is to be paid; ActionRefused names what it does not.
+
+        What was read at the last sync may be stale, and a file is paid by somebody else.
+        """
+        names = sorted(self._desk.settings.credentials)
+        client = self._desk.client("viewer" if "viewer" in names else names[0])
+        for done, row in enumerate(rows):
+            work.say(f"Reading {row['reference']} from the service", done, len(rows))
+            found = client.ramp.requests.get(row["request"]).value
+            moved = _moved(row, found)
+            if moved:
+                raise ActionRefused(
+                    f"{row['reference']} is not what this list shows: {'; '.join(moved)}",
+                    do="sync, look at it again, and call the provider where details changed",
+                )
+        work.check()
+
+    def _finished(self, message: Message) -> Message:
+        with self.turn:
+            self._asked = None
+            self._chosen.clear()
+            self.refresh()
+            return message
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    name = row["reference"] or row["request"]
+    amount = format_amount(row["send"], row["currency"]) if row["send"] is not None else "not shown"
+    return Row(
+        key=literal_text(row["request"]),
+        label=f"{name}, {row['direction']}, {amount}, {row['state']}",
+        cells=(
+            (
+                _copied(name, "reference", "strong") if row["payable"] else Line(name, "strong"),
+                Line(row["direction"]),
+                Line(_due(row), "quiet"),
+            ),
+            _pay_to(row),
+            _amount(row, amount),
+            _state(row),
+        ),
+    )
+
+
+def _pay_to(row: Mapping[str, Any]) -> tuple[Line, ...]:
+    if not row["payable"]:
+        why = "Do not pay: not approved" if not row["to"] else "Not to be paid now"
+        return (Line(row["to"] or "", "quiet"), Line(why, "warn"))
+    lines = [_copied(row[name], what) for name, what in _COPIED.items() if row[name]]
+    if row["deposit_wallet_chain"]:
+        only = f"{row['asset']} on {row['deposit_wallet_chain']} only"
+        lines.append(Line(only, "strong"))
+    if row["differs"]:
+        lines.append(Line(f"CHANGED: {row['differs']}", "warn"))
+    if row["first_time"]:
+        lines.append(Line("Nothing was paid here before: check it with the provider", "warn"))
+    return tuple(lines) or (Line("The service gives no deposit details", "warn"),)
+
+
+def _amount(row: Mapping[str, Any], shown: str) -> tuple[Line, ...]:
+    if not row["payable"] or row["send"] is None:
+        return (Line(shown),)
+    digits = shown.partition(" ")[2].replace(",", "")
+    return (Line(shown, "strong"), Line(digits, "code", "amount"))
+
+
+def _state(row: Mapping[str, Any]) -> tuple[Line, ...]:
+    look: Any = _LOUD.get(row["state"], "warn")
+    lines = [Line(row["state"], look), Line(row["next_step"])]
+    evidence = f", statements to {row['evidence_to']:%d %b}" if row["evidence_to"] else ""
+    lines.append(
+        Line(
+            f"bank: {row['seen']}{evidence}" if row["direction"] == "on-ramp" else row["seen"],
+            "quiet",
+        )
+    )
+    if row["marked"]:
+        lines.append(Line(f"Remark, no evidence: {row['marked']}", "warn"))
+    return tuple(lines)
+
+
+def _due(row: Mapping[str, Any]) -> str:
+    if row["due"] is None:
+        return ""
+    plural = "" if row["overdue"] == 1 else "s"
+    late = f", {row['overdue']} {row['overdue_unit']}{plural} overdue" if row["overdue"] else ""
+    return f"due {row['due']:%d %b}{late}"
+
+
+def _copied(text: str, what: str, look: Any = "plain") -> Line:
+    """A line with its Copy; none where something in it does not show, for it would be pasted."""
+    if visible(text) != text or literal_text(text) != text:
+        return Line(f"{text} (holds what does not show: do not pay, ask the provider)", "warn")
+    return Line(text, look, what)
+
+
+def _require_order(row: Mapping[str, Any]) -> None:
+    name = row["reference"] or row["request"]
+    if row["state"] == IN_FILE:
+        raise InputError(
+            f"{name} is in a payment file ({row['marked']}): {row['next_step']}",
+            do="leave it out, or say first that the file was not uploaded",
+        )
+    if row["marked"]:
+        raise InputError(f"{name} is {row['marked']}", do="leave it out, or undo the remark first")
+    if row["state"] != "PAY":
+        raise InputError(
+            f"{name} is {row['state']}, and only PAY is payable: {row['next_step']}",
+            do="leave it out",
+        )
+    if row["differs"]:
+        raise InputError(
+            f"{name} is to be paid to other details than before ({row['differs']})",
+            do="call the provider on a number you know; once it confirms, pay it by hand",
+        )
+    if row["currency"] != "EUR" or not row["deposit_iban"]:
+        raise InputError(
+            f"{name} is no SEPA payment: {row['currency']}"
+            + ("" if row["deposit_iban"] else " without an IBAN"),
+            do="pay it by hand at the bank",
+        )
+
+
+def _transfer(row: Mapping[str, Any]) -> CreditTransfer:
+    return CreditTransfer(
+        reference=row["reference"] or "",
+        beneficiary=row["deposit_beneficiary"] or "",
+        iban=plain_account(row["deposit_iban"]),
+        bic=row["deposit_bic"],
+        amount=row["send"],
+    )
+
+
+def _moved(row: Mapping[str, Any], found: RampRequest) -> list[str]:
+    moved = []
+    if found.status != "AWAITING_FUNDS":
+        moved.append(f"it is {found.status}")
+    if found.payment_reference != row["reference"]:
+        moved.append(f"its reference is {found.payment_reference}")
+    if found.fiat_amount != row["send"]:
+        moved.append(f"its amount is {found.fiat_amount}")
+    stored = rows(RAMP_REQUESTS, [FoundRequest(value=found, raw=b"{}", has_detail=True)])
+    return moved + changed_details(row, stored.to_pylist()[0])

@@ -1,0 +1,80 @@
+"""What a panel needs of the workspace that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from treasury.actions import Actions
+from treasury.api import Client
+from treasury.calendar import Month
+from treasury.decisions.remarks import Marking
+from treasury.decisions.verdicts import Deciding
+from treasury.extract import Progress, SyncReport
+from treasury.items import Effects, OpenItems
+from treasury.journal import Journal
+from treasury.journal.decision_history import Decision
+from treasury.lake import Snapshot
+from treasury.reconcile import Reconciliation, Rows
+from treasury.settings import Settings
+from treasury.trace.payment_trace import Trace
+
+__all__ = ["Desk"]
+
+
+class Desk(Protocol):
+    """The workspace, from below: panels know what it offers and not what it is."""
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings."""
+
+    @property
+    def journal(self) -> Journal:
+        """What people decided."""
+
+    @property
+    def actions(self) -> Actions:
+        """What may be done at the services."""
+
+    @property
+    def matches(self) -> Deciding:
+        """Verdicts on bank lines."""
+
+    def snapshot(self) -> Snapshot:
+        """What the world told us, as of the last commit."""
+
+    def client(self, credential: str) -> Client:
+        """The client with the named credential."""
+
+    @property
+    def funding(self) -> Marking:
+        """Remarks on what waits for its funds."""
+
+    def awaiting_funds(self) -> Rows:
+        """What waits for its funds, in the words of the desk."""
+
+    def reconcile(self, month: str | Month | None = None) -> Reconciliation:
+        """Reconcile a month; without one the last that has ended."""
+
+    def open_items(self, month: str | Month | None = None) -> OpenItems:
+        """Everything that is not settled in a month; without one the last that has ended."""
+
+    def decision_effects(self, *planned: Decision) -> Effects:
+        """What planned decisions would change beside their own lines."""
+
+    def trace(self, what: str) -> Trace:
+        """Follow one payment from end to end."""
+
+    def watching(self) -> str | None:
+        """What `treasury sync --watch` is doing; None where nobody watches."""
+
+    def sync(
+        self,
+        *,
+        tables: Iterable[str] | None = None,
+        full: bool = False,
+        credential: str | None = None,
+        progress: Progress | None = None,
+    ) -> SyncReport:
+        """Pull what the services know."""

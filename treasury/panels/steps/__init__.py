@@ -1,0 +1,1 @@
+"""The two steps of a decision, without a screen."""

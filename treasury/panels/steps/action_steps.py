@@ -1,0 +1,192 @@
+"""The two steps of a decision, without a screen: ask what is so, then do what was agreed.
+
+Asking reads each request from the service as it is now and compares it with the row that the person
+saw. Doing reads it once more and sends only if nothing moved, with the version that was shown and a
+nonce that the journal accepts once. Until the point is passed, stopping leaves nothing behind; of
+several, those whose turn has not come stay ready.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from treasury.actions import KINDS, Action, Confirmation, Outcome, RampSeen, Ran, moved
+from treasury.api.models import RampRequest
+from treasury.errors import (
+    ActionRefused,
+    JournalError,
+    OutcomeUnknown,
+    ServiceError,
+    TreasuryError,
+)
+from treasury.panels.frames.background_work import Cancelled, Work
+from treasury.panels.panel_desk import Desk
+
+__all__ = ["Asked", "Came", "ask", "carry_out", "execute", "propose_all", "what_became"]
+
+AWAITING: Final = "AWAITING_APPROVAL"
+_CHECKER: Final = "checker"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a person is asked to confirm; `nonce` is good for one answer."""
+
+    nonce: str
+    kind: str
+    all: tuple[Confirmation, ...]
+    read_at: datetime
+    changed: tuple[str, ...]
+    """What the service says otherwise than the lake did."""
+    left_out: tuple[RampRequest, ...] = ()
+    """What was chosen and is already decided."""
+
+    @property
+    def confirmed(self) -> Confirmation:
+        """The first; the only one of a decision about one request."""
+        return self.all[0]
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it is about one request that one person may decide."""
+        return len(self.all) == 1 and self.confirmed.needed <= 1
+
+    @property
+    def name(self) -> str:
+        """`PAY-2026-000001`, or `3 requests`."""
+        return _seen(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
+
+
+class Came(msgspec.Struct, frozen=True):
+    """What came of several; `cancelled` where a person stopped it before the end."""
+
+    ran: tuple[Ran, ...]
+    waiting: tuple[Action, ...] = ()
+    untried: tuple[Action, ...] = ()
+    cancelled: bool = False
+
+
+def ask(
+    desk: Desk, kind: str, rows: Iterable[Mapping[str, Any]], reason: str | None, work: Work
+) -> Asked:
+    """What to confirm; `all` is empty where none of them awaits a decision any more."""
+    rows = list(rows)
+    drafts, changes, left_out = [], [], []
+    for done, row in enumerate(rows):
+        seen = RampSeen.from_row(row)
+        work.say(f"Reading {seen.name} from the service", done, len(rows))
+        found = _read(desk, _reader(desk), seen.id)
+        work.check()
+        if found.status != AWAITING:
+            left_out.append(found)
+            continue
+        about = f"{seen.name}: " if len(rows) > 1 else ""
+        changes += [f"{about}{change}" for change in moved(seen, RampSeen.of(found))]
+        drafts.append(desk.actions.draft(kind, reason=reason, live=True, request_id=seen.id))
+    return Asked(
+        nonce=uuid.uuid4().hex,
+        kind=kind,
+        all=tuple(drafts),
+        read_at=desk.settings.now(),
+        changed=tuple(changes),
+        left_out=tuple(left_out),
+    )
+
+
+def propose_all(desk: Desk, asked: Asked, work: Work) -> Came:
+    """Propose what was confirmed, all of it or nothing, and execute what needs nobody else."""
+    work.pass_the_point(f"Writing {asked.name} to the journal")
+    proposed = desk.actions.propose_drafts(*asked.all, nonce=asked.nonce)
+    ready = [one.id for one in proposed if one.state == "ready"]
+    came = execute(desk, ready, work) if ready else Came(())
+    waiting = tuple(one for one in proposed if one.state == "proposed")
+    return msgspec.structs.replace(came, waiting=waiting)
+
+
+def execute(desk: Desk, ids: Iterable[str], work: Work) -> Came:
+    """Carry out what is ready, fifty at a time; Cancel leaves what has not been tried ready."""
+    ids, cancelled = list(ids), False
+
+    def progress(done: int, total: int) -> None:
+        nonlocal cancelled
+        try:
+            work.go_on(f"Sent {done:,} of {total:,}", done, total)
+        except Cancelled:
+            cancelled = True
+            raise
+
+    ran: tuple[Ran, ...] = ()
+    try:
+        ran = desk.actions.execute_all(ids, progress=progress)
+    except Cancelled:
+        stands = [desk.actions.get(one) for one in ids]
+        ran = tuple(Ran(action=one) for one in stands if one.state != "ready")
+    tried = {one.action.id for one in ran}
+    untried = tuple(desk.actions.get(one) for one in ids if one not in tried)
+    return Came(ran, untried=untried, cancelled=cancelled)
+
+
+def carry_out(desk: Desk, asked: Asked, work: Work) -> Outcome:
+    """Send the decision if the request is still what was shown; raises what `execute` raises."""
+    confirmed = asked.confirmed
+    seen, verb = _seen(confirmed), KINDS[confirmed.kind].verb
+    work.say(f"Checking that {seen.name} has not moved")
+    fresh = RampSeen.of(_read(desk, confirmed.credential, seen.id))
+    if fresh != seen:
+        raise ActionRefused(
+            f"{seen.name} changed while you looked at it: {_changes(seen, fresh)}."
+            " Nothing was sent",
+            do="look at it as it is now, then decide again",
+        )
+    work.pass_the_point(f"Sent: {verb.lower()} {seen.name}. Waiting for the answer")
+    outcome = desk.actions.carry_out(confirmed, nonce=asked.nonce).outcome
+    assert outcome is not None  # it raises unless it is done
+    return outcome
+
+
+def what_became(desk: Desk, asked: Asked, error: TreasuryError) -> tuple[bool, str]:
+    """Whether surely nothing was carried out, and that in a sentence.
+
+    The error or, where that does not know, the journal bears it out.
+    """
+    match error:
+        case OutcomeUnknown():
+            return False, "It was sent, and nobody can tell yet whether it was carried out."
+        case ServiceError(status=int()):
+            return True, "The service refused it: nothing was carried out."
+        case ServiceError() | ActionRefused():
+            return True, "Nothing was carried out."
+    try:
+        proposed = [e for e in desk.journal.entries("action.proposed") if e.nonce == asked.nonce]
+        left = [e for p in proposed for e in desk.journal.entries("action.sending", p.subject)]
+    except JournalError:
+        return False, "Whether anything was sent cannot be read from the journal."
+    if left:
+        return False, "It may have been sent."
+    return True, "Nothing was sent."
+
+
+def _read(desk: Desk, credential: str, request_id: str) -> RampRequest:
+    return desk.client(credential).ramp.requests.get(request_id).value
+
+
+def _reader(desk: Desk) -> str:
+    """The checker's credential; the only one there is where there is no checker."""
+    names = sorted(desk.settings.credentials)
+    return names[0] if len(names) == 1 else _CHECKER
+
+
+def _seen(confirmed: Confirmation) -> RampSeen:
+    assert confirmed.request is not None  # every kind that this panel offers is about a request
+    return confirmed.request
+
+
+def _changes(seen: RampSeen, fresh: RampSeen) -> str:
+    changes = [str(change) for change in moved(seen, fresh)]
+    if fresh.version != seen.version:
+        changes.append(f"version was {seen.version}, is {fresh.version}")
+    return "; ".join(changes) or "who created it is told otherwise"

@@ -1,0 +1,48 @@
+"""Payment files that leave a panel, each journaled before it does, with what it orders.
+
+A file that is saved may be uploaded; only the bank's statement says that it was. So a request in a
+file leaves in no other one until somebody says that the file was not uploaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from treasury.errors import ActionRefused
+from treasury.journal import Draft, Head, Journal
+from treasury.journal.decision_history import FILE_MADE, standing_files, standing_marks
+from treasury.journal.decision_log import read_decided
+from treasury.text import clean
+
+__all__ = ["note_file"]
+
+
+def note_file(
+    journal: Journal, name: str, requests: Iterable[str], facts: Mapping[str, object], *, nonce: str
+) -> None:
+    """Journal a file before it leaves.
+
+    ActionRefused where a request is in another file already, where somebody remarked on it, or
+    where the nonce was used; JournalError where it cannot be written.
+    """
+    wanted = tuple(requests)
+    draft = Draft(FILE_MADE, name, {"requests": wanted, **facts}, journal.who(), nonce)
+
+    def build(head: Head) -> Sequence[Draft]:
+        entries = read_decided(journal, head=head).entries
+        files, marks = standing_files(entries), standing_marks(entries)
+        remarked = sorted({clean(marks[one].by) for one in wanted if one in marks})
+        if remarked:
+            raise ActionRefused(
+                f"some of it was remarked on by {', '.join(remarked)} meanwhile; no file was made",
+                do="look at the list again",
+            )
+        others = sorted({clean(files[one].name) for one in wanted if one in files})
+        if others:
+            raise ActionRefused(
+                f"some of it has left in {', '.join(others)}; no file was made",
+                do="look at the list again",
+            )
+        return [draft]
+
+    journal.decide(build, rests_on=("payment_file.", "request."))

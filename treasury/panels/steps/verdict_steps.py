@@ -1,0 +1,259 @@
+"""The two steps of a verdict on bank lines, without a screen: say what it would be, then write it.
+
+Asking runs the verb without writing, so what cannot be is refused before anybody confirms. Doing
+runs it so once more and writes only where the facts are still those that were shown. What is
+confirmed is told from the decision's own facts, so the sentence is what the journal holds. Saying
+again what stands writes nothing, and an undo names the one decision that it takes back.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.errors import ActionRefused
+from treasury.items import Effects
+from treasury.journal import Actor
+from treasury.journal.decision_history import Decision
+from treasury.money import format_amount, total
+from treasury.panels.frames.background_work import Work
+from treasury.panels.frames.blocks import Button, Fact, Line, Message, Step
+from treasury.panels.frames.panel import status
+from treasury.panels.frames.panel_text import instant
+from treasury.panels.panel_desk import Desk
+from treasury.text import clean
+
+__all__ = ["VERBS", "AskedVerdict", "Verdict", "ask_verdict", "settle", "verdict_step"]
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person wants said: `verb` of VERBS on lines, each with the expectations it is about.
+
+    `seq` is the decision that an undo takes back.
+    """
+
+    verb: str
+    pairs: tuple[tuple[str, tuple[str, ...] | dict[str, str]], ...]
+    reason: str = ""
+    to: str = ""
+    seq: int | None = None
+
+
+class AskedVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is asked to confirm; `nonce` is good for one answer."""
+
+    nonce: str
+    verdict: Verdict
+    planned: tuple[Decision, ...]
+    actor: Actor
+    effects: Effects | None = None
+    """What changes beside the lines; None where nothing of them is settled otherwise."""
+
+
+class _Words(msgspec.Struct, frozen=True):
+    """How a verb reads: on its button, as a question, when done, and to confirm it."""
+
+    label: str
+    asks: str
+    done: str
+    confirm: str
+    joins: str
+    consequence: str
+
+
+MOST_EFFECTS: Final = 20
+"""Items that change beside a decision and are named in its first step; the others are counted."""
+VERBS: Final = {
+    "accept": _Words(
+        "Accept…", "Accept", "Accepted", "Confirm match", "for", "They count as matched."
+    ),
+    "reject": _Words(
+        "Reject…", "Reject", "Rejected", "Confirm rejection", "not for",
+        "They are not proposed for each other again.",
+    ),
+    "ignore": _Words(
+        "Ignore…", "Close", "Closed", "Confirm closing", "",
+        "They belong to nothing that is expected.",
+    ),
+    "assign": _Words(
+        "Assign…", "Assign", "Assigned", "Confirm assignment", "to",
+        "They stay as open as they are.",
+    ),
+    "undo": _Words(
+        "Undo…", "Undo", "Undone", "Confirm undo", "for", "What stood before it stands again."
+    ),
+}  # fmt: skip
+
+
+def ask_verdict(desk: Desk, verdict: Verdict) -> AskedVerdict | Message:
+    """What to confirm; or, where just that stands already, a message that says who decided it."""
+    head = desk.journal.head().seq
+    planned = _say(desk, verdict, dry_run=True)
+    if verdict.verb != "undo" and not any(one.facts for one in planned):
+        standing = _say(desk, verdict, dry_run=False)  # it stands: this writes nothing
+        return _already([one for one in standing if (one.seq or 0) <= head])
+    return AskedVerdict(
+        nonce=uuid.uuid4().hex,
+        verdict=verdict,
+        planned=planned,
+        actor=desk.journal.who(),
+        effects=None if verdict.verb == "assign" else desk.decision_effects(*planned),
+    )
+
+
+def settle(desk: Desk, asked: AskedVerdict, work: Work) -> Message:
+    """Journal what was confirmed; ActionRefused where what it rests on has moved since."""
+    work.say("Checking that nothing has moved")
+    head = desk.journal.head().seq
+    fresh = _say(desk, asked.verdict, dry_run=True)
+    for one, now in zip(asked.planned, fresh, strict=True):
+        if now.facts and one.facts != now.facts:
+            raise ActionRefused(
+                f"the line {clean(one.entry_id)} or what it may belong to changed while you looked"
+                " at it; nothing was journaled",
+                do="look at it as it is now, then decide again",
+            )
+    work.pass_the_point("Writing it to the journal")
+    made = _say(desk, asked.verdict, dry_run=False)
+    before = [one for one in made if (one.seq or 0) <= head]
+    added = [one for one in made if (one.seq or 0) > head]
+    if not added:
+        return _already(before)
+    said = VERBS[asked.verdict.verb].done
+    lines = [Line(journaled(one)) for one in added]
+    if before:
+        lines += [Line(f"Already decided: {journaled(one)}", "warn") for one in before]
+    return status(f"{said} {_count(len(added))}", *lines)
+
+
+def verdict_step(asked: AskedVerdict, *, idle: bool) -> Step:
+    """The step that confirms it: each sentence as it is journaled, totals by currency."""
+    words, planned = VERBS[asked.verdict.verb], asked.planned
+    one = len(planned) == 1
+    stops = asked.verdict.verb in {"reject", "ignore", "undo"}
+    return Step(
+        key=asked.nonce,
+        title=f"{words.asks} {_count(len(planned))}?",
+        text=f"{sentence(planned[0]) if one else _sum(planned)} {words.consequence}",
+        items=() if one else tuple(map(sentence, planned)),
+        facts=_facts(asked),
+        buttons=(
+            Button("back", "Go back", enabled=idle),
+            Button("confirm", words.confirm, "danger" if stops else "primary", enabled=idle),
+        ),
+        tone="stop" if stops else "go",
+    )
+
+
+def sentence(decision: Decision) -> str:
+    """What a decision says, told from the facts that the journal holds of it."""
+    words, line = VERBS[decision.verb], decision.facts.get("line") or {}
+    names = [_name(decision, one) for one in decision.expectations]
+    to = names or ([clean(decision.to)] if decision.to else [])
+    about = f" {words.joins} {' and '.join(to)}" if to and words.joins else ""
+    reason = f" Reason: {clean(decision.reason)}." if decision.reason else ""
+    what = _line(line) if line else f"line {clean(decision.entry_id)}"
+    return f"{words.asks} {what}{about}.{reason}{_posting(decision)}"
+
+
+def _posting(decision: Decision) -> str:
+    """Where a decision about a closed month's line posts."""
+    if not decision.closed_month:
+        return ""
+    return f" {decision.closed_month} is closed and stays so: it posts in {decision.posts_to}."
+
+
+def journaled(decision: Decision) -> str:
+    """The same, with who said it and when."""
+    return f"{sentence(decision)} By {clean(decision.by)} at {instant(decision.at)}."
+
+
+def _line(line: Mapping[str, Any]) -> str:
+    way = "credit on" if line["direction"] == "CRDT" else "debit on"
+    amount = format_amount(Decimal(line["amount"]), line["currency"])
+    other = (
+        f", other side {clean(line['counterparty_account'])}"
+        if line["counterparty_account"]
+        else ""
+    )
+    return f"{amount}, {way} {clean(line['account'])} of {line['booking_date']}{other}"
+
+
+def _name(decision: Decision, expectation: str) -> str:
+    seen = (decision.facts.get("expectations") or {}).get(expectation) or {}
+    name = clean(seen.get("code") or expectation)
+    share = decision.shares.get(expectation)
+    if share is None:
+        return name
+    line = decision.facts.get("line") or {}
+    return f"{name} with {format_amount(share, line.get('currency') or '?')}"
+
+
+def _facts(asked: AskedVerdict) -> tuple[Fact, ...]:
+    amounts: dict[str, list[Decimal]] = {}
+    for one in asked.planned:
+        line = one.facts.get("line") or {}
+        if line:
+            amounts.setdefault(line["currency"], []).append(Decimal(line["amount"]))
+    totals = [
+        Line(f"{format_amount(total(several), currency)}  ({len(several)})", "strong")
+        for currency, several in sorted(amounts.items())
+    ]
+    against = tuple(Line(clean(why), "warn") for one in asked.planned for why in one.despite)
+    return (
+        Fact("Total by currency", tuple(totals) or (Line("no amounts"),)),
+        Fact("Decided by", (Line(asked.actor.name, "strong"),)),
+        Fact("When", (Line(instant(asked.planned[0].at)),)),
+        *((Fact("Reason", (Line(asked.verdict.reason),)),) if asked.verdict.reason else ()),
+        *((Fact("Although", against),) if against else ()),
+        *(() if asked.effects is None else (Fact("Changes beside it", _beside(asked.effects)),)),
+    )
+
+
+def _beside(effects: Effects) -> tuple[Line, ...]:
+    """Each item that changes beside the lines that are decided, and why."""
+    if effects.unknown:
+        return (Line(f"not known: {clean(effects.unknown)}", "warn"),)
+    if not len(effects):
+        return (Line("no other open item"),)
+    lines = [Line(clean(str(one)), "warn") for one in effects.effects[:MOST_EFFECTS]]
+    if more := len(effects) - len(lines):
+        lines.append(Line(f"and {more:,} more: `treasury match … --dry-run` lists them", "warn"))
+    return tuple(lines)
+
+
+def _already(stand: Sequence[Decision]) -> Message:
+    lines = [Line(journaled(one)) for one in stand]
+    return status("Already decided", Line("Nothing was written."), *lines)
+
+
+def _sum(planned: Sequence[Decision]) -> str:
+    return f"{_count(len(planned))}: all of them or none."
+
+
+def _count(number: int) -> str:
+    return "1 line" if number == 1 else f"{number:,} lines"
+
+
+def _say(desk: Desk, verdict: Verdict, *, dry_run: bool) -> tuple[Decision, ...]:
+    """Run the verb; what it decided, or would."""
+    verbs, reason = desk.matches, verdict.reason
+    line, expectations = verdict.pairs[0]
+    match verdict.verb:
+        case "accept":
+            return tuple(verbs.accept_many(verdict.pairs, reason=reason, dry_run=dry_run))
+        case "reject":
+            (one,) = expectations
+            return (verbs.reject(line, one, reason=reason, dry_run=dry_run),)
+        case "ignore":
+            lines = [name for name, _ in verdict.pairs]
+            return tuple(verbs.ignore(*lines, reason=reason, dry_run=dry_run))
+        case "assign":
+            return (verbs.assign(line, verdict.to, reason=reason, dry_run=dry_run),)
+        case _:
+            pair = next(iter(expectations), None)
+            return (verbs.undo(line, pair, seq=verdict.seq, reason=reason, dry_run=dry_run),)

@@ -1,0 +1,475 @@
+"""Transfers: what moved between accounts, both legs where there are two, and a new one to propose.
+
+The first list holds every transfer that the service knows, of all three kinds; the second those
+between our own accounts with their two legs, as the reconciliation sees them: worked out aside when
+it is first asked for, for that reads the whole month. A new transfer is proposed here and sent
+nowhere: who approves it and carries it out does so under Approvals.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, Final, Literal
+
+import msgspec
+import pyarrow as pa
+
+from treasury.actions import OPEN, Confirmation, field_names, kind_of
+from treasury.errors import NothingStored, TreasuryError
+from treasury.lake import Snapshot
+from treasury.money import format_amount
+from treasury.panels.frames.background_work import Work
+from treasury.panels.frames.blocks import (
+    Button,
+    Column,
+    Fact,
+    Field,
+    Frame,
+    Line,
+    Message,
+    Press,
+    Row,
+    Step,
+)
+from treasury.panels.frames.list_panel import Listing
+from treasury.panels.frames.panel import alert, status
+from treasury.panels.frames.panel_text import instant, literal_text
+from treasury.panels.frames.query_pages import SIZE
+from treasury.panels.frames.traced_list import LookingPanel, answer_now
+from treasury.panels.panel_desk import Desk
+from treasury.reconcile.internal import INTERNAL_TRANSFERS
+
+__all__ = ["TransfersPanel"]
+
+Shown = Literal["transfers", "legs", "accounts"]
+KINDS: Final = {
+    "crypto": "crypto_transfer.create",
+    "fiat": "fiat_transfer.create",
+    "internal": "account_transfer.create",
+}
+_NEW: Final = {
+    "crypto": "New crypto transfer…",
+    "fiat": "New fiat transfer…",
+    "internal": "New account transfer…",
+}
+_NOTHING: Final = "Nothing was proposed and nothing was sent."
+_TRANSFERS: Final = """
+SELECT t.* EXCLUDE (raw), s.name AS sender, r.name AS receiver
+FROM transfers AS t
+LEFT JOIN accounts AS s ON s.id = t.sender_account_id
+LEFT JOIN accounts AS r ON r.id = t.receiver_account_id
+WHERE t.vanished_at IS NULL
+"""
+_ACCOUNTS: Final = """
+SELECT a.id, a.external_id, a.name, a.chain, a.status, a.kyc_status, b.asset, b.total, b.available,
+    b.observed_at, a.id || ' ' || coalesce(b.asset, '') AS place
+FROM accounts AS a
+LEFT JOIN (
+    SELECT account_id, asset, CAST(sum(total) AS DECIMAL(38, 18)) AS total,
+        CAST(sum(available) AS DECIMAL(38, 18)) AS available, max(observed_at) AS observed_at
+    FROM (SELECT * FROM wallet_balances
+        QUALIFY row_number() OVER (PARTITION BY wallet_id, asset ORDER BY observed_at DESC) = 1)
+    GROUP BY account_id, asset
+) AS b ON b.account_id = a.id
+WHERE a.vanished_at IS NULL
+"""
+
+
+class _AskedTransfer(msgspec.Struct, frozen=True):
+    """What a person is asked to confirm; `nonce` is good for one proposal."""
+
+    nonce: str
+    confirmed: Confirmation
+
+
+class TransfersPanel(LookingPanel):
+    """Transfers; `rows`, `sql` and `relation` are the list that is shown."""
+
+    title: ClassVar[str] = "Transfers"
+
+    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+        self._actions = desk.actions  # refuses here, and not at a press, where one may not act
+        self._shown: Shown = "transfers"
+        self._form = ""
+        self._asked: _AskedTransfer | None = None
+        self._waiting = 0
+        super().__init__(desk, size=size)
+
+    def __repr__(self) -> str:
+        return f"<transfers panel: {self._tables['transfers'].num_rows} transfers>"
+
+    def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
+        """Every transfer, the accounts with what they hold, and the legs where they were wanted."""
+        self._waiting = self._count_waiting()
+        legs = {"legs": _legs(self._desk)} if "legs" in self._tables else {}
+        return {
+            "transfers": snapshot.sql(_TRANSFERS),
+            "accounts": snapshot.sql(_ACCOUNTS),
+            **legs,
+        }
+
+    def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
+        """By the service's record, or else by a bank line."""
+        return (row.get("transfer_id") or row.get("id"), row.get("out_id"), row.get("in_id"))
+
+    # What is on screen
+
+    def listing(self) -> Listing:
+        """The transfers, the legs, or the accounts while a form is open."""
+        return _LISTINGS[self._shown]
+
+    def content(self) -> Frame:
+        """The list, and while a form is open its fields, whether the list has rows or not."""
+        frame = super().content()
+        if not self._form:
+            return frame
+        idle = self.is_idle and self.step() is None
+        return msgspec.structs.replace(frame, bar=self.bar(idle=idle), fields=self.fields())
+
+    def tools(self, *, idle: bool) -> tuple[Button, ...]:
+        """The three kinds of new transfer."""
+        return tuple(
+            Button(name, label, enabled=idle, pressed=True if self._form == name else None)
+            for name, label in _NEW.items()
+        )
+
+    def views(self, *, idle: bool) -> tuple[Button, ...]:
+        """The lists; the accounts while a form is open."""
+        legs = self._tables.get("legs")
+        labels = {
+            "transfers": f"Transfers ({self._tables['transfers'].num_rows:,})",
+            "legs": "Between our accounts" + ("" if legs is None else f" ({legs.num_rows:,})"),
+            "accounts": "Accounts",
+        }
+        return tuple(
+            Button(name, label, enabled=idle, pressed=self._shown == name)
+            for name, label in labels.items()
+        )
+
+    def more_notes(self) -> tuple[Line, ...]:
+        """Transfers that are proposed and not carried out yet."""
+        number = self._waiting
+        if not number:
+            return ()
+        what = "1 transfer is" if number == 1 else f"{number:,} transfers are"
+        return (Line(f"{what} proposed and not sent: decide under t.panels.approvals()", "warn"),)
+
+    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+        """Trace one; or check what is typed."""
+        if self._form:
+            return (
+                Button("check", "Check…", "primary", enabled=idle),
+                Button("leave", "Close form", enabled=idle),
+            )
+        return () if self._shown == "accounts" else super().bar(idle=idle)
+
+    def fields(self) -> tuple[Field, ...]:
+        """The fields of the form that is open, each with what is wrong with it."""
+        if not self._form:
+            return ()
+        needed = field_names(kind_of(KINDS[self._form]).fields)
+        found = [
+            Field(name, _label(name), _HINTS.get(name, "" if must else "Optional"),
+                  self.error_of(name))
+            for name, must in needed.items()
+        ]  # fmt: skip
+        return (*found, Field("reason", "Reason", "Kept in our journal", self.error_of("reason")))
+
+    def step(self) -> Step | None:
+        """The trace that is read, or the transfer that is to be proposed."""
+        return super().step() if self._asked is None else self._proposal(self._asked)
+
+    def _proposal(self, asked: _AskedTransfer) -> Step:
+        confirmed, idle = asked.confirmed, self.is_idle
+        more = confirmed.needed - 1
+        who = f"{more} more person" if more == 1 else f"{more} more people"
+        needs = f"Then {who} must approve it" if more > 0 else "Nobody else approves it"
+        shown = [Fact(one.name, (Line(one.value),)) for one in confirmed.facts]
+        return Step(
+            key=asked.nonce,
+            title=f"Propose {confirmed.money}?",
+            text=confirmed.text,
+            notes=(Line(f"{needs}. Nothing is sent yet.", "warn"),),
+            facts=(
+                *shown,
+                Fact("Proposed by", (Line(confirmed.actor.name, "strong"),)),
+                Fact("Credential", (Line(f"{confirmed.credential} ({confirmed.client_id})"),)),
+                Fact("When", (Line(instant(confirmed.at)),)),
+            ),
+            buttons=(
+                Button("back", "Go back", enabled=idle),
+                Button("confirm", "Confirm proposal", "primary", enabled=idle),
+            ),
+        )
+
+    # What presses do
+
+    def presses(self) -> dict[str, Callable[[Press], None]]:
+        """The lists, the forms, and the two steps."""
+        lists: tuple[Shown, ...] = ("transfers", "accounts")
+        return (
+            super().presses()
+            | {name: partial(self._show_list, name) for name in lists}
+            | {name: partial(self._open, name) for name in KINDS}
+            | {
+                "legs": self._find_legs,
+                "leave": self._leave,
+                "check": self._check,
+                "confirm": self._confirm,
+                "back": self._back,
+            }
+        )
+
+    def _find_legs(self, press: Press) -> None:
+        if "legs" in self._tables:
+            self._show_list("legs", press)
+        if "legs" in self._tables or self.step() is not None or not self.is_idle:
+            return
+        self.tell(None)
+
+        def task(_: Work) -> None:
+            legs = _legs(self._desk)
+            with self.turn:
+                self._tables = {**self._tables, "legs": legs}
+                self.refresh()
+                self._show_list("legs", press)
+
+        def failed(error: TreasuryError) -> Message:
+            return alert("The two legs are not known", error, Line("Nothing was changed."))
+
+        self.start("Looking for both legs", task, failed, "What is shown is as it was.")
+
+    def _show_list(self, shown: Shown, _: Press) -> None:
+        if self.step() is not None:
+            return
+        self._shown, self._search = shown, ""
+        self._chosen.clear()
+        self.look(0)
+
+    def _open(self, form: str, press: Press) -> None:
+        if self.step() is not None:
+            return
+        self._form = form
+        self.tell(None)
+        self._show_list("accounts", press)
+
+    def _leave(self, press: Press) -> None:
+        if self.step() is None:
+            self._form = ""
+            self.tell(None)
+            self._show_list("transfers", press)
+
+    def _check(self, press: Press) -> None:
+        if self.step() is not None or not self._form:
+            return
+        self.tell(None)
+        kind, form = KINDS[self._form], kind_of(KINDS[self._form]).fields
+        typed: dict[str, Any] = {
+            name: press.typed.get(name, "").strip() for name in field_names(form)
+        }
+        reason = press.typed.get("reason", "").strip() or None
+
+        def task(work: Work) -> None:
+            work.say("Checking the transfer")
+            confirmed = self._actions.draft(kind, reason=reason, **typed)
+            work.check()
+            with self.turn:
+                self._asked = _AskedTransfer(uuid.uuid4().hex, confirmed)
+                self.point_to("step")
+
+        def failed(error: TreasuryError) -> Message:
+            return self.fail("Not proposed", error, Line(_NOTHING))
+
+        self.start("Checking the transfer", task, failed, _NOTHING)
+
+    def _confirm(self, press: Press) -> None:
+        asked = self._asked
+        if asked is None or press.step != asked.nonce:
+            return
+
+        def task(work: Work) -> Message:
+            work.pass_the_point("Writing it to the journal")
+            (made,) = self._actions.propose_drafts(asked.confirmed, nonce=asked.nonce)
+            self._waiting = self._count_waiting()
+            self._end(form="")
+            waits = made.state == "proposed"
+            after = "a colleague approves it" if waits else "carry it out"
+            return status(
+                f"{made.id} is {made.state}; nothing is sent yet",
+                Line(made.text),
+                Line(f"Next: {after} under t.panels.approvals()", "strong"),
+            )
+
+        def failed(error: TreasuryError) -> Message:
+            self._end(form=self._form)
+            return alert("Not proposed", error, Line("Nothing was sent."))
+
+        self.start("Writing it to the journal", task, failed, _NOTHING)
+
+    def _end(self, *, form: str) -> None:
+        with self.turn:
+            self._asked, self._form = None, form
+            self._shown = "accounts" if form else "transfers"
+            self.look(0)
+
+    def _count_waiting(self) -> int:
+        kinds = frozenset(KINDS.values())
+        return sum(one.kind in kinds and one.state in OPEN for one in self._actions.list())
+
+    def _back(self, press: Press) -> None:
+        if self._asked is None:
+            super().presses()["back"](press)
+            return
+        self._asked = None
+        self.tell(None)
+        self.point_to("check")
+
+
+def _legs(desk: Desk) -> pa.Table:
+    """The two legs, numbered; none before there is anything to reconcile."""
+    try:
+        legs = answer_now(desk).internal_transfers
+    except NothingStored:
+        legs = INTERNAL_TRANSFERS.empty_table()
+    numbers = [str(number) for number in range(legs.num_rows)]
+    return legs.append_column("number", pa.array(numbers, pa.string()))
+
+
+_HINTS: Final = {
+    "amount": "Such as 100.00",
+    "chain": "Such as BASE",
+    "asset": "Such as USDC",
+    "cryptocurrency": "Such as USDC",
+    "currency": "Such as EUR",
+}
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ").capitalize().replace(" id", " id")
+
+
+# How a row reads
+
+
+def _money(row: Mapping[str, Any], amount: str, unit: str) -> str:
+    return "" if row[amount] is None else format_amount(row[amount], row[unit] or "?")
+
+
+def _party(name: str | None, account_id: str | None) -> tuple[Line, ...]:
+    if account_id is None:
+        return (Line("outside the service", "quiet"),)
+    return (Line(name or "no name"), Line(account_id, "code"))
+
+
+def _transfer_row(row: Mapping[str, Any]) -> Row:
+    coins, fiat = _money(row, "amount", "asset"), _money(row, "fiat_amount", "fiat_currency")
+    amount = coins or fiat or "not stated"
+    kind = row["kind"].replace("_", " ")
+    failed = row["status"] == "FAILED"
+    done = row["status"] == "COMPLETED"
+    why = " ".join(filter(None, (row["failure_code"], row["failure_reason"]))) if failed else ""
+    said = [row["merchant_reference"], row["description"]]
+    return Row(
+        key=literal_text(row["id"]),
+        label=f"{kind} transfer, {amount}, {row['status']}",
+        cells=(
+            (
+                Line(kind, "strong"),
+                Line(row["id"], "code"),
+                *(Line(text) for text in said if text),
+                Line(instant(row["created_at"] or row["first_seen_at"]), "quiet"),
+            ),
+            (Line(amount), *([Line(fiat, "quiet")] if coins and fiat else [])),
+            _party(row["sender"], row["sender_account_id"]),
+            _party(row["receiver"], row["receiver_account_id"]),
+            (
+                Line(
+                    row["status"] or "no status", "warn" if failed else "good" if done else "plain"
+                ),
+                *([Line(why)] if why else []),
+                *([Line(row["transaction_hash"], "code")] if row["transaction_hash"] else []),
+            ),
+        ),
+    )
+
+
+def _leg_row(row: Mapping[str, Any]) -> Row:
+    amount, state = _money(row, "amount", "currency"), row["state"].replace("_", " ")
+    fine = row["state"] in {"both_legs", "not_ours"} or row["stage"] == "expected"
+    next_step = [Line(row["next_step"], "strong")] if row["next_step"] else []
+    return Row(
+        key=row["number"],
+        label=f"{amount}, {row['sent_from']} to {row['received_by']}, {state}",
+        cells=(
+            (Line(amount, "strong"), Line(row["kind"], "quiet")),
+            (Line(row["sent_from"]), Line(f"out {row['out_on'] or 'not seen'}", "quiet")),
+            (Line(row["received_by"]), Line(f"in {row['in_on'] or 'not seen'}", "quiet")),
+            (Line(state, "plain" if fine else "warn"), Line(row["evidence"], "quiet"), *next_step),
+        ),
+    )
+
+
+def _account_row(row: Mapping[str, Any]) -> Row:
+    held = _money(row, "total", "asset") or "nothing seen"
+    free = _money(row, "available", "asset")
+    name = row["name"] or row["external_id"] or row["id"]
+    own = [Line(row["external_id"], "code", copy=f"our id of {name}")] if row["external_id"] else []
+    return Row(
+        key=literal_text(row["place"]),
+        label=f"{name}, {held}",
+        cells=(
+            (Line(name, "strong"), Line(row["id"], "code", copy=f"account id of {name}"), *own),
+            (Line(held), *([Line(f"available {free}", "quiet")] if free else [])),
+            (Line(row["chain"] or "no chain"),),
+            (Line(row["status"] or "no status"), Line(row["kyc_status"] or "", "quiet")),
+        ),
+        may_choose=False,
+    )
+
+
+_LISTINGS: Final[dict[Shown, Listing]] = {
+    "transfers": Listing(
+        caption="Transfers of all three kinds",
+        query="SELECT * FROM transfers",
+        order="is_open DESC, coalesce(created_at, first_seen_at) DESC, id",
+        key="id",
+        searched=(
+            "id", "kind", "status", "sender", "receiver", "sender_account_id",
+            "receiver_account_id", "asset", "amount", "fiat_amount", "description",
+            "merchant_reference", "idempotency_key", "transaction_hash", "failure_reason",
+        ),
+        hint="Id, account, reference, amount or hash",
+        columns=(
+            Column("Transfer"), Column("Amount", end=True), Column("From"), Column("To"),
+            Column("Status"),
+        ),
+        row=_transfer_row,
+        empty="There is no transfer.",
+    ),
+    "legs": Listing(
+        caption="Transfers between our own accounts, with both legs",
+        query="SELECT * FROM legs",
+        order="state = 'both_legs', coalesce(out_on, in_on) DESC, number",
+        key="number",
+        searched=("state", "kind", "amount", "currency", "sent_from", "received_by", "evidence",
+                  "transfer_id", "out_id", "in_id"),
+        hint="Account, amount, state or id",
+        columns=(Column("Amount"), Column("Leg out"), Column("Leg in"),
+                 Column("State", wide=True)),
+        row=_leg_row,
+        empty="Nothing was moved between our own accounts this month.",
+    ),
+    "accounts": Listing(
+        caption="Accounts of the service and what they hold",
+        query="SELECT * FROM accounts",
+        order="name, id, asset",
+        key="place",
+        searched=("id", "external_id", "name", "asset"),
+        hint="Name, id or asset",
+        columns=(Column("Account"), Column("Holds", end=True), Column("Chain"), Column("Status")),
+        row=_account_row,
+        empty="There is no account.",
+    ),
+}  # fmt: skip

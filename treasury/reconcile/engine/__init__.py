@@ -1,0 +1,1 @@
+"""The named SQL steps as a run: composed, kept, remembered, and rendered for other engines."""

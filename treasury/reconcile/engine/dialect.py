@@ -1,0 +1,89 @@
+"""The steps of a model in another engine's SQL, so that the same model runs where the data is.
+
+SQLGlot writes the text; what it leaves different in meaning is put right on the parsed step first:
+a series that would run backwards is empty, a group in a replacement is named as Java does, a
+pattern's test keeps its brackets where it becomes an operator, and QUALIFY, which becomes a query
+around its own, sees that query's columns by their names alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from treasury.errors import InputError
+from treasury.reconcile.engine.pipeline import Step
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["SPARK_SETTINGS", "render"]
+
+SPARK_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # a difference keeps 18 places
+    "spark.sql.ansi.enabled": "true",  # an overflow or a text that is no number is an error
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+"""What a Spark session must be told so that the steps mean there what they mean in DuckDB."""
+
+
+def render(step: Step, dialect: str = "spark") -> str:
+    """The step's SELECT in another dialect of SQLGlot; InputError where there is no equivalent."""
+    try:
+        from sqlglot import ErrorLevel, exp, parse_one
+        from sqlglot.errors import SqlglotError
+    except ImportError as error:
+        raise InputError(
+            "the library that writes SQL for other engines is not installed",
+            do="install treasury[spark]",
+        ) from error
+
+    try:
+        tree = parse_one(step.sql, read="duckdb")
+        for call in tree.find_all(exp.RegexpReplace):
+            _name_groups(call)
+        for qualify in tree.find_all(exp.Qualify):
+            _look_from_outside(qualify)
+        for test in list(tree.find_all(exp.RegexpLike)):
+            test.replace(exp.Paren(this=test.copy()))
+        for series in list(tree.find_all(exp.GenerateSeries)):
+            series.replace(_forwards(series))
+        return tree.sql(
+            dialect=dialect, pretty=True, comments=False, unsupported_level=ErrorLevel.RAISE
+        )
+    except (SqlglotError, ValueError) as error:
+        raise InputError(
+            f"the step {step.name!r} has no equivalent in {dialect}: {error}",
+            do="write it with what both engines have",
+        ) from error
+
+
+def _forwards(series: exp.GenerateSeries) -> exp.Expression:
+    """A series from 1 to 0 has no rows; Spark's would count down."""
+    from sqlglot import exp
+
+    is_forwards = exp.LTE(this=series.args["start"].copy(), expression=series.args["end"].copy())
+    return exp.Case(ifs=[exp.If(this=is_forwards, true=series.copy())], default=exp.Array())
+
+
+def _look_from_outside(qualify: exp.Qualify) -> None:
+    """A column beside the windows is looked for among those that the query gives."""
+    from sqlglot import exp
+
+    query = qualify.find_ancestor(exp.Select)
+    columns = query.expressions if query is not None else []
+    given = {column.alias_or_name: column.unalias() for column in columns}
+    for column in list(qualify.find_all(exp.Column)):
+        if column.table and not column.find_ancestor(exp.Window):
+            if given.get(column.name) != column:
+                raise ValueError(f"QUALIFY names {column.sql()}, which the query does not give")
+            column.set("table", None)
+
+
+def _name_groups(call: exp.RegexpReplace) -> None:
+    """Group 1 of a replacement is `$1` in Java, where a dollar must be told apart from it."""
+    replacement = call.args["replacement"]
+    if replacement.is_string:
+        text = replacement.this.replace("$", "\\$")
+        replacement.set("this", re.sub(r"\\(\d)", r"$\1", text))

@@ -1,0 +1,142 @@
+"""A run of steps that is kept, so that the next question runs only the steps that it changes.
+
+What a step gives is a function of the tables that it reads. A decision changes one table that goes
+in; steps are run again as far as what they read has other rows than before, and no further. A run
+is kept for the latest records alone, and only where its rows are few.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.lake import Snapshot
+from treasury.reconcile.engine.pipeline import Step, drop, load, make, rename
+from treasury.reconcile.matching import FEW
+
+__all__ = ["Run", "forget_runs", "kept_run"]
+
+_ANEW: Final = "made anew"
+
+
+class Run:
+    """A connection with the tables that went in and those that steps gave."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+        self._given: dict[str, pa.Table] = {}
+        self._versions: dict[str, int] = {}
+        self._rows: dict[str, int] = {}
+        self._read: dict[str, dict[str, int]] = {}
+        """The versions of what each step read when it ran."""
+        self._taken: dict[tuple[str, str], tuple[int, pa.Table]] = {}
+
+    @property
+    def is_small(self) -> bool:
+        """Whether none of its tables is too long to be kept."""
+        return max(self._rows.values(), default=0) < FEW
+
+    def give(self, tables: Mapping[str, pa.Table]) -> None:
+        """The tables of a question; one that is there with the same rows stays."""
+        for name, table in tables.items():
+            former = self._given.get(name)
+            if former is not None and former.equals(table):
+                continue
+            load(self.connection, {name: table})
+            self._given[name], self._rows[name] = table, table.num_rows
+            self._versions[name] = self._versions.get(name, 0) + 1
+
+    def bring(self, steps: Iterable[Step]) -> None:
+        """Run each of the steps, in their order, that has not run on what it reads now."""
+        for step in steps:
+            reads = {name: self._versions[name] for name in step.reads if name in self._versions}
+            if self._read.get(step.name) != reads:
+                self._run(step)
+                self._read[step.name] = reads
+
+    def table(self, name: str, order: str) -> pa.Table:
+        """The rows of a step in an order; the same table as long as they are the same rows."""
+        version, former = self._versions[name], self._taken.get((name, order))
+        if former is not None and former[0] == version:
+            return former[1]
+        table: pa.Table = self.connection.table(name).order(order).to_arrow_table()
+        self._taken[name, order] = version, table
+        return table
+
+    def _run(self, step: Step) -> None:
+        rowless = {name for name, rows in self._rows.items() if not rows}
+        name, before = step.name, self._rows.get(step.name)
+        if before is None:
+            self._rows[name] = make(self.connection, step, rowless)
+            self._versions[name] = 1
+            return
+        if not step.kept:  # it reads through to what is there now, unless nothing was
+            if not before:
+                drop(self.connection, name)
+                self._rows[name] = make(self.connection, step, rowless)
+            self._versions[name] += 1
+            return
+        rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
+        if rows == before and self._is_as_before(name):
+            drop(self.connection, _ANEW)
+            return
+        drop(self.connection, name)
+        rename(self.connection, _ANEW, name)
+        self._rows[name] = rows
+        self._versions[name] += 1
+
+    def _is_as_before(self, name: str) -> bool:
+        """Whether the rows made anew, as many as before, are the same in the same order."""
+        if not self._rows[name]:
+            return True
+        before, after = (self.connection.table(each).to_arrow_table() for each in (name, _ANEW))
+        return bool(before.equals(after))
+
+
+_LOCK: Final = threading.Lock()
+_KEPT: dict[Hashable, Run] = {}
+"""The run on the latest records, while nobody uses it."""
+
+
+def forget_runs() -> None:
+    """Keep none: the next question is worked out from the records."""
+    with _LOCK:
+        former = list(_KEPT.values())
+        _KEPT.clear()
+    for one in former:
+        with suppress(duckdb.Error):
+            one.connection.close()
+
+
+@contextmanager
+def kept_run(snapshot: Snapshot) -> Iterator[Run]:
+    """A run on a snapshot: the one that was kept of these records, or a new one.
+
+    Whoever has it has it alone. One that ended in an error is not kept.
+    """
+    key = snapshot.key()
+    with _LOCK:
+        run = _KEPT.pop(key, None)
+    if run is None:
+        run = Run(snapshot.connection())
+    is_kept = False
+    try:
+        yield run
+        is_kept = key is not None and run.is_small
+    finally:
+        if is_kept:
+            with _LOCK:
+                former = list(_KEPT.values())
+                _KEPT.clear()
+                _KEPT[key] = run
+        else:
+            former = [run]
+        for one in former:
+            with suppress(duckdb.Error):
+                one.connection.close()

@@ -1,0 +1,182 @@
+"""Named SQL steps, each a short SELECT in a file of its own, composed into one query.
+
+A step may name other steps and the input tables; nothing is formatted into its text. The composed
+text is what runs and what a person sees. What a step reads follows from its text, and the order of
+the steps from what they read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.reconcile.engine.rowless import is_rowless
+
+__all__ = [
+    "READ_THROUGH", "Step", "compose", "drop", "in_order", "load", "make", "needed", "rename",
+    "run", "steps_of", "stored",
+]  # fmt: skip
+
+READ_THROUGH: Final = "-- read through"
+"""The first line of a step whose rows are many and read once or twice: storing them costs more."""
+_COMMENT: Final = re.compile(r"--[^\n]*")
+_READ: Final = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)')
+_OWN: Final = re.compile(r"(?:\bWITH|,)\s+(\w+) AS \(")
+_GIVEN: Final = "given_table"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One SELECT and the name that other steps know it by."""
+
+    name: str
+    sql: str
+    kept: bool = True
+    """Whether its rows are stored; else other steps read through it."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The steps and tables that its text selects from."""
+        return _read_by(self.sql)
+
+
+@cache
+def _read_by(sql: str) -> frozenset[str]:
+    text = _COMMENT.sub("", sql)
+    return frozenset(_READ.findall(text)) - frozenset(_OWN.findall(text))
+
+
+@cache
+def steps_of(package: str) -> Mapping[str, Step]:
+    """Every step of a package by its name, each from the file `<name>.sql`."""
+    found = {}
+    for file in resources.files(package).iterdir():
+        name, _, kind = file.name.rpartition(".")
+        if kind == "sql":
+            sql = file.read_text("utf-8").strip()
+            found[name] = Step(name, sql, kept=not sql.startswith(READ_THROUGH))
+    return found
+
+
+def in_order(steps: Mapping[str, Step], wanted: Iterable[str]) -> tuple[Step, ...]:
+    """The wanted steps and all that they rest on, each after what it reads."""
+    found: dict[str, Step] = {}
+
+    def visit(name: str, below: tuple[str, ...] = ()) -> None:
+        if name in found or name not in steps:
+            return
+        if name in below:
+            raise ValueError(f"steps read each other in a circle: {' > '.join((*below, name))}")
+        for read in sorted(steps[name].reads):
+            visit(read, (*below, name))
+        found[name] = steps[name]
+
+    for name in wanted:
+        visit(name)
+    return tuple(found.values())
+
+
+def needed(steps: Sequence[Step], *wanted: str) -> tuple[Step, ...]:
+    """Those of the steps that the wanted ones rest on, themselves included, in their order."""
+    names = {step.name for step in in_order({step.name: step for step in steps}, wanted)}
+    return tuple(step for step in steps if step.name in names)
+
+
+def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps, each of them stored: where rows are few and read again and again."""
+    return tuple(msgspec.structs.replace(step, kept=True) for step in steps)
+
+
+def compose(steps: Iterable[Step], final: str) -> str:
+    """One query: every step as a common table expression, then all rows of `final`."""
+    parts = ",\n".join(f"{_quoted(step.name)} AS (\n{_indent(step.sql)}\n)" for step in steps)
+    return f"WITH {parts}\nSELECT * FROM {_quoted(final)}"
+
+
+def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
+    """Give the connection each Arrow table under its name, in the place of one that it had."""
+    for name, table in tables.items():
+        connection.register(_GIVEN, table)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_quoted(name)} AS FROM {_GIVEN}")
+        connection.unregister(_GIVEN)
+
+
+def run(
+    connection: duckdb.DuckDBPyConnection,
+    steps: Sequence[Step],
+    *,
+    wanted: Collection[str] | None = None,
+    rowless: Collection[str] = (),
+) -> None:
+    """Run each step once and keep its rows for the steps after it, or only its name.
+
+    With `wanted`, rows are given back as soon as no later step and none of the wanted reads them.
+    What can have no row, as the `rowless` tables have none, is not asked again once its columns
+    are known.
+    """
+    spent = {} if wanted is None else _spent(steps, wanted)
+    without = set(rowless)
+    for place, step in enumerate(steps):
+        if not make(connection, step, without):
+            without.add(step.name)
+        for name in spent.get(place, ()):
+            drop(connection, name)
+
+
+def drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Give back the rows of a step or of a table that was given."""
+    connection.execute(f"DROP TABLE {_quoted(name)}")
+
+
+def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
+    """Call a table otherwise."""
+    connection.execute(f"ALTER TABLE {_quoted(name)} RENAME TO {_quoted(new)}")
+
+
+_COLUMNS: Final[dict[str, str]] = {}
+"""The columns of each step that has run, by its text: what it reads has one schema."""
+
+
+def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
+    """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
+    name, columns = _quoted(step.name), _COLUMNS.get(step.sql)
+    if columns is not None and is_rowless(connection, step.sql, rowless):
+        connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        return 0
+    kind = "TABLE" if step.kept else "VIEW"
+    counted = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
+    if columns is None:
+        made = connection.table(step.name)
+        pairs = zip(made.columns, made.types, strict=True)
+        _COLUMNS[step.sql] = ", ".join(f"{_quoted(column)} {type_}" for column, type_ in pairs)
+    return 1 if counted is None else int(counted[0])
+
+
+def _spent(steps: Sequence[Step], wanted: Collection[str]) -> dict[int, list[str]]:
+    """The stored steps that nothing reads any more, by the place of the last step that does."""
+    rows: dict[str, frozenset[str]] = {}
+    last: dict[str, int] = {}
+    for place, step in enumerate(steps):
+        read = frozenset[str]().union(*(rows.get(name, ()) for name in step.reads))
+        rows[step.name] = frozenset({step.name}) if step.kept else read
+        if step.kept:
+            last.update(dict.fromkeys((step.name, *read), place))
+    needless = last.keys() - frozenset[str]().union(*(rows[name] for name in wanted))
+    by_place: dict[int, list[str]] = {}
+    for name in sorted(needless):
+        by_place.setdefault(last[name], []).append(name)
+    return by_place
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())

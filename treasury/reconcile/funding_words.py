@@ -1,0 +1,80 @@
+"""What waits for its funds, as a table: words are written once for all requests that are alike.
+
+A hundred thousand requests that wait differ in reference, amount and moment, and hardly in what is
+to be said of them. So the database groups them by everything that the words may depend on,
+`funding_rows` words one of each group, and what is a request's own is put beside those words.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.lake import TEXT
+from treasury.reconcile.engine.pipeline import load
+from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
+from treasury.reconcile.rules import Rules
+
+__all__ = ["funding_table"]
+
+_ALIKE: Final = """\
+SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list(request_id) AS requests
+FROM (
+    SELECT
+        f.* EXCLUDE (
+            payment_reference, fiat_gross, fiat_net, crypto, remaining, deposit_bic, deposit_iban,
+            deposit_wallet_address, blockchain_transaction_hash, approved_at
+        ),
+        right(f.deposit_iban, 4) AS iban_end,
+        right(f.deposit_wallet_address, 4) AS address_end,
+        CASE WHEN f.received <> 0 THEN f.fiat_gross END AS expected,
+        CASE WHEN f.received <> 0 THEN f.remaining END AS short_by,
+        m.request_id AS marked
+    FROM funding AS f LEFT JOIN funding_marked AS m ON m.request_id = f.request_id
+)
+GROUP BY ALL
+"""
+"""The groups: a column that a step adds splits them until it is named here as a request's own."""
+_SPOKEN_FOR: Final = """\
+SELECT f.* FROM funding AS f JOIN funding_alike AS a ON a.spoken_for = f.request_id
+"""
+_TABLE: Final = """\
+SELECT
+    w.* REPLACE (
+        coalesce(f.payment_reference, '') AS reference,
+        CASE WHEN w.direction = 'on-ramp' THEN f.fiat_gross ELSE f.crypto END AS send,
+        CASE
+            WHEN f.status = 'AWAITING_APPROVAL' THEN ''
+            WHEN w.direction = 'on-ramp' THEN coalesce(f.deposit_iban, '')
+            ELSE coalesce(f.deposit_wallet_address, '')
+        END AS to_account,
+        f.approved_at AS approved,
+        f.request_id AS request
+    )
+FROM funding AS f
+JOIN (SELECT spoken_for, unnest(requests) AS request_id FROM funding_alike) AS a
+    ON a.request_id = f.request_id
+JOIN funding_worded AS w ON w.request = a.spoken_for
+ORDER BY w.overdue DESC, w.currency, coalesce(send, 0) DESC, reference, f.request_id
+"""
+
+
+def funding_table(
+    connection: duckdb.DuckDBPyConnection, rules: Rules, today: date, marks: pa.Table | None
+) -> pa.Table:
+    """The rows that `funding_rows` makes of the step `funding`, as a table with columns of FUNDING.
+
+    Most overdue first, then by currency, then the larger amount.
+    """
+    marked = marks_of(marks)
+    load(connection, {"funding_marked": pa.table({"request_id": pa.array(marked, TEXT)})})
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE funding_alike AS {_ALIKE}")
+    spoken_for: list[dict[str, Any]] = connection.sql(_SPOKEN_FOR).to_arrow_table().to_pylist()
+    rows = funding_rows(spoken_for, rules, today, marked)
+    worded = pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
+    load(connection, {"funding_worded": worded})
+    return connection.sql(_TABLE).to_arrow_table().cast(FUNDING)

@@ -1,0 +1,283 @@
+"""Tables handed to the matching function, brought to one typed form or refused by name.
+
+Pandas, Arrow, a DuckDB relation or a Parquet path go in; an Arrow table of exactly the declared
+columns comes out. A missing optional column becomes nulls, and so does an empty text; an amount
+that is a float, and a day with an hour, are refused.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from treasury.errors import TableError
+from treasury.lake.table_declaration import AMOUNT, DATE, INSTANT, TEXT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from treasury.tables.row_view import Rows
+
+    TableLike: TypeAlias = (
+        pa.Table | pa.RecordBatch | Rows | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
+    )
+
+__all__ = ["DECISIONS", "EXPECTATIONS", "LINES", "Field", "read_table"]
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column of an input table: its type, and whether a table without it is refused."""
+
+    name: str
+    type: pa.DataType
+    required: bool = False
+    values: tuple[str, ...] = ()
+    is_account: bool = False
+    """Compared as `treasury.identifiers.plain_account` writes it."""
+    is_reference: bool = False
+    """Whether a code may stand in it: a table without any such column is refused."""
+    may_be_list: bool = False
+    """Whether a row may hold a list of texts, one a line."""
+
+
+LINES = (
+    Field("entry_id", TEXT, required=True),
+    Field("account", TEXT, required=True, is_account=True),
+    Field("amount", AMOUNT, required=True),
+    Field("currency", TEXT, required=True),
+    Field("direction", TEXT, required=True, values=("CRDT", "DBIT")),
+    Field("booking_date", DATE, required=True),
+    Field("end_to_end_id", TEXT, is_reference=True),
+    Field("creditor_reference", TEXT, is_reference=True),
+    Field("remittance", TEXT, is_reference=True, may_be_list=True),
+    Field("counterparty_name", TEXT),
+    Field("counterparty_account", TEXT, is_account=True),
+    Field("entry_status", TEXT),
+    Field("is_reversal", pa.bool_()),
+    Field("is_twin", pa.bool_()),
+    Field("return_reason", TEXT),
+    Field("original_reference", TEXT),
+    Field(
+        "line_class",
+        TEXT,
+        values=("bank_charge", "own_transfer", "other_business", "conversion_sweep"),
+    ),
+    Field("proof", TEXT, values=("holds", "fails", "none")),
+    Field("charges", AMOUNT),
+)
+EXPECTATIONS = (
+    Field("expectation_id", TEXT, required=True),
+    Field("kind", TEXT, required=True),
+    Field("code", TEXT, required=True),
+    Field("amount", AMOUNT, required=True),
+    Field("currency", TEXT, required=True),
+    Field("direction", TEXT, required=True, values=("CRDT", "DBIT")),
+    Field("account", TEXT, is_account=True),
+    Field("counterparty_account", TEXT, is_account=True),
+    Field("counterparty_name", TEXT),
+    Field("owner", TEXT),
+    Field("opened_at", INSTANT),
+    Field("closed_at", INSTANT),
+    Field("status", TEXT),
+)
+DECISIONS = (
+    Field("entry_id", TEXT, required=True),
+    Field("expectation_id", TEXT),
+    Field("verdict", TEXT, required=True, values=("accept", "reject", "ignore")),
+    Field("reason", TEXT),
+    Field("share", AMOUNT),
+)
+
+NULLABLE = {"amount": "expectations", "code": "expectations"}
+
+
+def read_table(source: TableLike | None, fields: tuple[Field, ...], *, what: str) -> pa.Table:
+    """`source` as an Arrow table of exactly `fields`; TableError names the table and the column."""
+    table = _arrow(source, what) if source is not None else pa.table({})
+    if table.num_rows == 0 and table.num_columns == 0:
+        return pa.schema([(field.name, field.type) for field in fields]).empty_table()
+    columns = {field.name: _column(table, field, what) for field in fields}
+    references = [field.name for field in fields if field.is_reference]
+    if references and not set(references) & set(table.column_names):
+        raise TableError(
+            f"{what}: there is no column that a reference may stand in",
+            do=f"add {', '.join(references)}, or one of them",
+        )
+    return pa.table(columns)
+
+
+def _arrow(source: TableLike, what: str) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, str | Path):
+        try:
+            return pq.read_table(source)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise TableError(
+                f"{what}: {source} does not read as Parquet", do="give the path of a Parquet file"
+            ) from error
+    try:
+        return _converted(source)
+    except (pa.ArrowException, duckdb.Error, AttributeError, TypeError, ValueError) as error:
+        raise TableError(
+            f"{what}: not a table of one type a column ({str(error)[:120]})",
+            do="give pandas, Arrow, a DuckDB relation or a Parquet path",
+        ) from error
+
+
+def _converted(source: Any) -> pa.Table:
+    if hasattr(source, "to_arrow_table"):  # a DuckDB relation
+        return source.to_arrow_table()
+    if hasattr(source, "iloc"):  # pandas; through Arrow's own reader, without the index
+        return pa.Table.from_pandas(source, preserve_index=False)
+    return pa.table(source)
+
+
+def _column(table: pa.Table, field: Field, what: str) -> pa.ChunkedArray:
+    there = table.column_names.count(field.name)
+    if there > 1:
+        raise TableError(
+            f"{what}: the column {field.name!r} is there {there} times", do="keep the one you mean"
+        )
+    if not there:
+        if field.required:
+            raise TableError(
+                f"{what}: there is no column {field.name!r}",
+                do=f"add it as {field.type}; the columns are: {', '.join(table.column_names)}",
+            )
+        return pa.chunked_array([pa.nulls(table.num_rows, field.type)])
+    column = _cast(table.column(field.name), field, what)
+    if field.type == TEXT:
+        column = _said(column, field, what)
+    if field.type == DATE:
+        _require_years(column, field, what)
+    if field.required and column.null_count and NULLABLE.get(field.name) != what:
+        row = pc.index(pc.is_null(column), pa.scalar(value=True)).as_py()
+        raise TableError(
+            f"{what}: {field.name} is missing in row {row}", do="fill or drop that row"
+        )
+    if field.values:
+        strange = pc.unique(column.filter(pc.invert(pc.is_in(column, pa.array(field.values)))))
+        strange = strange.drop_null()
+        if len(strange):
+            raise TableError(
+                f"{what}: {field.name} has the value {strange[0].as_py()!r:.60}",
+                do=f"use one of {', '.join(field.values)}",
+            )
+    return column
+
+
+def _said(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
+    """The texts that say something: an empty or blank one is missing."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise TableError(
+            f"{what}: column {field.name!r} holds text that is not UTF-8", do="write it as UTF-8"
+        ) from error
+    if field.is_account:
+        column = pc.utf8_upper(pc.replace_substring(column, " ", ""))
+    blank = pc.or_(pc.equal(column, ""), pc.utf8_is_space(column))
+    if not pc.any(blank).as_py():
+        return column
+    return pc.if_else(blank, pa.scalar(None, TEXT), column)
+
+
+def _require_years(column: pa.ChunkedArray, field: Field, what: str) -> None:
+    """Days are written as ten characters: in the years 1 to 9999."""
+    days = pc.min_max(column.cast(pa.int32())).as_py()
+    if days["min"] is not None and not FIRST_DAY <= days["min"] <= days["max"] <= LAST_DAY:
+        raise TableError(
+            f"{what}: {field.name} has a day outside the years 1 to 9999", do="correct that day"
+        )
+
+
+FIRST_DAY, LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date(1, 1, 1), date(9999, 12, 31)))
+
+
+def _cast(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
+    kind = column.type
+    if kind == field.type:
+        return column
+    if pa.types.is_dictionary(kind):
+        return _cast(column.cast(kind.value_type), field, what)
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), field.type)])
+    if not _convertible(kind, field):
+        raise TableError(
+            f"{what}: column {field.name!r} is {kind}, not {_NAMES[field.type]}",
+            do="convert it first; an amount is never taken from a float"
+            if field.type == AMOUNT
+            else "convert it first",
+        )
+    if _is_list(kind):
+        chunks = [_joined(chunk) for chunk in column.cast(pa.list_(TEXT)).chunks]
+        return pa.chunked_array(chunks, type=TEXT)
+    if field.type == DATE and pa.types.is_timestamp(kind):
+        return _days(column, field, what)
+    try:
+        if field.type == INSTANT and pa.types.is_timestamp(kind) and kind.tz is None:
+            column = pc.assume_timezone(column.cast(pa.timestamp("us")), "UTC")
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise TableError(
+            f"{what}: column {field.name!r} does not fit {_NAMES[field.type]} ({str(error)[:120]})",
+            do="correct the value; nothing was rounded",
+        ) from error
+
+
+def _joined(lists: pa.Array) -> pa.Array:
+    """Each list as one text with line breaks; what is missing in a list leaves out nothing else."""
+    if not lists.flatten().null_count:
+        return pc.binary_join(lists, "\n")
+    rows = lists.to_pylist()
+    return pa.array(
+        [None if row is None else "\n".join(text for text in row if text) for row in rows], TEXT
+    )
+
+
+def _days(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
+    """Midnights as days; an hour would have to be cut off, and in which zone is not known."""
+    local = pc.local_timestamp(column) if column.type.tz else column
+    days = local.cast(DATE)
+    if not pc.all(pc.equal(days.cast(local.type), local)).as_py():
+        raise TableError(
+            f"{what}: column {field.name!r} has hours", do="give the day as the bank states it"
+        )
+    return days
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
+
+
+def _convertible(kind: pa.DataType, field: Field) -> bool:
+    """Whether a column of `kind` may become this one without losing or inventing anything."""
+    if field.type == TEXT:
+        listed = field.may_be_list and _is_list(kind)
+        return _is_text(kind) or (listed and _is_text(kind.value_type))
+    if field.type == AMOUNT:
+        return pa.types.is_decimal(kind) or pa.types.is_integer(kind)
+    if field.type == pa.bool_():
+        return False
+    return _is_text(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+
+
+_NAMES = {
+    TEXT: "text",
+    AMOUNT: "an exact decimal",
+    DATE: "a date",
+    INSTANT: "an instant",
+    pa.bool_(): "true or false",
+}

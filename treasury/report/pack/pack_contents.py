@@ -1,0 +1,232 @@
+"""The pack of a close, one folder: what is read, what can be booked, what can be checked again.
+
+    report.html  close.xlsx          for people
+    journal.csv  month.beancount     for the books
+    figures/                         as SVG and PNG, with words for who cannot see them
+    tables/                          every table of the answer, as Parquet
+    inputs/                          everything that the answer was computed from
+    evidence.json                    what it rests on, and the hash of every file
+
+The same month gives the same bytes, whenever it is written; but for the files `apart`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.close.checklist import checklist
+from treasury.close.closing import Closing
+from treasury.close.evidence import (
+    TABLES,
+    Evidence,
+    Fingerprint,
+    LakeState,
+    code_of,
+    encode,
+    table_marks,
+)
+from treasury.close.ledger.accounting import accounting
+from treasury.close.pinned_inputs import write_inputs, write_table
+from treasury.errors import InputError
+from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import open_regular
+from treasury.lake.commits import Commit
+from treasury.report import excel
+from treasury.report.accounting_files import write_beancount, write_csv
+from treasury.report.drawing import figure_png
+from treasury.report.excel import workbook_beside
+from treasury.report.pictures import Drawn, month_figures
+from treasury.report.report_page import render_html
+
+__all__ = [
+    "EVIDENCE",
+    "LARGEST_EVIDENCE",
+    "LEDGER",
+    "answer_tables",
+    "file_hashes",
+    "is_apart",
+    "named_files",
+    "write_evidence",
+    "write_files",
+]
+
+EVIDENCE: Final = "evidence.json"
+LEDGER: Final = "inputs/ledger.csv"
+LEDGER_ACCOUNTS: Final = "inputs/accounts.toml"
+LARGEST_EVIDENCE: Final = 16 << 20
+"""Bytes of evidence that are read."""
+_APART: Final = (".png", ".pdf", ".ipynb")
+
+
+def write_files(closing: Closing, folder: Path) -> Evidence:
+    """Write everything but the evidence into `folder`, which is empty; returns the evidence."""
+    with workbook_beside(closing, folder / "close.xlsx"):
+        return _write_others(closing, folder)
+
+
+def _write_others(closing: Closing, folder: Path) -> Evidence:
+    """Write all but the workbook: what DuckDB and Arrow make beside what is drawn."""
+    basis = closing.r.basis
+    if basis is None or basis.snapshot.commit is None:
+        raise InputError(
+            "this answer does not say what it was made from", do="close a month of a workspace"
+        )
+    with ThreadPoolExecutor(1) as beside:
+        booked = beside.submit(_write_books, closing, folder)
+        inputs = beside.submit(write_inputs, basis, folder / "inputs")
+        drawn = month_figures(closing)
+        (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
+        _write_figures(drawn, folder / "figures")
+        tables = answer_tables(closing) | {"postings": booked.result()}
+        (folder / "tables").mkdir()
+        for name, table in tables.items():
+            write_table(table, folder / "tables" / f"{name}.parquet")
+        further = {name: table for name, table in tables.items() if name not in TABLES}
+        marks = (*closing.marks, *table_marks(further))
+        return _evidence(closing, folder, basis.snapshot.commit, marks, inputs.result())
+
+
+def _write_books(closing: Closing, folder: Path) -> pa.Table:
+    """Write the journals; returns the postings."""
+    books = accounting(closing.r, closing.zone, closing.rolled.corrections)
+    write_csv(books, folder / "journal.csv")
+    write_beancount(books, folder / "month.beancount")
+    return books.postings
+
+
+def write_evidence(evidence: Evidence, folder: Path) -> str:
+    """Write the evidence with the hashes of all files that stand in `folder`; returns its seal."""
+    hashes = file_hashes(folder)
+    whole = msgspec.structs.replace(
+        evidence,
+        files={name: mark for name, mark in hashes.items() if not is_apart(name)},
+        apart={name: mark for name, mark in hashes.items() if is_apart(name)},
+    )
+    sealed = whole.sealed()
+    (folder / EVIDENCE).write_bytes(encode(sealed))
+    return sealed.seal
+
+
+def named_files(folder: Path) -> set[str]:
+    """The files that the evidence in a folder names; none where there is none that reads."""
+    try:
+        with open_regular(folder / EVIDENCE, follow=False) as file:
+            found = decode_json(file.read(LARGEST_EVIDENCE), Evidence)
+    except (OSError, msgspec.MsgspecError, RecursionError):
+        return set()
+    return {*found.files, *found.apart}
+
+
+def answer_tables(closing: Closing) -> dict[str, pa.Table]:
+    """Every table of the answer, by the name of its file."""
+    tables = {name: getattr(closing.r, name) for name in TABLES} | {
+        "checklist": checklist(closing).table,
+        "balances": closing.balances,
+        "fees": closing.fees.requests,
+        "funding_times": closing.waits,
+        "roll_forward": closing.rolled.roll_forward,
+        "open_items": closing.items.arrow,
+        "requests_rolled_forward": closing.rolled.items,
+        "late_items": closing.rolled.late,
+        "corrections": closing.rolled.corrections,
+        "moved_decisions": closing.rolled.moved,
+        "open_actions": closing.rolled.actions,
+        "accepted_items": closing.rolled.accepted,
+        "materiality": closing.rolled.limits,
+    }
+    if closing.ledger is not None:
+        tables["ledger"] = closing.ledger.lines
+    if closing.bridge.rows.num_rows > excel.LONGEST_SHEET:  # else the workbook alone has it
+        tables["in_transit_bridge"] = closing.bridge.rows
+    return tables
+
+
+def is_apart(name: str) -> bool:
+    """Whether a file is outside what comes out again to the byte."""
+    return name.endswith(_APART)
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file in the folder but the evidence, by its path in it."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    names = {path.relative_to(folder).as_posix(): path for path in paths}
+    return {name: _hash(path) for name, path in names.items() if name != EVIDENCE}
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _evidence(
+    closing: Closing,
+    folder: Path,
+    commit: Commit,
+    marks: tuple[Fingerprint, ...],
+    inputs: dict[str, int],
+) -> Evidence:
+    """The evidence, but for the hashes of files; a ledger that was given is left in `folder`."""
+    r = closing.r
+    assert r.basis is not None  # it has the commit
+    question = r.basis.question
+    ledger = closing.ledger_file
+    if ledger is not None:
+        (folder / LEDGER).write_text(ledger.content, "utf-8", newline="")
+        if ledger.mapping:
+            (folder / LEDGER_ACCOUNTS).write_text(ledger.mapping, "utf-8", newline="")
+    return Evidence(
+        month=str(r.month),
+        company=r.company,
+        environment=r.environment,
+        time_zone=closing.zone.key,
+        as_of=r.as_of,
+        known_at=r.known_at,
+        accounts=question.accounts,
+        lake=LakeState(commit=commit.number, at=commit.at, versions=commit.versions),
+        journal=closing.rolled.head,
+        journal_problem=closing.rolled.journal_problem,
+        decisions=closing.rolled.decisions,
+        rules_hash=question.rules.hash,
+        rules=msgspec.to_builtins(question.rules),
+        period=closing.period,
+        preparation=closing.preparation,
+        agreed_to=closing.rolled.agreed_to,
+        bank_files=_bank_files(closing),
+        ledger=None if ledger is None else {"file_name": ledger.file_name, "sha256": ledger.sha256},
+        answer=marks,
+        inputs=inputs,
+        code=code_of(),
+        files={},
+    )
+
+
+def _bank_files(closing: Closing) -> dict[str, str]:
+    """SHA-256 of every bank file that the month's statements were read from, by its name."""
+    assert closing.r.basis is not None
+    with closing.r.basis.snapshot.connection() as connection:
+        found = connection.execute(
+            "SELECT DISTINCT file_name, file_sha256 FROM statements"
+            " WHERE vanished_at IS NULL AND file_name IS NOT NULL"
+            " AND closing_date >= $first AND opening_date <= $last"
+            " ORDER BY file_name, file_sha256",
+            {"first": closing.r.month.previous.last, "last": closing.r.month.last},
+        ).fetchall()
+    return {name: mark or "" for name, mark in found}
+
+
+def _write_figures(drawn: Mapping[str, Drawn], folder: Path) -> None:
+    folder.mkdir()
+    for name, one in drawn.items():
+        (folder / f"{name}.svg").write_bytes(one.svg)
+        (folder / f"{name}.png").write_bytes(figure_png(one.figure))
+    words = {name: one.words for name, one in drawn.items()}
+    (folder / "words.json").write_bytes(
+        msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
+    )

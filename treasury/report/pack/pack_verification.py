@@ -1,0 +1,340 @@
+"""Whether a pack is what its evidence says: every byte of it, and every figure computed again.
+
+With nothing but the folder, the answer is computed again from the pack's own inputs and every file
+made again from it, in a process with bounds: the folder may come from anybody. With a workspace it
+is computed from the commit that the close pinned and from the journal, so that inputs and evidence
+that were changed together are found as well.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treasury.calendar import Month
+from treasury.close.closing import Closing, Rolled, closed_month, closing_of, found_of
+from treasury.close.evidence import FORMAT, Evidence, code_of, encode
+from treasury.close.late_items import LATE_ITEMS
+from treasury.close.ledger.provided_ledger import LedgerFile
+from treasury.close.period_pins import basis_on, examine, outcomes_hash, reconcile
+from treasury.close.pinned_inputs import DECIDED, MARKED, read_decided_tables, stored_snapshot
+from treasury.close.result_words import count
+from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, month_end
+from treasury.close.sign_off import prepared_month
+from treasury.decisions.corrections import CORRECTIONS
+from treasury.decisions.standing_verdicts import STANDING
+from treasury.errors import TreasuryError
+from treasury.ground.decoding import convert
+from treasury.items import ACCEPTANCES, ACTIONS, LIMITS
+from treasury.journal import Journal
+from treasury.journal.chain import Head
+from treasury.journal.decision_log import read_decided
+from treasury.journal.period_history import closed_periods
+from treasury.lake import TEXT, Lake
+from treasury.money import total
+from treasury.reconcile.monthly import Basis, Question
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.standing_knowledge import known
+from treasury.report.pack.pack_contents import (
+    EVIDENCE,
+    LEDGER,
+    LEDGER_ACCOUNTS,
+    file_hashes,
+    is_apart,
+    write_files,
+)
+from treasury.report.pack.sealed_pack import Finding, read_sealed
+from treasury.report.pack.verification_process import Recomputed, recompute
+from treasury.tables.tabular import Tabular
+from treasury.text import clean
+
+__all__ = ["Finding", "Verified", "verify_pack", "verify_with"]
+
+FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
+ZERO: Final = Decimal(0)
+
+
+class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of a pack; `notes` says what was not checked, and why.
+
+    `sql` is the query that was run again, empty where a changed file spared it.
+    """
+
+    folder: Path
+    month: str
+    against: str
+    files: int
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    sql: str = ""
+    is_earlier: bool = False
+    """Whether an earlier version made it in a form that is not computed again."""
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """What differs; no row where the pack holds."""
+        rows = [{"what": one.what, "problem": one.problem} for one in self.findings]
+        return {"Findings": pa.Table.from_pylist(rows, schema=FINDINGS)}
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing differs."""
+        return not self.findings
+
+    def __str__(self) -> str:
+        if self.holds:
+            sealed = f"{clean(self.month)}: {count(self.files, 'file')} as sealed"
+            again = "" if self.is_earlier else f"; comes out again {self.against}"
+            head = f"{sealed}{again}"
+        else:
+            head = f"{clean(self.month)}: {count(len(self.findings), 'difference')} {self.against}"
+        return "\n".join((head, *(f"  {clean(one)}" for one in self.findings), *self.notes))
+
+
+def verify_pack(folder: Path) -> Verified:
+    """Check a pack by itself; InputError where the folder has no evidence that reads."""
+    evidence, findings = read_sealed(folder)
+    made = Recomputed(tuple(findings)) if findings else recompute(folder)
+    return Verified(
+        folder=folder,
+        month=evidence.month,
+        against="from its own inputs",
+        files=len(evidence.files) + len(evidence.apart),
+        findings=made.findings,
+        notes=made.notes,
+        sql=made.sql,
+        is_earlier=evidence.format < FORMAT,
+    )
+
+
+def compare_with_inputs(folder: Path) -> Recomputed:
+    """Compute a pack that is as it was sealed from its own inputs, and compare, in this process."""
+    evidence, findings = read_sealed(folder)
+    if findings:
+        return Recomputed(tuple(findings))
+    if evidence.format < FORMAT:
+        return Recomputed((), (_earlier(evidence),))
+    notes: list[str] = []
+    closing = _from_inputs(folder, evidence)
+    findings = _again(evidence, closing, notes)
+    return Recomputed(tuple(findings), tuple(notes), closing.sql)
+
+
+def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
+    """Check a pack by itself, then against the commit and the journal that it rests on."""
+    alone = verify_pack(folder)
+    if not alone.holds:
+        return alone
+    evidence, findings = read_sealed(folder)
+    notes = list(alone.notes)
+    findings += _journaled(evidence, journal)
+    if not findings and evidence.format == FORMAT:
+        findings = _again_from_workspace(evidence, journal, lake, notes)
+    return msgspec.structs.replace(
+        alone,
+        against="from its own inputs, from the pinned commit and the journal",
+        findings=tuple(findings),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _earlier(evidence: Evidence) -> str:
+    return (
+        f"made by version {clean(evidence.code.version)}, whose packs hold no list of open items:"
+        " its files are as sealed, and were not computed again"
+    )
+
+
+# Made again
+
+
+def _from_inputs(folder: Path, evidence: Evidence) -> Closing:
+    """The month computed from the pack's own inputs; what came from other months is as given."""
+    inputs, tables = folder / "inputs", folder / "tables"
+    stored = stored_snapshot(inputs, evidence.lake)
+    decided = read_decided_tables(inputs)
+    basis = Basis(stored, _question(evidence), decided[DECIDED], decided[MARKED])
+    opened = (
+        _table(tables / "roll_forward.parquet", ROLL_FORWARD),
+        _table(tables / "requests_rolled_forward.parquet", ITEMS),
+    )
+    rolled = Rolled(
+        opened=lambda: opened,
+        late=_table(tables / "late_items.parquet", LATE_ITEMS),
+        corrections=_table(tables / "corrections.parquet", CORRECTIONS),
+        moved=_table(tables / "moved_decisions.parquet", STANDING),
+        actions=_table(tables / "open_actions.parquet", ACTIONS),
+        accepted=_table(tables / "accepted_items.parquet", ACCEPTANCES),
+        limits=_table(tables / "materiality.parquet", LIMITS),
+        agreed_to=evidence.agreed_to or 0,
+        decisions=evidence.decisions,
+        head=evidence.journal,
+        journal_problem=evidence.journal_problem or "",
+    )
+    return closing_of(
+        reconcile(basis),
+        ZoneInfo(evidence.time_zone),
+        rolled,
+        period=evidence.period,
+        preparation=evidence.preparation or None,
+        ledger=_ledger(folder, evidence),
+    )
+
+
+def _table(path: Path, schema: pa.Schema) -> pa.Table:
+    return pq.read_table(path).cast(schema)
+
+
+def _question(evidence: Evidence) -> Question:
+    return Question(
+        month=Month.parse(evidence.month),
+        as_of=evidence.as_of,
+        company=evidence.company,
+        environment=evidence.environment,
+        zone=ZoneInfo(evidence.time_zone),
+        accounts=evidence.accounts,
+        rules=convert(evidence.rules, Rules),
+    )
+
+
+def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
+    if evidence.ledger is None:
+        return None
+    content = (folder / LEDGER).read_bytes().decode("utf-8")
+    mapping = folder / LEDGER_ACCOUNTS
+    told = mapping.read_bytes().decode("utf-8") if mapping.is_file() else ""
+    return LedgerFile(content=content, mapping=told, **evidence.ledger)
+
+
+def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing:
+    """The month computed from the commit and the journal that the evidence names."""
+    entries = read_decided(journal).entries
+    if evidence.period is not None:
+        return closed_month(journal, lake, closed_periods(entries)[evidence.month])
+    if evidence.preparation:
+        agreed = [one for one in entries if one.seq <= (evidence.agreed_to or 0)]
+        return prepared_month(journal, lake, evidence.preparation, agreed)
+    head = evidence.journal or Head(0, "")
+    then = read_decided(journal, head=head)
+    snapshot = lake.snapshot(commit=evidence.lake.commit)
+    basis = basis_on(snapshot, _question(evidence), then)
+    found = examine(journal, lake, basis, then).require_tied()
+    return found_of(found, ZoneInfo(evidence.time_zone))
+
+
+def _again_from_workspace(
+    evidence: Evidence, journal: Journal, lake: Lake, notes: list[str]
+) -> list[Finding]:
+    try:
+        closing = _from_workspace(evidence, journal, lake)
+    except TreasuryError as error:
+        return [Finding("workspace", error.what)]
+    return _again(evidence, closing, notes)
+
+
+def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
+    """Whether the journal has what the evidence says of it, its chain unbroken until there."""
+    period = evidence.period
+    signed = period or evidence.preparation or None
+    head = evidence.journal if signed is None else signed.entry
+    if head is not None and head.seq:
+        try:
+            journal.verify(head)
+        except TreasuryError as error:
+            yield Finding("journal", error.what)
+            return
+    if period is None:
+        return
+    there = closed_periods(read_decided(journal).entries).get(period.month)
+    if there is None:
+        yield Finding("journal", f"{period.month} is not closed: it was reopened, or never was")
+    elif there != period:
+        yield Finding("journal", f"{period.month} was closed by another entry, {there.entry.seq}")
+
+
+def _again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:
+    """What does not come out again; where other code runs, tables are compared and not bytes."""
+    same_code = evidence.code == code_of()
+    if not same_code:
+        notes.append(
+            f"made by version {clean(evidence.code.version)} with other code or libraries:"
+            " tables were compared, the bytes of files were not"
+        )
+    with tempfile.TemporaryDirectory(prefix="treasury-") as name:
+        made = Path(name)
+        again = write_files(closing, made)
+        hashes = {one: mark for one, mark in file_hashes(made).items() if not is_apart(one)}
+    findings = [*_carried(closing), *_tables_apart(evidence, again)]
+    if same_code:
+        findings += _files_apart(evidence, hashes)
+        findings += _facts_apart(evidence, again)
+    return findings
+
+
+def _tables_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
+    made = {one.name: one for one in again.answer if one.rows is not None}
+    told = {one.name: one for one in evidence.answer if one.rows is not None}
+    for name in sorted({*made, *told}):
+        if made.get(name) != told.get(name):
+            yield Finding(f"table {name}", "does not come out again from what it rests on")
+
+
+def _files_apart(evidence: Evidence, hashes: dict[str, str]) -> Iterator[Finding]:
+    for name in sorted({*hashes, *evidence.files}):
+        if hashes.get(name) != evidence.files.get(name):
+            yield Finding(name, "does not come out again from what it rests on")
+
+
+def _facts_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
+    sealed, made = (msgspec.json.decode(encode(one)) for one in (evidence, again))
+    for field in sorted({*sealed, *made} - {"files", "apart", "seal", "answer"}):
+        if sealed.get(field) != made.get(field):
+            yield Finding(EVIDENCE, f"{field.replace('_', ' ')} is not what it rests on")
+
+
+def _carried(closing: Closing) -> Iterator[Finding]:
+    """What was carried in from other months: whether it ties, and ends where the answer ends."""
+    r, rolled = closing.r, closing.rolled
+    assert r.basis is not None
+    totals = {
+        (row["kind"], row["currency"]): row["closing"] for row in rolled.roll_forward.to_pylist()
+    }
+    ends = month_end(known(r.basis), r.month).totals()
+    for key in sorted({*totals, *ends}):
+        if totals.get(key, ZERO) != ends.get(key, ZERO):
+            yield Finding("table roll_forward", f"{key[0]} in {key[1]} does not close as matched")
+    if not ties(rolled.roll_forward, rolled.items):
+        yield Finding("table roll_forward", "does not tie")
+    if closing.period is None:
+        return
+    close = closing.period.close
+    if RollForward(r.month, rolled.roll_forward, rolled.items).items_hash != close.items_hash:
+        yield Finding("table requests_rolled_forward", "is not what the close journaled")
+    if outcomes_hash(r) != close.outcomes_hash:
+        yield Finding("table lines", "is not what the close journaled")
+
+
+def ties(totals: pa.Table, items: pa.Table) -> bool:
+    """Whether every row adds up to nothing, and the requests to their totals."""
+    sums: dict[tuple[str, str, str], list[Decimal]] = {}
+    for row in items.to_pylist():
+        for name in ADDS:
+            sums.setdefault((row["kind"], row["currency"], name), []).append(row[name])
+    rows = [*totals.to_pylist(), *items.to_pylist()]
+    if any(
+        total(row[name] if add else row[name].copy_negate() for name, add in ADDS.items())
+        for row in rows
+    ):
+        return False
+    return all(
+        row[name] == total(sums.get((row["kind"], row["currency"], name), ()))
+        for row in totals.to_pylist()
+        for name in ADDS
+    )

@@ -1,0 +1,172 @@
+"""What the folder of a pack says of itself, whoever has made it: bounded, and nothing followed.
+
+A pack comes from somebody else, who can seal whatever he likes. Only regular files of plausible
+number and size are read, no link is followed, and whatever else is there is a finding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treasury.close.evidence import Evidence, encode
+from treasury.errors import InputError
+from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import kind_of_file, open_regular
+from treasury.report.pack.pack_contents import EVIDENCE, LARGEST_EVIDENCE
+from treasury.text import clean
+
+__all__ = ["Finding", "read_sealed"]
+
+LARGEST_FILE: Final = 8 << 30
+"""Bytes of a file in a pack that are read."""
+MOST_FILES: Final = 1_000
+"""Files and folders that are looked at: a pack has about sixty."""
+MOST_FINDINGS: Final = 1_000
+LARGEST_NUMBER: Final = 1 << 53
+YEARS: Final = range(1990, 2200)
+_PATH: Final = re.compile(r"(?:[a-z0-9_-]+/)?[a-z0-9_-]+\.[a-z]+", re.ASCII)
+_DO: Final = "get the pack again"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A file, or what else the evidence names, and what is wrong with it."""
+
+    what: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.problem}"
+
+
+def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
+    """The evidence of a pack, and every file that is not as it was sealed.
+
+    InputError where the folder has no evidence that reads.
+    """
+    path = folder / EVIDENCE
+    try:
+        with open_regular(path, follow=False) as file:
+            content = file.read(LARGEST_EVIDENCE + 1)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}", do="name the folder of a pack"
+        ) from None
+    if len(content) > LARGEST_EVIDENCE:
+        raise InputError(f"{path} is larger than 16 MB", do="name the folder of a pack")
+    try:
+        evidence = decode_json(content, Evidence)
+        is_as_sealed = evidence.expected_seal() == evidence.seal and encode(evidence) == content
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise InputError(f"{path} does not read: {clean(error):.200}", do=_DO) from None
+    except RecursionError:
+        raise InputError(f"{path} does not read: it is nested too deep", do=_DO) from None
+    changed = Finding(EVIDENCE, "was changed: it is not as it was sealed")
+    own = [] if is_as_sealed else [changed]
+    findings = chain(own, _implausible(evidence), _changed(folder, evidence))
+    return evidence, list(islice(findings, MOST_FINDINGS))
+
+
+def _implausible(evidence: Evidence) -> Iterator[Finding]:
+    """The fields with a number or an instant that nothing could be computed with."""
+    facts = msgspec.to_builtins(evidence, builtin_types=(datetime, date))
+    for name, value in facts.items():
+        if not all(map(_is_plausible, _leaves(value))):
+            yield Finding(EVIDENCE, f"{name.replace('_', ' ')} is beyond what a pack can hold")
+    if evidence.period is not None and evidence.period.month != evidence.month:
+        yield Finding(EVIDENCE, "period is of another month")
+
+
+def _leaves(value: object) -> Iterator[object]:
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case dict() as fields:
+                waiting += fields.values()
+            case list() | tuple() as items:
+                waiting += items
+            case leaf:
+                yield leaf
+
+
+def _is_plausible(value: object) -> bool:
+    match value:
+        case int():
+            return abs(value) <= LARGEST_NUMBER
+        case date():
+            return value.year in YEARS
+        case _:
+            return True
+
+
+def _changed(folder: Path, evidence: Evidence) -> Iterator[Finding]:
+    sealed = evidence.files | evidence.apart
+    for name in sorted(sealed):
+        if not _PATH.fullmatch(name):
+            yield Finding(EVIDENCE, f"names {name!r:.60}, which no pack holds")
+    present = set()
+    for name, kind in _entries(folder):
+        present.add(name)
+        if kind is not None:
+            yield Finding(name, kind)
+        elif name not in sealed:
+            yield Finding(name, "is no part of the pack")
+        elif problem := _problem(folder / name, sealed[name]):
+            yield Finding(name, problem)
+    for name in sorted(sealed.keys() - present):
+        yield Finding(name, "is missing")
+
+
+def _entries(folder: Path) -> Iterator[tuple[str, str | None]]:
+    """The files of a pack by their path in it, but for the evidence; what else is there, as what.
+
+    A pack has folders of files and no deeper ones.
+    """
+    looked_at = 0
+    folders = [folder]
+    while folders:
+        inside = folders.pop()
+        try:
+            entries = os.scandir(inside)
+        except OSError as error:
+            yield _named(inside, folder), f"cannot be read: {error.strerror}"
+            continue
+        with entries:
+            for entry in entries:
+                looked_at += 1
+                if looked_at > MOST_FILES:
+                    yield str(folder), f"holds more than {MOST_FILES:,} files"
+                    return
+                path = Path(entry.path)
+                name = _named(path, folder)
+                kind = kind_of_file(entry.stat(follow_symlinks=False).st_mode)
+                if kind == "a folder" and inside == folder:
+                    folders.append(path)
+                elif kind is not None:
+                    yield name, f"is {kind}"
+                elif name != EVIDENCE:
+                    yield name, None
+
+
+def _named(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _problem(path: Path, sealed: str) -> str:
+    """Why a file is not the one with this SHA-256; empty where it is."""
+    try:
+        with open_regular(path, follow=False) as file:
+            if os.fstat(file.fileno()).st_size > LARGEST_FILE:
+                return f"is larger than {LARGEST_FILE >> 30} GB"
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return "" if found == sealed else "was changed: its hash is not the sealed one"

@@ -1,0 +1,136 @@
+"""The close report as one page: nothing loaded from elsewhere, all outside text escaped.
+
+The template knows sections, tables and cells; what they say is in `sections`, what they are called
+in `words`. Figures are inlined as SVG in the page's own colours, so that they follow light, dark
+and print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from treasury.close.checklist import checklist
+from treasury.close.closing import Closing
+from treasury.close.month_proof import proof_of
+from treasury.close.result_words import bank_lines_words, count, environment_words, moment
+from treasury.items import OpenItems
+from treasury.report.drawing import INK
+from treasury.report.grids import SHOWN
+from treasury.report.pictures import Drawn, month_figures
+from treasury.report.screen import ALONE, exception_words, open_words
+from treasury.report.sections import sections, tally
+from treasury.text import clean
+
+__all__ = ["inline_svg", "render_html"]
+
+TEMPLATE: Final = "report.html"
+_ID: Final = re.compile(r'(\bid="|href="#|url\(#)')
+_STYLE: Final = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
+_SIZE: Final = re.compile(r' width="[\d.]+pt" height="[\d.]+pt"')
+_PAPER: Final = "#ffffff"
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A figure in the page, and its words for who cannot see it."""
+
+    svg: Markup
+    alt: str
+
+
+def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> str:
+    """The whole page; the same month gives the same text. `drawn` are its figures, if made."""
+    r, zone = closing.r, closing.zone
+    steps = checklist(closing)
+    blocking = len(closing.items.blocking)
+    return (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            month=r.month.title,
+            company=clean(r.company),
+            setting=environment_words(r.environment),
+            alone=ALONE if closing.period is not None and closing.period.close.alone else "",
+            known_at=moment(r.known_at, zone, r.month.year),
+            as_of=moment(r.as_of, zone, r.month.year),
+            zone=zone.key,
+            proof=proof_of(r),
+            open_words=_open_words(closing.items),
+            blocking=blocking,
+            headline=_headline(closing),
+            signed=_signed(closing),
+            bank_lines=bank_lines_words(r),
+            tally=tally(r),
+            steps=[(step.state, step.title, step.found) for step in steps.steps],
+            sections=sections(closing),
+            pictures=_pictures(drawn or month_figures(closing)),
+            shown=SHOWN,
+        )
+    )
+
+
+def inline_svg(svg: bytes, name: str) -> Markup:
+    """A figure as an element of the page: colours by name, ids that no other figure has."""
+    text = svg.decode()
+    text = _STYLE.sub("", text[text.index("<svg") :])
+    text = _SIZE.sub("", text, count=1)
+    text = _ID.sub(rf"\g<1>{name}-", text)
+    for colour, value in INK.items():
+        text = text.replace(value, f"var(--fig-{colour})")
+    text = text.replace(_PAPER, "var(--paper)")
+    return Markup(text)  # noqa: S704 - drawn by us; matplotlib escapes the text in it
+
+
+def _open_words(items: OpenItems) -> str:
+    """How much is open, and whether only proof is lacking."""
+    exception = exception_words(items)
+    return f"{open_words(items)}. {exception.capitalize()}" if exception else open_words(items)
+
+
+def _headline(closing: Closing) -> str:
+    blocking, carried = len(closing.items.blocking), len(closing.items)
+    if closing.period is not None:
+        return f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
+    return f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
+
+
+def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
+    """Who prepared and who reviewed, another person, and when."""
+    period, preparation, year = closing.period, closing.preparation, closing.r.month.year
+    if period is not None:
+        close = period.close
+        prepared_at = close.prepared_at or period.closed_at
+    elif preparation is not None:
+        close, prepared_at = preparation.close, preparation.prepared_at
+    else:
+        return (
+            ("Prepared by", "not signed", ""),
+            ("Reviewed by, another person", "not signed", ""),
+        )
+    prepared = ("Prepared by", clean(close.prepared_by), moment(prepared_at, closing.zone, year))
+    if period is None:
+        return (prepared, ("Reviewed by, another person", "not signed", ""))
+    when = moment(period.closed_at, closing.zone, year)
+    if close.alone:
+        return (prepared, ("Reviewed by", ALONE, when))
+    return (prepared, ("Reviewed by", clean(close.reviewed_by), when))
+
+
+def _pictures(drawn: Mapping[str, Drawn]) -> dict[str, Picture]:
+    return {name: Picture(inline_svg(one.svg, name), one.words) for name, one in drawn.items()}
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("treasury.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

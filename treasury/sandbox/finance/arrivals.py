@@ -1,0 +1,160 @@
+"""Euros that come in from outside and become stablecoin: SEPA credits and paid sessions.
+
+An arrival is received, converted at the day's rate and credited to the account's wallet. Where the
+account is not verified, or has no wallet yet, its coins are held and credited when that changes.
+No endpoint lists arrivals: the services show only that a balance has moved.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.calendar import next_target_day
+from treasury.money import net_crypto
+from treasury.sandbox.finance import sessions
+from treasury.sandbox.finance.finance_records import account_of, is_verified, move, wallets_of
+from treasury.sandbox.http.exchange import missing
+from treasury.sandbox.state.clock import at
+from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available, held
+from treasury.sandbox.state.shapes import Account, VirtualBankAccount, bare, decode
+from treasury.sandbox.state.store import make_record
+from treasury.sandbox.story.rates import conversion_rate
+from treasury.sandbox.story.world import World
+
+__all__ = ["CONVERTS", "Arrival", "arrive_by_sepa", "arrive_by_session", "convert", "release"]
+
+CONVERTS: Final = "finance.arrival.converts"
+"""The agenda's step for an arrival whose conversion is due."""
+_BY_HAND: Final = timedelta(hours=36)
+"""What placing a wire without its code takes here; the specification says 24 to 48 hours."""
+_BRUSSELS: Final = ZoneInfo("Europe/Brussels")
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Euros on their way into a wallet; status RECEIVED, HELD or CREDITED."""
+
+    id: str
+    account_id: str
+    source: str
+    """`sepa_credit` or `payment_session`."""
+    source_id: str
+    euros: Decimal
+    asset: str
+    status: str
+    text: str = ""
+    instant: bool = False
+    has_code: bool = True
+    due: datetime | None = None
+    """When it is converted by itself; None where only a person can place it."""
+    rate: Decimal | None = None
+    coins: Decimal | None = None
+    created_at: str
+    updated_at: str
+
+
+def arrive_by_sepa(
+    world: World, virtual: VirtualBankAccount, euros: Decimal, text: str, *, instant: bool
+) -> Arrival:
+    """A credit on a virtual account: at once, on the next business day, or placed by hand."""
+    now, has_code = world.clock.tick(), _names(text, virtual.reference_code)
+    due = _due(now, instant=instant, has_code=has_code) if virtual.status == "ACTIVE" else None
+    arrival = Arrival(
+        id=world.ids.uuid(), account_id=virtual.account_id, source="sepa_credit",
+        source_id=virtual.id, euros=euros, asset=virtual.target_cryptocurrency, status="RECEIVED",
+        text=text, instant=instant, has_code=has_code, due=due, created_at=bare(now),
+        updated_at=bare(now),
+    )  # fmt: skip
+    _put(world, arrival)
+    if due is not None and due <= now:
+        return convert(world, arrival.id)
+    if due is not None:
+        world.agenda.add(due, CONVERTS, arrival.id)
+    return arrival
+
+
+def arrive_by_session(world: World, file: sessions.SessionFile) -> Arrival:
+    """A customer has paid a session: converted at once."""
+    now, session = world.clock.tick(), file.session
+    arrival = Arrival(
+        id=world.ids.uuid(), account_id=session.account_id, source="payment_session",
+        source_id=session.id, euros=session.in_amount, asset=session.out_cryptocurrency,
+        status="RECEIVED", due=now, created_at=bare(now), updated_at=bare(now),
+    )  # fmt: skip
+    _put(world, arrival)
+    return convert(world, arrival.id)
+
+
+def convert(world: World, arrival_id: str) -> Arrival:
+    """Turn an arrival's euros into coins; one that is converted already stays as it is."""
+    text = world.store.detail("arrival", arrival_id)
+    if text is None:
+        raise missing("arrival")
+    arrival = decode(text, Arrival)
+    if arrival.status != "RECEIVED":
+        return arrival
+    rate = conversion_rate(arrival.asset, world.clock.now.astimezone(_BRUSSELS).date())
+    coins = net_crypto(arrival.euros, Decimal(0), rate, arrival.asset)
+    place = held(arrival.account_id)
+    move(
+        world, "conversion", arrival.id, Posting(WORLD, CONVERSION, "EUR", arrival.euros),
+        Posting(CONVERSION, place, arrival.asset, coins),
+    )  # fmt: skip
+    arrival = _put(
+        world,
+        msgspec.structs.replace(
+            arrival, status="HELD", rate=rate, coins=coins, updated_at=bare(world.clock.now)
+        ),
+    )
+    account = account_of(world, arrival.account_id)
+    return _credit(world, account, arrival) if _may_have(world, account) else arrival
+
+
+def release(world: World, account: Account) -> list[Arrival]:
+    """Credit what was held for an account, if nothing stands in the way any more."""
+    account = account_of(world, account.id)
+    if not _may_have(world, account):
+        return []
+    waiting = world.store.page("arrival", {"owner": [account.id], "status": ["HELD"]}).items
+    return [_credit(world, account, decode(item, Arrival)) for item in waiting]
+
+
+def _may_have(world: World, account: Account) -> bool:
+    return is_verified(account) and bool(wallets_of(world, account.id))
+
+
+def _credit(world: World, account: Account, arrival: Arrival) -> Arrival:
+    assert arrival.coins is not None
+    wallet = wallets_of(world, account.id)[0]
+    move(
+        world, "credit", arrival.id,
+        Posting(held(account.id), available(wallet.id), arrival.asset, arrival.coins),
+    )  # fmt: skip
+    if arrival.source == "payment_session":
+        sessions.finish(world, arrival.source_id)
+    now = bare(world.clock.now)
+    return _put(world, msgspec.structs.replace(arrival, status="CREDITED", updated_at=now))
+
+
+def _put(world: World, arrival: Arrival) -> Arrival:
+    world.store.put([make_record("arrival", arrival, owner=arrival.account_id)])
+    return arrival
+
+
+def _due(now: datetime, *, instant: bool, has_code: bool) -> datetime:
+    if not has_code:
+        return now + _BY_HAND
+    if instant:
+        return now
+    return at(next_target_day(now.astimezone(_BRUSSELS).date()), "09:00")
+
+
+def _names(text: str, code: str) -> bool:
+    """Whether a payment's text carries the code as a word of its own."""
+    kept = "".join(letter if letter.isalnum() or letter in "-." else " " for letter in text.upper())
+    words = {word.replace("-", "").replace(".", "") for word in kept.split()}
+    return code.replace("-", "") in words

@@ -1,0 +1,290 @@
+"""What only the platform or the world does at the finance service, for whoever practises.
+
+Checks are passed or failed, money arrives, transfers settle or fail, accounts are suspended. The
+service has no operation for any of it. What goes by the clock alone is put on its agenda here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Final, TypeVar
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.money import is_exact_in, parse_amount
+from treasury.sandbox.finance import arrivals, payments, sessions, transfer_life
+from treasury.sandbox.finance.finance_records import (
+    account_of,
+    accounts_of,
+    party_of,
+    put_account,
+    put_party,
+    put_virtual_account,
+    put_wallet,
+)
+from treasury.sandbox.finance.published_payments import schedule_payments
+from treasury.sandbox.finance.published_permits import schedule_permits
+from treasury.sandbox.http.callbacks import Invocation
+from treasury.sandbox.http.exchange import Refusal
+from treasury.sandbox.state.keys import Effect
+from treasury.sandbox.state.shapes import Account, Party, VirtualBankAccount, Wallet, bare, decode
+from treasury.sandbox.story.world import NETWORK_FEES, World
+
+__all__ = ["FinanceDrivers"]
+
+_CHECKS: Final = ("PENDING", "IN_PROGRESS", "VERIFIED", "REJECTED", "MANUAL_REVIEW", "NOT_REQUIRED")
+_PARTY: Final = ("ACTIVE", "SUSPENDED", "BLOCKED")
+_ACCOUNT: Final = ("ACTIVE", "SUSPENDED", "BLOCKED", "CLOSED")
+_VIRTUAL: Final = ("ACTIVE", "CLOSED", "PENDING")
+_WALLET: Final = ("ACTIVE", "SUSPENDED")
+_MOST: Final = Decimal(10) ** 10
+
+T = TypeVar("T")
+
+
+class FinanceDrivers:
+    """Does what the platform does; each method takes effect as a whole and gives the record."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        world.agenda.on(transfer_life.PROCESSES, lambda i: transfer_life.process(world, i))
+        world.agenda.on(transfer_life.COMPLETES, lambda i: transfer_life.complete(world, i))
+        world.agenda.on(arrivals.CONVERTS, lambda i: arrivals.convert(world, i))
+        world.agenda.on(sessions.EXPIRES, self._expire)
+        schedule_payments(world)
+        schedule_permits(world)
+
+    # the platform's decisions
+
+    def kyc(self, party_id: str, status: str) -> Party:
+        """Set where a party's check stands; verified, what was held for its accounts comes free."""
+        _known(status, _CHECKS)
+        with self._act() as world:
+            party = _found(lambda: party_of(world, party_id))
+            check = "kyc_status" if party.party_type == "INDIVIDUAL" else "kyb_status"
+            party = put_party(world, self._next(party, **{check: status}))
+            for account_id in accounts_of(world, party_id):
+                arrivals.release(world, account_of(world, account_id))
+            return party
+
+    def party_status(self, party_id: str, status: str) -> Party:
+        """Suspend, block or restore a party."""
+        _known(status, _PARTY)
+        with self._act() as world:
+            party = _found(lambda: party_of(world, party_id))
+            return put_party(world, self._next(party, status=status))
+
+    def suspend_account(self, account_id: str) -> Account:
+        """Suspend an account; reactivating it is an operation of the service."""
+        return self.account_status(account_id, "SUSPENDED")
+
+    def account_status(self, account_id: str, status: str) -> Account:
+        """Suspend, block, close or restore an account."""
+        _known(status, _ACCOUNT)
+        with self._act() as world:
+            account = _found(lambda: account_of(world, account_id))
+            world.clock.tick()
+            return put_account(
+                world,
+                msgspec.structs.replace(account, status=status, version=account.version + 1),
+            )
+
+    def wallet_status(self, wallet_id: str, status: str) -> Wallet:
+        """Suspend or restore a wallet."""
+        _known(status, _WALLET)
+        with self._act() as world:
+            wallet = self._stored("wallet", wallet_id, Wallet)
+            return put_wallet(world, msgspec.structs.replace(wallet, status=status))
+
+    def virtual_account_status(self, virtual_account_id: str, status: str) -> VirtualBankAccount:
+        """Close or restore a virtual bank account."""
+        _known(status, _VIRTUAL)
+        with self._act() as world:
+            virtual = self._stored("virtual_account", virtual_account_id, VirtualBankAccount)
+            now = bare(world.clock.tick())
+            return put_virtual_account(
+                world, msgspec.structs.replace(virtual, status=status, updated_at=now)
+            )
+
+    # money from outside
+
+    def sepa_credit(
+        self, iban: str, amount: Decimal | str, text: str, *, instant: bool = False
+    ) -> arrivals.Arrival:
+        """A wire reaches a virtual account with this payment text.
+
+        With the account's code it is converted at once (instant) or on the next TARGET day; without
+        it, or on an account that is not active, a person has to place it, after 36 hours or never.
+        """
+        euros = parse_amount(amount)
+        if not (0 < euros <= _MOST and is_exact_in(euros, "EUR")):
+            raise InputError(f"{euros} is not an amount in euros", do="give it as 1234.56")
+        with self._act() as world:
+            items = world.store.page("virtual_account", {}).items
+            virtual = (decode(item, VirtualBankAccount) for item in items)
+            found = next((v for v in virtual if v.iban == iban), None)
+            if found is None:
+                raise InputError(
+                    f"no virtual bank account has the IBAN {iban[:40]}",
+                    do="list an account's virtual bank accounts",
+                )
+            return arrivals.arrive_by_sepa(world, found, euros, text, instant=instant)
+
+    def place_credit(self, arrival_id: str) -> arrivals.Arrival:
+        """A wire that waits is converted now."""
+        with self._act() as world:
+            return _found(lambda: arrivals.convert(world, arrival_id))
+
+    # transfers
+
+    def process_transfer(self, transfer_id: str) -> transfer_life.AnyTransfer:
+        """A pending transfer, of any kind, is submitted."""
+        return self._transfer(transfer_id, ("PENDING",), transfer_life.process)
+
+    def settle_transfer(self, transfer_id: str) -> transfer_life.AnyTransfer:
+        """An open transfer, of any kind, is delivered."""
+        return self._transfer(transfer_id, ("PENDING", "PROCESSING"), transfer_life.complete)
+
+    def fail_transfer(
+        self, transfer_id: str, code: str = "REJECTED_BY_NETWORK", reason: str = "Not delivered"
+    ) -> transfer_life.AnyTransfer:
+        """An open transfer, of any kind, fails; what it had set aside is given back."""
+        return self._transfer(
+            transfer_id,
+            ("PENDING", "PROCESSING"),
+            lambda world, given: transfer_life.fail(world, given, code, reason),
+        )
+
+    def network_fees(self, *, charged: bool = True) -> bool:
+        """From now on a crypto transfer costs its sender the network's fee, too, or it does not."""
+        with self._act() as world:
+            world.store.remember(**{NETWORK_FEES: "yes" if charged else "no"})
+            return charged
+
+    # sessions and payment requests
+
+    def complete_session(self, session_id: str) -> sessions.Session:
+        """The customer pays; the callback follows once the wallet is credited."""
+        with self._act() as world:
+            file = self._open_session(session_id)
+            arrivals.arrive_by_session(world, sessions.stand_at(world, file, "PAYMENT_RECEIVED"))
+            return sessions.session_of(world, session_id).session
+
+    def fail_session(self, session_id: str) -> sessions.Session:
+        """The customer's payment fails; nothing is called back."""
+        with self._act() as world:
+            world.clock.tick()
+            return sessions.stand_at(world, self._open_session(session_id), "FAILED").session
+
+    def settle_payment(self, payment_id: str) -> payments.PaymentRequest:
+        """The card scheme takes what a payment request reserved."""
+        with self._act() as world:
+            world.clock.tick()
+            return _found(lambda: payments.settle_payment(world, payment_id))
+
+    def reverse_payment(
+        self, payment_id: str, reason: str = "MERCHANT_VOID"
+    ) -> payments.PaymentRequest:
+        """What a payment request reserved is given back."""
+        with self._act() as world:
+            world.clock.tick()
+            return _found(lambda: payments.reverse_payment(world, payment_id, reason))
+
+    # what happened
+
+    def all_sessions(self) -> list[sessions.Session]:
+        """Every payment session as it stands; the service has no address that says so."""
+        with self._world.lock:
+            items = self._world.store.page("payment_session", {}).items
+            return [decode(item, sessions.SessionFile).session for item in items]
+
+    def all_arrivals(self) -> list[arrivals.Arrival]:
+        """Every credit and paid session since the sandbox opened."""
+        with self._world.lock:
+            items = self._world.store.page("arrival", {}).items
+            return [decode(item, arrivals.Arrival) for item in items]
+
+    def callbacks(self) -> list[Invocation]:
+        """Every invocation of a callbackUrl that has ended."""
+        return self._world.callbacks.made
+
+    def effects(self) -> list[Effect]:
+        """Every write that took effect, so that lost and doubled ones can be counted."""
+        with self._world.lock:
+            return self._world.keys.effects()
+
+    def ledger_sums(self) -> dict[str, Decimal]:
+        """Everything everywhere, by asset: zero."""
+        with self._world.lock:
+            return self._world.ledger.sums()
+
+    def ledger_balances(self) -> dict[str, dict[str, Decimal]]:
+        """What stands where, by place and asset."""
+        with self._world.lock:
+            return self._world.ledger.balances()
+
+    def ledger_effects(self, reference: str) -> list[str]:
+        """The kinds of the ledger's movements that one record caused, in order."""
+        with self._world.lock:
+            return self._world.ledger.movements(reference)
+
+    # the workings
+
+    @contextmanager
+    def _act(self) -> Iterator[World]:
+        with self._world.act():
+            yield self._world
+
+    def _next(self, party: Party, **changes: str) -> Party:
+        now = bare(self._world.clock.tick())
+        return msgspec.structs.replace(party, version=party.version + 1, updated_at=now, **changes)
+
+    def _stored(self, kind: str, given: str, shape: type[T]) -> T:
+        text = self._world.store.detail(kind, given)
+        if text is None:
+            raise InputError(f"there is no {kind} {given[:40]}", do="list them first")
+        return decode(text, shape)
+
+    def _transfer(
+        self,
+        transfer_id: str,
+        statuses: tuple[str, ...],
+        step: Callable[[World, str], transfer_life.AnyTransfer],
+    ) -> transfer_life.AnyTransfer:
+        with self._act() as world:
+            status = _found(lambda: transfer_life.find(world, transfer_id)).status
+            if status not in statuses:
+                raise InputError(
+                    f"the transfer is {status}", do=f"take one that is {' or '.join(statuses)}"
+                )
+            world.clock.tick()
+            return step(world, transfer_id)
+
+    def _open_session(self, session_id: str) -> sessions.SessionFile:
+        file = _found(lambda: sessions.session_of(self._world, session_id))
+        if file.session.status != "CREATED":
+            raise InputError(
+                f"the payment session is {file.session.status}", do="take one that is CREATED"
+            )
+        return file
+
+    def _expire(self, session_id: str) -> None:
+        file = sessions.session_of(self._world, session_id)
+        if file.session.status == "CREATED":
+            sessions.stand_at(self._world, file, "EXPIRED")
+
+
+def _known(status: str, statuses: tuple[str, ...]) -> None:
+    if status not in statuses:
+        raise InputError(f"there is no status {status[:40]}", do=f"use {', '.join(statuses)}")
+
+
+def _found(look: Callable[[], T]) -> T:
+    """What the service would refuse, in words for whoever practises."""
+    try:
+        return look()
+    except Refusal as refusal:
+        raise InputError(refusal.message, do="look the record up first") from None

@@ -1,0 +1,229 @@
+"""Reading and writing the finance service's records, so that copies of one never disagree.
+
+A party stands embedded in its roles and in the accounts that it holds; a wallet's balances stand in
+the ledger. Whoever changes one of them writes it here, and what repeats it is written with it.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.sandbox.http.exchange import Refusal, missing
+from treasury.sandbox.state.ledger import Overdrawn, Posting, available, held, reserved
+from treasury.sandbox.state.shapes import (
+    Account,
+    AccountTransfer,
+    Party,
+    PartyRole,
+    Transfer,
+    VirtualBankAccount,
+    Wallet,
+    decode,
+)
+from treasury.sandbox.state.store import make_record
+from treasury.sandbox.story.transfer_story import balances_of
+from treasury.sandbox.story.world import World
+
+__all__ = [
+    "UNLOCKED",
+    "account_named",
+    "account_of",
+    "accounts_of",
+    "is_verified",
+    "move",
+    "party_of",
+    "places_of",
+    "put_account",
+    "put_internal",
+    "put_party",
+    "put_transfer",
+    "put_virtual_account",
+    "put_wallet",
+    "roles_of",
+    "spendable",
+    "usable",
+    "verification",
+    "wallets_of",
+]
+
+UNLOCKED: Final = frozenset({"VERIFIED", "NOT_REQUIRED"})
+
+
+def party_of(world: World, party_id: str) -> Party:
+    """A party; 404 where there is none."""
+    text = world.store.detail("party", party_id)
+    if text is None:
+        raise missing("party")
+    return decode(text, Party)
+
+
+def account_of(world: World, account_id: str) -> Account:
+    """An account; 404 where there is none."""
+    text = world.store.detail("account", account_id)
+    if text is None:
+        raise missing("account")
+    return decode(text, Account)
+
+
+def account_named(world: World, external_id: str) -> Account | None:
+    """The account with the caller's own id."""
+    found = world.store.page("account", {"reference": [external_id]}, limit=1).items
+    return decode(found[0], Account) if found else None
+
+
+def roles_of(world: World, account_id: str) -> list[PartyRole]:
+    """The parties' parts in an account."""
+    items = world.store.page("party_role", {"owner": [account_id]}).items
+    return [decode(item, PartyRole) for item in items]
+
+
+def accounts_of(world: World, party_id: str) -> list[str]:
+    """The accounts in which a party has a part."""
+    return world.store.owners("party_role", party_id)
+
+
+def wallets_of(world: World, account_id: str) -> list[Wallet]:
+    """An account's wallets, oldest first."""
+    items = world.store.page("wallet", {"owner": [account_id]}).items
+    return [decode(item, Wallet) for item in items]
+
+
+def verification(party: Party) -> str:
+    """Where a party's check stands: KYC of a person, KYB of an organisation."""
+    found = party.kyc_status if party.party_type == "INDIVIDUAL" else party.kyb_status
+    return found or "PENDING"
+
+
+def is_verified(account: Account) -> bool:
+    """Whether every holder's check is passed, and there is a holder."""
+    return account.kyc_status in UNLOCKED
+
+
+def usable(account: Account) -> None:
+    """400 for an account that is not active."""
+    if account.status != "ACTIVE":
+        raise Refusal(400, "ACCOUNT_NOT_ACTIVE", f"The account is {account.status}.")
+
+
+def put_party(world: World, party: Party) -> Party:
+    """Write a party, and with it the roles and accounts that show it."""
+    world.store.put(
+        [make_record("party", party, type=party.party_type, reference=party.external_id or "")]
+    )
+    for account_id in accounts_of(world, party.id):
+        account = account_of(world, account_id)
+        roles = [
+            msgspec.structs.replace(role, party=party) if role.party_id == party.id else role
+            for role in account.party_roles
+        ]
+        put_account(world, msgspec.structs.replace(account, party_roles=roles))
+    return party
+
+
+def put_account(world: World, account: Account) -> Account:
+    """Write an account and its roles; its verification follows from its holders'."""
+    found = [verification(role.party) for role in account.party_roles]
+    waiting = [status for status in found if status not in UNLOCKED]
+    status = waiting[0] if waiting else "VERIFIED" if found else "PENDING"
+    account = msgspec.structs.replace(account, kyc_status=status)
+    world.store.put([make_record("account", account, reference=account.external_id)])
+    world.store.put(
+        make_record(
+            "party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id,
+            peer=role.party_id,
+        )
+        for role in account.party_roles
+    )  # fmt: skip
+    return account
+
+
+def put_wallet(world: World, wallet: Wallet) -> Wallet:
+    """Write a wallet with the balances that the ledger has for it."""
+    balances = balances_of(world.ledger, world.cast, wallet.id)
+    wallet = msgspec.structs.replace(wallet, balances=balances)
+    world.store.put(
+        [make_record("wallet", wallet, owner=wallet.account_id, reference=wallet.address)]
+    )
+    return wallet
+
+
+def put_virtual_account(world: World, virtual: VirtualBankAccount) -> VirtualBankAccount:
+    """Write a virtual bank account."""
+    world.store.put(
+        [
+            make_record(
+                "virtual_account", virtual, owner=virtual.account_id,
+                type=virtual.bank_account_type, reference=virtual.reference_code,
+            )
+        ]
+    )  # fmt: skip
+    return virtual
+
+
+def put_transfer(world: World, transfer: Transfer) -> Transfer:
+    """Write a crypto or fiat transfer."""
+    world.store.put(
+        [
+            make_record(
+                "transfer", transfer, owner=transfer.sender_account_id,
+                peer=transfer.receiver_account_id or "",
+            )
+        ]
+    )  # fmt: skip
+    return transfer
+
+
+def put_internal(world: World, transfer: AccountTransfer) -> AccountTransfer:
+    """Write an account-to-account transfer."""
+    world.store.put(
+        [
+            make_record(
+                "account_transfer", transfer, owner=transfer.source_account_id,
+                peer=transfer.destination_account_id,
+            )
+        ]
+    )  # fmt: skip
+    return transfer
+
+
+def move(world: World, kind: str, reference: str, *postings: Posting, lacking: int = 422) -> None:
+    """Move amounts in the ledger and show the new balances; where there is too little, refuse."""
+    try:
+        world.ledger.move(kind, reference, world.clock.now.isoformat(), *postings)
+    except Overdrawn as error:
+        raise Refusal(
+            lacking,
+            "INSUFFICIENT_FUNDS",
+            f"Balance too low: not that much {error.asset}.",
+        ) from None
+    touched = {
+        place.split("/")[1]
+        for posting in postings
+        for place in (posting.source, posting.target)
+        if place.startswith("wallet/")
+    }
+    for wallet_id in sorted(touched):
+        text = world.store.detail("wallet", wallet_id)
+        assert text is not None, "value stands in a wallet that is not there"
+        put_wallet(world, decode(text, Wallet))
+
+
+def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decimal] | None:
+    """The account's wallet with most of an asset to spend; None where none has ever held it."""
+    found = [
+        (wallet, holdings[asset])
+        for wallet in wallets_of(world, account_id)
+        for holdings in [world.ledger.holdings(available(wallet.id))]
+        if asset in holdings
+    ]
+    return max(found, key=lambda pair: pair[1]) if found else None
+
+
+def places_of(world: World, account_id: str) -> list[str]:
+    """Every place in the ledger where something of an account's can stand."""
+    wallets = wallets_of(world, account_id)
+    spots = [place for wallet in wallets for place in (available(wallet.id), reserved(wallet.id))]
+    return [*spots, held(account_id)]

@@ -1,0 +1,260 @@
+"""Payment requests: an amount on a card, reserved in the wallet of the card's account.
+
+Which account a card belongs to is nowhere specified: here a card that an account was created with,
+or whose reference is an account's id or externalId, belongs to that account, and every other card
+to the first account that holds USDC. The provider settles or reverses a request; no operation of
+the specification does, those of the published generation are in `published_payments`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.money import net_crypto
+from treasury.sandbox.finance.finance_records import (
+    account_named,
+    account_of,
+    is_verified,
+    move,
+    spendable,
+    usable,
+)
+from treasury.sandbox.http.body_fields import CardReference, PaymentRequestBody, amount_of_number
+from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result
+from treasury.sandbox.state.ledger import WORLD, Posting, available, reserved
+from treasury.sandbox.state.shapes import Account, Shape, decode, encode, number, zulu
+from treasury.sandbox.state.store import Record, make_record
+from treasury.sandbox.story.rates import payout_rate
+from treasury.sandbox.story.world import World
+
+__all__ = [
+    "ASSET",
+    "BothAmounts",
+    "Execution",
+    "PaymentRequest",
+    "both_amounts",
+    "create_for",
+    "create_payment",
+    "find_payment",
+    "keep_card",
+    "payment_of",
+    "put_payment",
+    "reverse_payment",
+    "settle_payment",
+]
+
+ASSET: Final = "USDC"
+"""What every card is paid with."""
+_RATES: Final = {"USD": Decimal(1), "EUR": payout_rate(ASSET)}
+
+
+class BothAmounts(Shape, frozen=True, kw_only=True):
+    """An amount on the card and in coins: a number and a decimal string."""
+
+    fiat: Decimal
+    crypto: str
+
+
+class Execution(Shape, frozen=True, kw_only=True):
+    """A step on the chain."""
+
+    id: str
+    wallet_pair_id: str
+    type: str
+    chain: str
+    asset: str
+    amount: Decimal
+    exchange_rate: Decimal
+    status: str
+    transaction_hash: str | None = None
+    error_message: str | None = None
+    created_at: str
+    updated_at: str
+
+
+class PaymentRequest(Shape, frozen=True, kw_only=True):
+    """A payment request as it is answered."""
+
+    id: str
+    account_id: str
+    amount: BothAmounts
+    original_amount: BothAmounts
+    currency: str
+    external_id: str | None = None
+    description: str | None = None
+    status: str
+    executions: list[Execution]
+    settlement_amount: BothAmounts | None = None
+    settled_amount: BothAmounts | None = None
+    shortfall_amount: BothAmounts | None = None
+    settled_at: str | None = None
+    reversal_reason: str | None = None
+    reversal_description: str | None = None
+    reversed_at: str | None = None
+    created_at: str
+    updated_at: str
+
+
+def create_payment(world: World, call: Call) -> Reply:
+    """POST /payment-requests."""
+    body = call.read(PaymentRequestBody)
+    asked, card = body.payment_request, body.card_provider_reference
+    account = _account_of_card(world, card)
+    made = create_for(
+        world, account, asked.amount, asked.currency,
+        external_id=asked.external_id, description=asked.description,
+    )  # fmt: skip
+    world.store.put([_card_of(made, card)])
+    return result(encode(made), 201)
+
+
+def create_for(
+    world: World,
+    account: Account,
+    amount: msgspec.Raw,
+    currency: str,
+    *,
+    external_id: str | None,
+    description: str | None,
+) -> PaymentRequest:
+    """A new payment request of an account, its amount reserved."""
+    fiat, rate = amount_of_number(amount, currency), _RATES[currency]
+    usable(account)
+    if not is_verified(account):
+        raise Refusal(422, "KYC_NOT_VERIFIED", "The account's party is not verified.")
+    both, now = both_amounts(fiat, currency), zulu(world.clock.tick())
+    coins = Decimal(both.crypto)
+    execution = Execution(
+        id=world.ids.uuid(), wallet_pair_id=world.ids.uuid(), type="AUTHORIZATION",
+        chain=account.chain, asset=ASSET, amount=number(coins), exchange_rate=number(rate),
+        status="RESERVED", transaction_hash=world.ids.hash(), created_at=now, updated_at=now,
+    )  # fmt: skip
+    payment = PaymentRequest(
+        id=world.ids.uuid(), account_id=account.id, amount=both, original_amount=both,
+        currency=currency, external_id=external_id, description=description, status="RESERVED",
+        executions=[execution], created_at=now, updated_at=now,
+    )  # fmt: skip
+    _reserve(world, account, payment.id, coins)
+    return put_payment(world, payment)
+
+
+def both_amounts(fiat: Decimal, currency: str) -> BothAmounts:
+    """An amount on the card and in coins, at the day's only rate."""
+    coins = net_crypto(fiat, Decimal(0), _RATES[currency], ASSET)
+    return BothAmounts(fiat=number(fiat), crypto=f"{coins:.6f}")
+
+
+def settle_payment(world: World, payment_id: str) -> PaymentRequest:
+    """The card scheme takes what was asked for, at most what is reserved; the rest goes back."""
+    payment = _in_status(world, payment_id, "RESERVED", "SETTLING")
+    asked = payment.settlement_amount or payment.amount
+    is_short = Decimal(asked.crypto) > Decimal(payment.amount.crypto)
+    taken = payment.amount if is_short else asked
+    for place, asset, amount in world.ledger.under_way(payment.id):
+        coins = Decimal(taken.crypto)
+        move(world, "deliver", payment.id, Posting(place, WORLD, asset, coins))
+        if amount > coins:
+            back = Posting(place, available(place.split("/")[1]), asset, amount - coins)
+            move(world, "give_back", payment.id, back)
+    changes: dict[str, Any] = {"settled_amount": taken, "settled_at": zulu(world.clock.now)}
+    if is_short:
+        changes["shortfall_amount"] = both_amounts(asked.fiat - taken.fiat, payment.currency)
+    ended = "SETTLED_WITH_SHORTFALL" if is_short else "SETTLED"
+    return _stand_at(world, payment, ended, "SETTLED", **changes)
+
+
+def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentRequest:
+    """The reserved amount is given back."""
+    payment = _in_status(world, payment_id, "RESERVED", "REVERSING")
+    for place, asset, amount in world.ledger.under_way(payment.id):
+        back = available(place.split("/")[1])
+        move(world, "give_back", payment.id, Posting(place, back, asset, amount))
+    told = {"reversal_reason": reason, "reversed_at": zulu(world.clock.now)}
+    return _stand_at(world, payment, "REVERSED", "REVERSED", **told)
+
+
+def keep_card(world: World, account_id: str, card: CardReference) -> None:
+    """Remember which account a card belongs to."""
+    name = f"{card.type}/{card.reference_id}"
+    world.store.put([Record(kind="card", id=name, item="", detail="{}", owner=account_id)])
+
+
+def find_payment(world: World, card_type: str, card: str, external_id: str) -> str | None:
+    """The id of the last payment request of a card that has this id of the caller's own."""
+    where = {"type": [card_type], "peer": [card], "reference": [external_id]}
+    found = world.store.page("payment_card", where, descending=True, limit=1).items
+    return found[0] if found else None
+
+
+def _card_of(payment: PaymentRequest, card: CardReference) -> Record:
+    return Record(
+        kind="payment_card", id=payment.id, item=payment.id, detail=payment.id, type=card.type,
+        peer=card.reference_id, reference=payment.external_id or "",
+    )  # fmt: skip
+
+
+def _account_of_card(world: World, card: CardReference) -> Account:
+    reference = card.reference_id
+    owners = world.store.owner("card", f"{card.type}/{reference}")
+    if owners is not None:
+        return account_of(world, owners)
+    named = account_named(world, reference)
+    if named is not None:
+        return named
+    if world.store.detail("account", reference) is not None:
+        return account_of(world, reference)
+    accounts = (decode(item, Account) for item in world.store.page("account", {}).items)
+    holder = next((a for a in accounts if spendable(world, a.id, ASSET)), None)
+    if holder is None:
+        raise missing("card")
+    return holder
+
+
+def _reserve(world: World, account: Account, reference: str, coins: Decimal) -> None:
+    found = spendable(world, account.id, ASSET)
+    if found is None:
+        raise Refusal(402, "INSUFFICIENT_FUNDS", f"Balance too low: the account has no {ASSET}.")
+    wallet, _ = found
+    posting = Posting(available(wallet.id), reserved(wallet.id), ASSET, coins)
+    move(world, "reserve", reference, posting, lacking=402)
+
+
+def payment_of(world: World, payment_id: str) -> PaymentRequest:
+    """A payment request by its id; 404 where there is none."""
+    text = world.store.detail("payment_request", payment_id)
+    if text is None:
+        raise missing("payment request")
+    return decode(text, PaymentRequest)
+
+
+def _in_status(world: World, payment_id: str, *statuses: str) -> PaymentRequest:
+    payment = payment_of(world, payment_id)
+    if payment.status not in statuses:
+        raise Refusal(409, "CONFLICT", f"The payment request is {payment.status}.")
+    return payment
+
+
+def _stand_at(
+    world: World, payment: PaymentRequest, status: str, step: str, **more: Any
+) -> PaymentRequest:
+    """The request at an end, its open steps with it."""
+    now = zulu(world.clock.now)
+    steps = [
+        msgspec.structs.replace(one, status=step, updated_at=now)
+        if one.status in {"PENDING", "RESERVED"}
+        else one
+        for one in payment.executions
+    ]
+    changed = msgspec.structs.replace(
+        payment, status=status, executions=steps, updated_at=now, **more
+    )
+    return put_payment(world, changed)
+
+
+def put_payment(world: World, payment: PaymentRequest) -> PaymentRequest:
+    """Write a payment request."""
+    world.store.put([make_record("payment_request", payment, owner=payment.account_id)])
+    return payment

@@ -1,0 +1,251 @@
+"""Payment requests as the published generation drives them: changed, settled and reversed by us.
+
+A request is named by its id, or by the card and the caller's own id. What is asked for is accepted
+at once and done by the platform a few seconds later, or by the drivers. A settlement above what was
+reserved ends with a shortfall, one below it gives the rest back.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from treasury.sandbox.finance.finance_records import account_of, move, spendable
+from treasury.sandbox.finance.payments import (
+    ASSET,
+    BothAmounts,
+    Execution,
+    PaymentRequest,
+    both_amounts,
+    create_for,
+    find_payment,
+    payment_of,
+    put_payment,
+    reverse_payment,
+    settle_payment,
+)
+from treasury.sandbox.http.body_fields import (
+    CardReference,
+    JsonBody,
+    Number,
+    Text,
+    amount_of_number,
+)
+from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result
+from treasury.sandbox.state.ledger import Posting, available, reserved
+from treasury.sandbox.state.shapes import encode, number, zulu
+from treasury.sandbox.story.world import World
+
+__all__ = [
+    "ChangingPayment",
+    "NewPayment",
+    "PaymentReference",
+    "Reversing",
+    "ReversingByReference",
+    "Settling",
+    "SettlingByReference",
+    "change_payment",
+    "create_of_account",
+    "reverse",
+    "reverse_by_reference",
+    "schedule_payments",
+    "settle",
+    "settle_by_reference",
+]
+
+SETTLES: Final = "finance.payment.settles"
+REVERSES: Final = "finance.payment.reverses"
+_WAIT: Final = timedelta(seconds=5)
+
+_Key: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+_Currency: TypeAlias = Literal["EUR", "USD"]
+_Reason: TypeAlias = Literal[
+    "CUSTOMER_CANCELLATION", "MERCHANT_VOID", "ACQUIRER_FAILURE", "NETWORK_DECLINE", "OTHER"
+]
+
+
+class NewPayment(JsonBody, frozen=True, kw_only=True):
+    """A payment request of an account."""
+
+    amount: Number
+    currency: _Currency
+    external_id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] | None = None
+    description: Text | None = None
+    idempotency_key: _Key
+
+
+class ChangingPayment(JsonBody, frozen=True, kw_only=True):
+    """Another amount for a payment request."""
+
+    amount: Number
+    currency: _Currency
+    idempotency_key: _Key
+
+
+class Settling(ChangingPayment, frozen=True, kw_only=True):
+    """What the card scheme takes."""
+
+
+class PaymentReference(JsonBody, frozen=True, kw_only=True):
+    """A payment request by its card and the caller's own id."""
+
+    card_provider_reference: CardReference
+    external_id: str
+
+
+class SettlingByReference(Settling, frozen=True, kw_only=True):
+    """What the card scheme takes, of a request named by its reference."""
+
+    payment_request_reference: PaymentReference
+
+
+class Reversing(JsonBody, frozen=True, kw_only=True):
+    """Why what was reserved is given back."""
+
+    reason: _Reason
+    description: Text | None = None
+    idempotency_key: _Key
+
+
+class ReversingByReference(Reversing, frozen=True, kw_only=True):
+    """Why, of a request named by its reference."""
+
+    payment_request_reference: PaymentReference
+
+
+def create_of_account(world: World, call: Call) -> Reply:
+    """POST /accounts/{accountId}/payment-requests."""
+    account, body = account_of(world, call.path["accountId"]), call.read(NewPayment)
+    made = create_for(
+        world, account, body.amount, body.currency,
+        external_id=body.external_id, description=body.description,
+    )  # fmt: skip
+    return result(encode(made), 201)
+
+
+def change_payment(world: World, call: Call) -> Reply:
+    """PATCH /payment-requests/{paymentRequestId}: more or less is reserved."""
+    payment, body = _reserved(world, call.path["paymentRequestId"]), call.read(ChangingPayment)
+    wanted = _asked(payment, body)
+    more = Decimal(wanted.crypto) - Decimal(payment.amount.crypto)
+    if more == 0:
+        return result(encode(payment))
+    kind = "INCREMENTAL_AUTHORIZATION" if more > 0 else "AUTHORIZATION_ADJUSTMENT"
+    if more > 0:
+        found = spendable(world, payment.account_id, ASSET)
+        if found is None:
+            raise Refusal(402, "INSUFFICIENT_FUNDS", "Balance too low for this amount.")
+        place = available(found[0].id)
+        posting = Posting(place, reserved(found[0].id), ASSET, more)
+        move(world, "reserve", payment.id, posting, lacking=402)
+    else:
+        ((place, asset, _),) = world.ledger.under_way(payment.id)
+        back = Posting(place, available(place.split("/")[1]), asset, -more)
+        move(world, "give_back", payment.id, back)
+    step = _execution(world, payment, kind, abs(more), "RESERVED")
+    changed = msgspec.structs.replace(
+        payment, amount=wanted, executions=[*payment.executions, step], updated_at=step.updated_at
+    )
+    return result(encode(put_payment(world, changed)))
+
+
+def settle(world: World, call: Call) -> Reply:
+    """POST /payment-requests/{paymentRequestId}/settlements."""
+    payment = _reserved(world, call.path["paymentRequestId"])
+    return _settling(world, payment, call.read(Settling))
+
+
+def settle_by_reference(world: World, call: Call) -> Reply:
+    """POST /payment-requests/settlements."""
+    body = call.read(SettlingByReference)
+    return _settling(world, _referred(world, body.payment_request_reference), body)
+
+
+def reverse(world: World, call: Call) -> Reply:
+    """POST /payment-requests/{paymentRequestId}/reversal."""
+    payment = _reserved(world, call.path["paymentRequestId"])
+    return _reversing(world, payment, call.read(Reversing))
+
+
+def reverse_by_reference(world: World, call: Call) -> Reply:
+    """POST /payment-requests/reversals."""
+    body = call.read(ReversingByReference)
+    return _reversing(world, _referred(world, body.payment_request_reference), body)
+
+
+def schedule_payments(world: World) -> None:
+    """Let the platform end what was asked for, unless a driver has done so."""
+
+    def settles(payment_id: str) -> None:
+        if payment_of(world, payment_id).status == "SETTLING":
+            settle_payment(world, payment_id)
+
+    def reverses(payment_id: str) -> None:
+        payment = payment_of(world, payment_id)
+        if payment.status == "REVERSING":
+            reverse_payment(world, payment_id, payment.reversal_reason or "OTHER")
+
+    world.agenda.on(SETTLES, settles)
+    world.agenda.on(REVERSES, reverses)
+
+
+def _settling(world: World, payment: PaymentRequest, body: Settling) -> Reply:
+    amount = _asked(payment, body)
+    step = _execution(world, payment, "SETTLEMENT", Decimal(amount.crypto), "PENDING")
+    changed = _going(payment, "SETTLING", step, settlement_amount=amount)
+    world.agenda.add(world.clock.now + _WAIT, SETTLES, payment.id)
+    return result(encode(put_payment(world, changed)), 202)
+
+
+def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> Reply:
+    step = _execution(world, payment, "REVERSAL", Decimal(payment.amount.crypto), "PENDING")
+    changed = _going(
+        payment, "REVERSING", step,
+        reversal_reason=body.reason, reversal_description=body.description,
+    )  # fmt: skip
+    world.agenda.add(world.clock.now + _WAIT, REVERSES, payment.id)
+    return result(encode(put_payment(world, changed)), 202)
+
+
+def _going(payment: PaymentRequest, status: str, step: Execution, **changes: Any) -> PaymentRequest:
+    executions = [*payment.executions, step]
+    return msgspec.structs.replace(
+        payment, status=status, executions=executions, updated_at=step.updated_at, **changes
+    )
+
+
+def _asked(payment: PaymentRequest, body: ChangingPayment) -> BothAmounts:
+    """The amount of a body, on the card and in coins; its currency is the request's."""
+    if body.currency != payment.currency:
+        raise Refusal(400, "VALIDATION_ERROR", f"currency must be {payment.currency}.")
+    return both_amounts(amount_of_number(body.amount, body.currency), body.currency)
+
+
+def _reserved(world: World, payment_id: str) -> PaymentRequest:
+    """A payment request that is neither settled nor reversed, nor about to be."""
+    payment = payment_of(world, payment_id)
+    if payment.status != "RESERVED":
+        raise Refusal(400, "INVALID_STATE", f"The payment request is {payment.status}.")
+    return payment
+
+
+def _referred(world: World, named: PaymentReference) -> PaymentRequest:
+    card = named.card_provider_reference
+    found = find_payment(world, card.type, card.reference_id, named.external_id)
+    if found is None:
+        raise missing("payment request")
+    return _reserved(world, found)
+
+
+def _execution(
+    world: World, payment: PaymentRequest, kind: str, coins: Decimal, status: str
+) -> Execution:
+    now, first = zulu(world.clock.tick()), payment.executions[0]
+    return Execution(
+        id=world.ids.uuid(), wallet_pair_id=first.wallet_pair_id, type=kind, chain=first.chain,
+        asset=first.asset, amount=number(coins), exchange_rate=first.exchange_rate, status=status,
+        created_at=now, updated_at=now,
+    )  # fmt: skip

@@ -1,0 +1,164 @@
+"""Hosted payment sessions: a customer pays in euros, the account's wallet gets stablecoin.
+
+There is no address to read a session again, so what the service has to remember of it (where to
+call back) is kept beside the body that was answered. The callback is invoked once the wallet is
+credited: not when the customer pays, if the account is not verified yet.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from treasury.sandbox.finance.finance_records import account_of, usable, wallets_of
+from treasury.sandbox.http.body_fields import NewSession, amount_of_text
+from treasury.sandbox.http.callbacks import is_loopback
+from treasury.sandbox.http.exchange import Call, Reply, invalid, missing, result
+from treasury.sandbox.state.shapes import Shape, bare, decode, encode, number, zulu
+from treasury.sandbox.state.store import make_record
+from treasury.sandbox.story.world import World
+
+__all__ = ["Session", "SessionFile", "create_session", "finish", "session_of", "stand_at"]
+
+EXPIRES: Final = "finance.session.expires"
+"""The agenda's step for a session that nobody pays."""
+_LIFETIME: Final = timedelta(hours=1)
+_NOTE: Final = "callbackUrl is not on loopback: the sandbox will not invoke it"
+
+
+class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
+    """A payment session as it is answered; its amount goes in as a string and out as a number."""
+
+    id: str
+    account_id: str
+    status: str
+    in_amount: Decimal
+    in_currency: str
+    out_cryptocurrency: str
+    payment_url: str
+    external_ref: str | None
+    wallet_id: str | None
+    blockchain_tx_id: str | None
+    cancellable: bool
+    expires_at: str
+    metadata: dict[str, Any]
+    idempotency_key: str
+    created_at: str
+    updated_at: str
+
+
+class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with what its maker asked for."""
+
+    session: Session
+    callback_url: str
+    success_redirect_url: str | None
+    failure_redirect_url: str | None
+
+
+def create_session(world: World, call: Call) -> Reply:
+    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions."""
+    account, body = account_of(world, call.path["accountId"]), call.read(NewSession)
+    usable(account)
+    return result(encode(make_session(world, account.id, body).session), 201)
+
+
+def make_session(
+    world: World,
+    account_id: str,
+    body: NewSession,
+    external_ref: str | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> SessionFile:
+    """A new session, which expires after an hour."""
+    amount = amount_of_text(body.in_amount, "EUR", "inAmount")
+    _is_address(body.callback_url, "callbackUrl", secure=True)
+    for url, name in (
+        (body.success_redirect_url, "successRedirectUrl"),
+        (body.failure_redirect_url, "failureRedirectUrl"),
+    ):
+        if url is not None:
+            _is_address(url, name)
+    now, wallets = world.clock.tick(), wallets_of(world, account_id)
+    given, noted = world.ids.uuid(), {} if is_loopback(body.callback_url) else {"sandbox": _NOTE}
+    session = Session(
+        id=given, account_id=account_id, status="CREATED", in_amount=number(amount),
+        in_currency=body.in_currency, out_cryptocurrency=body.out_cryptocurrency,
+        payment_url=f"https://checkout.example.test/s/{given[:8]}", external_ref=external_ref,
+        wallet_id=wallets[0].id if wallets else None, blockchain_tx_id=None, cancellable=True,
+        expires_at=zulu(now + _LIFETIME), metadata=(metadata or {}) | noted,
+        idempotency_key=body.idempotency_key, created_at=bare(now), updated_at=bare(now),
+    )  # fmt: skip
+    world.agenda.add(now + _LIFETIME, EXPIRES, session.id)
+    return _put(
+        world,
+        SessionFile(
+            session=session, callback_url=body.callback_url,
+            success_redirect_url=body.success_redirect_url,
+            failure_redirect_url=body.failure_redirect_url,
+        ),
+    )  # fmt: skip
+
+
+def session_of(world: World, session_id: str) -> SessionFile:
+    """A session by its id; 404 where there is none."""
+    text = world.store.detail("payment_session", session_id)
+    if text is None:
+        raise missing("payment session")
+    return decode(text, SessionFile)
+
+
+def stand_at(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:
+    """Write a session's next status."""
+    session = msgspec.structs.replace(
+        file.session, status=status, cancellable=False, updated_at=bare(world.clock.now), **changes
+    )
+    return _put(world, msgspec.structs.replace(file, session=session))
+
+
+def finish(world: World, session_id: str) -> SessionFile:
+    """The wallet has been credited: the session is complete and its maker is told."""
+    file = session_of(world, session_id)
+    wallets = wallets_of(world, file.session.account_id)
+    file = stand_at(
+        world, file, "COMPLETED", blockchain_tx_id=world.ids.hash(), wallet_id=wallets[0].id
+    )
+    told = {
+        "sandbox": "The specification shows no payload; this one is invented.",
+        "event": "payment-session.completed",
+        "sessionId": file.session.id,
+        "accountId": file.session.account_id,
+        "walletId": file.session.wallet_id,
+        "status": file.session.status,
+        "occurredAt": zulu(world.clock.now),
+    }
+    world.after(lambda: world.callbacks.invoke(file.session.id, file.callback_url, told))
+    return file
+
+
+def _put(world: World, file: SessionFile) -> SessionFile:
+    session = file.session
+    record = make_record(
+        "payment_session", file, id=session.id, owner=session.account_id, status=session.status,
+        created_at=session.created_at, updated_at=session.updated_at,
+    )  # fmt: skip
+    world.store.put([record])
+    return file
+
+
+def _is_address(url: str, what: str, *, secure: bool = False) -> None:
+    """A callback goes over https, except on this machine."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+        _ = parts.port
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in {"http", "https"}:
+        raise invalid(f"{what} must be an http or https address.")
+    if secure and parts.scheme != "https" and not is_loopback(url):
+        raise invalid(f"{what} must be an https address.")

@@ -1,0 +1,131 @@
+"""A transfer's life after it was accepted: PENDING, PROCESSING, then COMPLETED or FAILED.
+
+A step is taken by the clock, when its time has come, or by whoever practises. It goes forward only:
+one that no longer applies changes nothing. What was set aside is delivered or given back, never
+both, because the ledger says what is still set aside.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.calendar import next_target_day
+from treasury.sandbox.finance.finance_records import move, put_internal, put_transfer, wallets_of
+from treasury.sandbox.http.exchange import missing
+from treasury.sandbox.state.clock import at
+from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available
+from treasury.sandbox.state.shapes import AccountTransfer, Transfer, decode, zulu
+from treasury.sandbox.story.world import World
+
+__all__ = ["COMPLETES", "PROCESSES", "AnyTransfer", "complete", "fail", "find", "plan", "process"]
+
+AnyTransfer: TypeAlias = Transfer | AccountTransfer
+
+PROCESSES: Final = "finance.transfer.processes"
+COMPLETES: Final = "finance.transfer.completes"
+_BRUSSELS: Final = ZoneInfo("Europe/Brussels")
+_WAIT: Final = {
+    # seconds until it is submitted, seconds until it is final
+    "internal": (1, 4),
+    "crypto": (2, 12),
+    "fiat": (60, None),  # final on the next day of the settlement rail
+}
+
+
+def plan(world: World, transfer_id: str, kind: str) -> None:
+    """Put the steps that a new transfer takes by itself on the agenda."""
+    now, (submitted, final) = world.clock.now, _WAIT[kind]
+    world.agenda.add(now + timedelta(seconds=submitted), PROCESSES, transfer_id)
+    world.agenda.add(_end(now, final), COMPLETES, transfer_id)
+
+
+def find(world: World, transfer_id: str) -> AnyTransfer:
+    """A transfer of any kind; 404 where there is none."""
+    if (text := world.store.detail("transfer", transfer_id)) is not None:
+        return decode(text, Transfer)
+    if (text := world.store.detail("account_transfer", transfer_id)) is not None:
+        return decode(text, AccountTransfer)
+    raise missing("transfer")
+
+
+def process(world: World, transfer_id: str) -> AnyTransfer:
+    """Submitted to the chain or the rail."""
+    transfer = find(world, transfer_id)
+    return _stand_at(world, transfer, "PROCESSING") if transfer.status == "PENDING" else transfer
+
+
+def complete(world: World, transfer_id: str) -> AnyTransfer:
+    """Delivered: to the receiver's wallet, or to the world outside."""
+    transfer = find(world, transfer_id)
+    if not _is_open(transfer):
+        return transfer
+    for place, asset, amount in world.ledger.under_way(transfer.id):
+        move(world, "deliver", transfer.id, *_delivery(world, transfer, place, asset, amount))
+    return _stand_at(world, transfer, "COMPLETED")
+
+
+def fail(world: World, transfer_id: str, code: str, reason: str) -> AnyTransfer:
+    """Not delivered: what was set aside is the sender's again.
+
+    So is the network's fee, unless the transfer was submitted to the chain.
+    """
+    transfer = find(world, transfer_id)
+    if not _is_open(transfer):
+        return transfer
+    for place, asset, amount in world.ledger.under_way(transfer.id):
+        back = available(place.split("/")[1])
+        postings = [Posting(place, back, asset, amount)]
+        fee = transfer.network_fee if isinstance(transfer, Transfer) else None
+        if fee is not None and transfer.status == "PENDING":
+            postings.append(Posting(WORLD, back, asset, fee))
+        move(world, "give_back", transfer.id, *postings)
+    failure: dict[str, Any] = {"failure_code": code, "failure_reason": reason}
+    if isinstance(transfer, Transfer):
+        failure |= {"error_message": reason, "transaction_hash": None}
+    return _stand_at(world, transfer, "FAILED", **failure)
+
+
+def _is_open(transfer: AnyTransfer) -> bool:
+    return transfer.status in {"PENDING", "PROCESSING"}
+
+
+def _delivery(
+    world: World, transfer: AnyTransfer, place: str, asset: str, amount: Decimal
+) -> list[Posting]:
+    if isinstance(transfer, AccountTransfer):
+        receiver: str | None = transfer.destination_account_id
+    else:
+        receiver = transfer.receiver_account_id
+    if receiver is not None:
+        wallet = wallets_of(world, receiver)[0]
+        return [Posting(place, available(wallet.id), asset, amount)]
+    if isinstance(transfer, Transfer) and transfer.fiat_origin is not None:
+        euros = transfer.fiat_origin.amount
+        return [
+            Posting(place, CONVERSION, asset, amount),
+            Posting(CONVERSION, WORLD, "EUR", euros),
+        ]
+    return [Posting(place, WORLD, asset, amount)]
+
+
+def _stand_at(world: World, transfer: AnyTransfer, status: str, **changes: Any) -> AnyTransfer:
+    now = zulu(world.clock.now)
+    if isinstance(transfer, AccountTransfer):
+        changed = msgspec.structs.replace(transfer, status=status, updated_at=now, **changes)
+        return put_internal(world, changed)
+    if status != "FAILED" and transfer.transaction_hash is None:
+        changes["transaction_hash"] = world.ids.hash()
+    return put_transfer(
+        world, msgspec.structs.replace(transfer, status=status, updated_at=now, **changes)
+    )
+
+
+def _end(now: datetime, seconds: int | None) -> datetime:
+    if seconds is not None:
+        return now + timedelta(seconds=seconds)
+    return at(next_target_day(now.astimezone(_BRUSSELS).date()), "10:00")

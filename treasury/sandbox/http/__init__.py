@@ -1,0 +1,1 @@
+"""What every handler of the sandbox shares: an exchange, its body, lists, keys, limits."""

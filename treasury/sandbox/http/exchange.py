@@ -1,0 +1,169 @@
+"""What a handler is given and what it gives back, and the one shape in which a service refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from treasury.ground.decoding import decode_json
+from treasury.sandbox.state.shapes import User, encode
+from treasury.sandbox.story.world import World
+
+__all__ = [
+    "EVERYONE",
+    "MANAGERS",
+    "Call",
+    "Dress",
+    "Handler",
+    "Parameter",
+    "Refusal",
+    "Reply",
+    "Route",
+    "invalid",
+    "missing",
+    "result",
+    "stale",
+]
+
+T = TypeVar("T")
+
+EVERYONE: Final = frozenset({"COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"})
+MANAGERS: Final = frozenset({"COMPANY_ADMIN", "COMPANY_MANAGER"})
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One authenticated call."""
+
+    user: User
+    path: dict[str, str]
+    query: dict[str, list[str]]
+    body: dict[str, Any]
+    raw: bytes = b""
+    """The body's own bytes: amounts are read from them, an idempotency key is bound to them."""
+    address: str = ""
+    """The method and the path as they were called."""
+    reads: Mapping[Any, Any] = {}
+    """Shapes that a profile reads in the place of others."""
+
+    def one(self, name: str) -> str | None:
+        """The value of a query parameter; the last one where it is repeated."""
+        return self.query[name][-1] if name in self.query else None
+
+    def several(self, name: str) -> list[str]:
+        """The values of a parameter that is repeated, or names several with commas."""
+        return [value for text in self.query.get(name, []) for value in text.split(",")]
+
+    def read(self, shape: type[T]) -> T:
+        """The body in a shape; what does not fit it is 400 and names the field."""
+        try:
+            return decode_json(self.raw or b"{}", self.reads.get(shape, shape))
+        except msgspec.ValidationError as error:
+            raise invalid(_misfit(str(error))) from None
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A status and the JSON text that goes with it."""
+
+    body: str
+    status: int = 200
+    media_type: str = "application/json"
+
+
+Handler = Callable[[World, Call], Reply]
+Dress = Callable[[Reply], Reply]
+
+
+def _as_it_is(reply: Reply) -> Reply:
+    return reply
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A query parameter: its name and the JSON schema of its value."""
+
+    name: str
+    schema: dict[str, Any]
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One operation of a service: who may call it, and what is published about it."""
+
+    method: str
+    path: str
+    handler: Handler
+    roles: frozenset[str] = EVERYONE
+    writes: Handler | None = None
+    """Of a write, the handler without the one around it that knows keys."""
+    scope: str = ""
+    """What a role must hold to call it; the ramp service names it, the finance service does not."""
+    dress: Dress = _as_it_is
+    """What a profile makes of the answer, a refusal included."""
+    shows: Callable[[list[str]], list[str]] = list
+    """Which of the answer's fields a profile leaves in it."""
+    says: str = ""
+    """What it does, in a line."""
+    takes: Any = None
+    """The body's type, or several of which it takes one; None where it takes none."""
+    gives: Any = None
+    """The type of `result`; None where it is null, or there is no body."""
+    status: int = 200
+    refuses: tuple[int, ...] = ()
+    """The statuses of refusals besides those that follow from the rest."""
+    query: tuple[Parameter, ...] = ()
+    beside: tuple[str, ...] = ()
+    """What stands beside `result`: `pagination` and `sort`."""
+    media_type: str = "application/json"
+    """Of the answer; another one has no envelope."""
+
+
+class Refusal(Exception):
+    """A call that the service does not carry out."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+
+    def reply(self) -> Reply:
+        """`success` false and the errors."""
+        errors = [{"code": self.code, "message": self.message}]
+        return Reply(encode({"success": False, "errors": errors}), self.status)
+
+
+_PLACE: Final = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
+_NAMED: Final = re.compile(r"Object (?P<kind>missing|contains) .* field `(?P<name>.*)`")
+_KINDS: Final = {"missing": "is required", "contains": "is not a field of this request"}
+
+
+def _misfit(text: str) -> str:
+    """What msgspec has against a body, in the service's words: the field first."""
+    found = _PLACE.fullmatch(text)
+    assert found is not None
+    what, path = found["what"], found["path"] or ""
+    if named := _NAMED.fullmatch(what):
+        return f"{f'{path}.' if path else ''}{named['name']} {_KINDS[named['kind']]}."
+    what = what.partition(" matching regex")[0] + (" of the required form" * ("regex" in what))
+    return f"{path}: {what}." if path else f"{what}."
+
+
+def invalid(message: str) -> Refusal:
+    """400, with the code that the specification shows."""
+    return Refusal(400, "VALIDATION_ERROR", message)
+
+
+def missing(what: str) -> Refusal:
+    """404 for a record."""
+    return Refusal(404, "NOT_FOUND", f"No such {what}.")
+
+
+def stale() -> Refusal:
+    """409: the record is no longer the one that the caller read."""
+    return Refusal(409, "OPTIMISTIC_LOCK_EXCEPTION", "Resource changed; read it again and retry.")
+
+
+def result(text: str, status: int = 200) -> Reply:
+    """A successful answer around JSON text."""
+    return Reply(f'{{"success":true,"result":{text}}}', status)

@@ -1,0 +1,98 @@
+"""The handler around every write of a service: a key is good for one body, and once for its effect.
+
+The same call again is given the first answer, byte for byte. Another body under the same key is
+refused, also where the first attempt failed; that one may be tried again as it was. The key and the
+effect are written in one transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from treasury.ground.decoding import decode_json
+from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply
+from treasury.sandbox.state.keys import Effect
+from treasury.sandbox.story.world import World
+
+__all__ = ["key_in", "once"]
+
+_KEY: Final = re.compile(
+    "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
+)
+
+
+class _Identified(msgspec.Struct, frozen=True):
+    id: str = ""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    result: _Identified | None = None
+
+
+def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
+    """The key that a body carries, at its top or in its payment; empty where it has none.
+
+    A key that is none is left to the body's own check; with `any_text`, any text is one.
+    """
+    payment = body.get("paymentRequest")
+    key = body.get("idempotencyKey") or (
+        payment.get("idempotencyKey") if isinstance(payment, dict) else None
+    )
+    if not isinstance(key, str):
+        return ""
+    if _KEY.fullmatch(key):
+        return key.lower()
+    return key if any_text else ""
+
+
+def once(
+    handler: Handler, *, keyed: bool = True, any_text: bool = False, reused: int = 422
+) -> Handler:
+    """The handler, taking effect at most once for a key; its effects are noted.
+
+    Where a generation of a service does not know keys, `keyed` is False: the call is carried out
+    as if it had none. With `any_text` a key need be no UUID; `reused` is the status of a refusal of
+    another body under a key.
+    """
+
+    def serve(world: World, call: Call) -> Reply:
+        if not keyed and "idempotencyKey" in call.body:
+            call = _without_key(call)
+        key = key_in(call.body, any_text=any_text) if keyed else ""
+        digest = world.keys.digest(call.address, call.raw)
+        if not key:
+            return _noted(world, call, key, digest, handler(world, call))
+        bound = world.keys.find(key)
+        if bound and bound.digest != digest:
+            raise Refusal(reused, "IDEMPOTENCY_CONFLICT", "Key was used for another request.")
+        if bound and bound.status:
+            return Reply(bound.answer, bound.status)
+        world.keys.bind(key, digest)
+        try:
+            with world.store.transaction():
+                reply = handler(world, call)
+        except Refusal as refusal:
+            # Given back, not raised: what the call wrote is gone, that the key is bound stays.
+            return refusal.reply()
+        world.keys.answer(key, reply.status, reply.body)
+        return _noted(world, call, key, digest, reply)
+
+    return serve
+
+
+def _without_key(call: Call) -> Call:
+    """The call without its key; every other field keeps its own bytes."""
+    fields = decode_json(call.raw, dict[str, msgspec.Raw])
+    del fields["idempotencyKey"]
+    body = {name: value for name, value in call.body.items() if name != "idempotencyKey"}
+    return msgspec.structs.replace(call, body=body, raw=msgspec.json.encode(fields))
+
+
+def _noted(world: World, call: Call, key: str, digest: str, reply: Reply) -> Reply:
+    made = decode_json(reply.body, _Answer).result if reply.body else None
+    record = (made.id if made else "") or next(iter(call.path.values()), "")
+    world.keys.note(Effect(call.user.id, call.address, key, digest, record))
+    return reply

@@ -1,0 +1,84 @@
+"""A limit on how many calls are answered in a stretch of time, where somebody asks for one.
+
+The specifications publish no numbers. Both services share the limit; it runs by the machine's clock
+and says how it stands in the headers that deployed services send. The token address and the control
+plane are not counted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from treasury.errors import InputError
+from treasury.sandbox.http.exchange import Refusal
+
+__all__ = ["LimitGate", "RateLimit"]
+
+_COUNTED: Final = ("/finance/", "/ramp/")
+
+
+class RateLimit(msgspec.Struct, frozen=True):
+    """So many calls in so many seconds."""
+
+    calls: int
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if self.calls < 1 or self.seconds <= 0:
+            raise InputError(
+                f"{self.calls} calls in {self.seconds} seconds are no limit",
+                do="give at least one call and more than no time",
+            )
+
+
+class LimitGate:
+    """Stands in front of the services and refuses what is too much; the count begins anew."""
+
+    def __init__(
+        self, app: ASGIApp, limit: RateLimit, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._app = app
+        self._limit = limit
+        self._clock = clock
+        self._until = clock() + limit.seconds
+        self._left = limit.calls
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the call through and tell what is left, or answer 429."""
+        if not scope["path"].startswith(_COUNTED):
+            await self._app(scope, receive, send)
+            return
+        wait = self._wait()
+        headers = {
+            "X-RateLimit-Limit": str(self._limit.calls),
+            "X-RateLimit-Remaining": str(max(self._left, 0)),
+            "X-RateLimit-Reset": str(wait),
+        }
+        if self._left < 0:
+            body = Refusal(429, "RATE_LIMITED", f"Try again in {wait} seconds.").reply().body
+            refused = Response(body, 429, {**headers, "Retry-After": str(wait)}, "application/json")
+            await refused(scope, receive, send)
+            return
+        told = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), *told]}
+            await send(message)
+
+        await self._app(scope, receive, tell)
+
+    def _wait(self) -> int:
+        """Count a call; gives the whole seconds until the count begins anew."""
+        now = self._clock()
+        if now >= self._until:
+            self._until, self._left = now + self._limit.seconds, self._limit.calls
+        self._left -= 1
+        return math.ceil(self._until - now)

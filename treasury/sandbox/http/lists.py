@@ -1,0 +1,222 @@
+"""The list conventions that both services share: pages, sorting, filters.
+
+A `Listing` says what a list is of and which query parameter filters which column; one handler
+serves them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from datetime import date, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from treasury.sandbox.http.exchange import Call, Handler, Parameter, Reply, invalid, missing, result
+from treasury.sandbox.state.shapes import encode
+from treasury.sandbox.state.store import Page
+from treasury.sandbox.story.world import World
+
+__all__ = ["Listing", "all_of", "detail_of", "listing", "published"]
+
+_LARGEST: Final = 1000
+_DEFAULT_SIZE: Final = 100
+_SORTABLE: Final = {
+    "createdAt": "created_at",
+    "updatedAt": "updated_at",
+    "id": "id",
+    "status": "status",
+    "verificationStatus": "status",
+    "externalId": "reference",
+    "paymentReference": "reference",
+    "partyType": "type",
+    "rampType": "type",
+    "amount": "amount",
+    "fiatAmount": "fiat_amount",
+    "cryptoAmount": "crypto_amount",
+}
+"""The columns by what a list may be sorted on; a kind that lacks one is in the order of entry."""
+_ORDERS: Final = ("ASC", "DESC")
+_PAGING: Final[dict[str, dict[str, Any]]] = {
+    "page": {"type": "integer", "minimum": 1, "maximum": 999_999_999, "default": 1},
+    "size": {
+        "type": "integer", "minimum": 1, "maximum": 999_999_999, "default": _DEFAULT_SIZE,
+        "description": f"More than {_LARGEST} counts as {_LARGEST}.",
+    },
+    "sortOn": {"type": "string", "enum": list(_SORTABLE)},
+    "sortOrder": {"type": "string", "enum": list(_ORDERS), "default": "ASC"},
+}  # fmt: skip
+_FILTER: Final = {
+    "type": "array", "items": {"type": "string"}, "description": "Repeated: any of these.",
+}  # fmt: skip
+_DATE: Final = {"type": "string", "format": "date"}
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """A collection: its kind, its filters (query parameter to column), how it is sorted."""
+
+    kind: str
+    filters: dict[str, str] = {}
+    values: dict[str, tuple[str, ...]] = {}
+    """The values that a filter knows, where it knows all of them; any other one is refused."""
+    owner: str = ""
+    """The path parameter that names the account it is of."""
+    narrow: Callable[[World, Call], dict[str, list[str]]] | None = None
+    """Further columns and the values that they may have: for a filter that has to be looked up."""
+    members: Callable[[Call], dict[str, str]] | None = None
+    """Columns of which one has to have its value: for a list seen from two sides."""
+    sort: str = "createdAt"
+    """What it is sorted by unless the caller says; empty for the order of entry."""
+    shows_sort: bool = False
+    dated: bool = False
+    """Whether it takes fromDate and toDate, both inclusive, on the creation in UTC."""
+    also: dict[str, dict[str, Any]] = {}
+    """The schemas of the parameters that `narrow` and `members` read."""
+
+
+def published(spec: Listing) -> dict[str, Any]:
+    """What a route publishes about its list: the parameters and what stands beside `result`."""
+    schemas = _PAGING | {name: _filter_schema(spec, name) for name in spec.filters} | spec.also
+    if spec.dated:
+        schemas |= {"fromDate": _DATE, "toDate": _DATE}
+    return {
+        "query": tuple(Parameter(name, schema) for name, schema in schemas.items()),
+        "beside": ("pagination", "sort") if spec.shows_sort else ("pagination",),
+    }
+
+
+def _filter_schema(spec: Listing, name: str) -> dict[str, Any]:
+    if name not in spec.values:
+        return _FILTER
+    return {
+        "type": "array", "items": {"type": "string", "enum": list(spec.values[name])},
+        "description": "Repeated, or with commas: any of these.",
+    }  # fmt: skip
+
+
+def _wanted(call: Call, spec: Listing, name: str) -> list[str]:
+    """The values that a filter asks for; 400 for one that it does not know."""
+    if name not in spec.values:
+        return call.query[name]
+    known, asked = spec.values[name], call.several(name)
+    if any(value not in known for value in asked):
+        raise invalid(f"{name} must be one of {', '.join(known)}.")
+    return asked
+
+
+def listing(spec: Listing) -> Handler:
+    """The handler of a paged list."""
+
+    def serve(world: World, call: Call) -> Reply:
+        number, size = _positive(call, "page", 1), _positive(call, "size", _DEFAULT_SIZE)
+        size = min(size, _LARGEST)
+        sort = _one_of(call, "sortOn", _SORTABLE, spec.sort)
+        order = _one_of(call, "sortOrder", _ORDERS, "ASC")
+        where = {
+            column: _wanted(call, spec, name)
+            for name, column in spec.filters.items()
+            if name in call.query
+        }
+        if spec.narrow:
+            where |= spec.narrow(world, call)
+        if spec.owner:
+            where["owner"] = [_account(world, call.path[spec.owner])]
+        if spec.members:
+            _account(world, call.path["accountId"])
+        page = world.store.page(
+            spec.kind,
+            where,
+            members=spec.members(call) if spec.members else None,
+            between=_dates(call) if spec.dated else ("", "~"),
+            sort=[_SORTABLE[sort]] if sort else [],
+            descending=order == "DESC",
+            offset=(number - 1) * size,
+            limit=size,
+        )
+        return Reply(_page_body(page, number, size, order if spec.shows_sort else ""))
+
+    return serve
+
+
+def all_of(kind: str, owner: str = "") -> Handler:
+    """The handler of a list that is not paged."""
+
+    def serve(world: World, call: Call) -> Reply:
+        where = {"owner": [_account(world, call.path[owner])]} if owner else {}
+        return result(f"[{','.join(world.store.page(kind, where).items)}]")
+
+    return serve
+
+
+def detail_of(kind: str, name: str, parameter: str = "id", owner: str = "") -> Handler:
+    """The handler of one record's own address."""
+
+    def serve(world: World, call: Call) -> Reply:
+        within = call.path[owner] if owner else None
+        text = world.store.detail(kind, call.path[parameter], within)
+        if text is None:
+            raise missing(name)
+        return result(text)
+
+    return serve
+
+
+def _account(world: World, account: str) -> str:
+    if world.store.detail("account", account) is None:
+        raise missing("account")
+    return account
+
+
+def _page_body(page: Page, number: int, size: int, order: str) -> str:
+    pages = -(-page.total // size)
+    pagination = {
+        "pageNumber": number,
+        "pageSize": size,
+        "numberOfElements": page.total,
+        "numberOfPages": pages,
+        "hasNextPage": number < pages,
+        "hasPreviousPage": number > 1,
+    }
+    sort = f',"sort":{encode({"orders": [order]})}' if order else ""
+    items = ",".join(page.items)
+    return f'{{"success":true,"result":[{items}],"pagination":{encode(pagination)}{sort}}}'
+
+
+def _one_of(call: Call, name: str, allowed: Collection[str], default: str) -> str:
+    given = call.one(name)
+    if given is not None and given not in allowed:
+        raise invalid(f"{name} must be one of {', '.join(allowed)}.")
+    return default if given is None else given
+
+
+def _positive(call: Call, name: str, default: int) -> int:
+    text = call.one(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
+        raise invalid(f"{name} must be a positive integer.")
+    return int(text)
+
+
+def _dates(call: Call) -> tuple[str, str]:
+    """The bounds of `created_at`; no day follows the calendar's last one."""
+    start, end = _date(call, "fromDate"), _date(call, "toDate")
+    is_open = end is None or end == date.max
+    return (
+        start.isoformat() if start else "",
+        "~" if is_open or end is None else (end + timedelta(days=1)).isoformat(),
+    )
+
+
+def _date(call: Call, name: str) -> date | None:
+    text = call.one(name)
+    if text is None:
+        return None
+    try:
+        if _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:  # no day of the calendar
+        pass
+    raise invalid(f"{name} must be a date, YYYY-MM-DD.")

@@ -1,0 +1,1 @@
+"""The ramp service of the sandbox: its operations, and what the platform does by itself."""

@@ -1,0 +1,95 @@
+"""The company's users: what each role may do, and how one is invited.
+
+A role holds scopes and an operation asks for one. Reading is open to every role, as the
+specification's read-only role says. An invitation's address is a secret of the one invited.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from treasury.sandbox.http.exchange import Call, Refusal, Reply, result
+from treasury.sandbox.ramp.ramp_reference import RampBody
+from treasury.sandbox.state.shapes import User, decode, encode
+from treasury.sandbox.state.store import make_record
+from treasury.sandbox.story.world import World
+
+__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite", "put_user"]
+
+_VIEW: Final = frozenset(
+    {
+        "view:ramp-request",
+        "export:ramp-requests",
+        "view:company-wallet",
+        "view:company-bank-account",
+    }
+)
+_MANAGE: Final = _VIEW | {"create:ramp-request", "edit:ramp-request", "cancel:ramp-request"}
+SCOPES: Final = {
+    "COMPANY_VIEWER": _VIEW,
+    "COMPANY_MANAGER": _MANAGE,
+    "COMPANY_ADMIN": _MANAGE
+    | {
+        "approve:ramp-request",
+        "reject:ramp-request",
+        "manage:company-wallet",
+        "manage:company-bank-account",
+        "manage:company-users",
+    },
+}
+"""What each role holds; the names are those of the deployed service, the division is ours."""
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+_Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+
+
+class Invitation(RampBody, frozen=True, kw_only=True):
+    """Whom to invite, and as what."""
+
+    email: _Email
+    role: Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
+    first_name: _Name
+    last_name: _Name
+
+
+def invite(world: World, call: Call) -> Reply:
+    """A new user, who has yet to accept."""
+    invitation = call.read(Invitation)
+    if any(user.email == invitation.email for user in _users(world)):
+        raise Refusal(400, "VALIDATION_ERROR", "email belongs to a user of the company.")
+    user = User(
+        id=world.ids.uuid(),
+        username=invitation.email.partition("@")[0],
+        email=invitation.email,
+        first_name=invitation.first_name,
+        last_name=invitation.last_name,
+        enabled=True,
+        role=invitation.role,
+        invitation_url=f"https://login.example.test/invite/{world.ids.token()[:24]}",
+        invitation_status="PENDING",
+    )
+    world.clock.tick()
+    return result(encode(put_user(world, user)))
+
+
+def accept_invitation(world: World, email: str) -> User | None:
+    """The invited one has followed the address; None where nobody was invited so."""
+    for user in _users(world):
+        if user.email == email and user.invitation_status == "PENDING":
+            return put_user(
+                world,
+                msgspec.structs.replace(user, invitation_url=None, invitation_status="ACCEPTED"),
+            )
+    return None
+
+
+def _users(world: World) -> list[User]:
+    return [decode(text, User) for text in world.store.page("user", {}).items]
+
+
+def put_user(world: World, user: User) -> User:
+    """Write a user."""
+    world.store.put([make_record("user", user, type=user.role)])
+    return user

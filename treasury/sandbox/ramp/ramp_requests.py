@@ -1,0 +1,298 @@
+"""The ramp requests' own operations: create, decide, change the amount, name the transaction.
+
+Who may do what follows the roles of the specification: a manager creates and changes, an
+administrator approves and rejects (never approves a request of their own making), a creator cancels
+their own. Every change is made on the version that the caller saw; a stale one is a conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from treasury.money import exponent, is_exact_in
+from treasury.sandbox.http.exchange import (
+    Call,
+    Handler,
+    Refusal,
+    Reply,
+    invalid,
+    missing,
+    result,
+    stale,
+)
+from treasury.sandbox.ramp.company_records import company_bank_account, company_wallet
+from treasury.sandbox.ramp.ramp_reference import JsonAmount, RampBody
+from treasury.sandbox.state.shapes import (
+    Company,
+    CompanyBankAccount,
+    CompanyWallet,
+    CryptoCurrency,
+    FiatCurrency,
+    RampRequest,
+    User,
+    decode,
+    encode,
+)
+from treasury.sandbox.story.rates import conversion_rate
+from treasury.sandbox.story.request_life import Life
+from treasury.sandbox.story.world import World
+
+__all__ = [
+    "AddingHash",
+    "ChangingAmount",
+    "Deciding",
+    "NewRampRequest",
+    "add_hash",
+    "amount_of",
+    "anyone",
+    "change_amount",
+    "create",
+    "decide",
+    "initiate",
+    "not_the_creator",
+    "only_the_creator",
+    "pair_of",
+    "pairs_of",
+    "ramp_request",
+]
+
+_SMALLEST: Final = Decimal("1e-8")
+_Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class NewRampRequest(RampBody, frozen=True, kw_only=True):
+    """A new request; `amount` is fiat on-ramp and crypto off-ramp."""
+
+    ramp_type: Literal["ON_RAMP", "OFF_RAMP"]
+    amount: JsonAmount
+    fiat_currency_id: _Id
+    crypto_currency_id: _Id
+    company_wallet_id: _Id | None = None
+    company_bank_account_id: _Id | None = None
+
+
+class Deciding(RampBody, frozen=True, kw_only=True):
+    """The version that whoever decides has seen; a reason is taken and kept by nobody."""
+
+    version: int
+    reason: str | None = None
+
+
+class ChangingAmount(RampBody, frozen=True, kw_only=True):
+    """Another amount, and the version seen."""
+
+    amount: JsonAmount
+    version: int
+
+
+class AddingHash(RampBody, frozen=True, kw_only=True):
+    """The transaction that carries the crypto, and the version seen."""
+
+    blockchain_transaction_hash: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+    version: int
+
+
+def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the services' word
+    """The ramp request of an id; 404 where there is none."""
+    text = world.store.detail("ramp_request", id)
+    if text is None:
+        raise missing("ramp request")
+    return decode(text, RampRequest)
+
+
+# create
+
+
+def create(world: World, call: Call) -> Reply:
+    """A new request awaiting approval."""
+    request = _new_request(world, call.user, call.read(NewRampRequest))
+    return result(encode(world.change(request)), 201)
+
+
+def _new_request(world: World, user: User, new: NewRampRequest) -> RampRequest:
+    company = decode(world.store.page("company", {}).items[0], Company)
+    if company.kyb_status != "VERIFIED":
+        raise Refusal(403, "KYB_NOT_VERIFIED", f"The company's KYB is {company.kyb_status}.")
+    fiat, crypto = pair_of(world, new.fiat_currency_id, new.crypto_currency_id)
+    asset, on_ramp = crypto.currency, new.ramp_type == "ON_RAMP"
+    moment = world.clock.tick()
+    return world.life.create(
+        new.ramp_type,
+        amount_of(world, new.amount, fiat.currency if on_ramp else asset),
+        conversion_rate(asset, world.clock.today, fiat.currency),
+        asset,
+        reference=_reference(world),
+        user=user,
+        at=moment,
+        wallet=_wallet(world, new, crypto) if on_ramp else None,
+        bank=None if on_ramp else _bank_account(world, new, fiat),
+        fiat=fiat,
+    )
+
+
+def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
+    """What can be exchanged for what: everything, but euro coins for other money than euros."""
+    return [
+        (fiat, crypto)
+        for fiat in world.cast.fiat
+        for crypto in world.cast.crypto
+        if fiat.currency == "EUR" or crypto.currency != "EURC"
+    ]
+
+
+def pair_of(world: World, fiat_id: str, crypto_id: str) -> tuple[FiatCurrency, CryptoCurrency]:
+    """The currencies of these ids; 400 where they are none, or no pair."""
+    fiat = next((f for f in world.cast.fiat if f.id == fiat_id), None)
+    crypto = next((c for c in world.cast.crypto if c.id == crypto_id), None)
+    if fiat is None or crypto is None:
+        name = "fiatCurrencyId" if fiat is None else "cryptoCurrencyId"
+        raise invalid(f"{name} names no currency.")
+    if (fiat, crypto) not in pairs_of(world):
+        text = f"{fiat.currency} and {crypto.currency} on {crypto.chain} are not a pair."
+        raise Refusal(400, "UNSUPPORTED_CURRENCY_PAIR", text)
+    return fiat, crypto
+
+
+def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> CompanyWallet:
+    if new.company_wallet_id is None:
+        raise invalid("companyWalletId is required for ON_RAMP.")
+    if new.company_bank_account_id is not None:
+        raise invalid("companyBankAccountId is not for ON_RAMP.")
+    wallet = company_wallet(world, new.company_wallet_id)
+    if wallet.verification_status != "VERIFIED":
+        text = f"The company wallet is {wallet.verification_status}."
+        raise Refusal(400, "WALLET_NOT_VERIFIED", text)
+    if wallet.chain != crypto.chain:
+        raise invalid(f"companyWalletId is a wallet on {wallet.chain}, not on {crypto.chain}.")
+    return wallet
+
+
+_MONEY: Final = {"EUR_": "EUR", "USD_": "USD", "GBP_": "GBP"}
+"""What an account is in, by the beginning of its type; another one says so itself."""
+
+
+def _bank_account(world: World, new: NewRampRequest, fiat: FiatCurrency) -> CompanyBankAccount:
+    if new.company_bank_account_id is None:
+        raise invalid("companyBankAccountId is required for OFF_RAMP.")
+    if new.company_wallet_id is not None:
+        raise invalid("companyWalletId is not for OFF_RAMP.")
+    account = company_bank_account(world, new.company_bank_account_id)
+    if account.verification_status != "VERIFIED":
+        text = f"The company bank account is {account.verification_status}."
+        raise Refusal(400, "BANK_ACCOUNT_NOT_VERIFIED", text)
+    if account.supported_ramp_type == "ON_RAMP":
+        raise invalid("companyBankAccountId is an account for ON_RAMP only.")
+    if _MONEY.get(account.bank_account_type[:4], account.currency) != fiat.currency:
+        raise invalid(f"companyBankAccountId is not an account in {fiat.currency}.")
+    return account
+
+
+def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
+    """A JSON number as the amount it is; it must be positive, payable and within the bounds."""
+    written = bytes(text).decode()
+    if not written[:1].isdigit() and written[:1] != "-":
+        raise invalid("amount must be a number.")
+    amount = Decimal(written)
+    if amount <= 0:
+        raise invalid("amount must be positive.")
+    smallest, largest = world.bounds
+    if amount < max(smallest, _SMALLEST):
+        raise Refusal(400, "AMOUNT_BELOW_MINIMUM", f"The least is {max(smallest, _SMALLEST):f}.")
+    if amount > largest:
+        raise Refusal(400, "AMOUNT_ABOVE_MAXIMUM", f"The most is {largest:f}.")
+    if not is_exact_in(amount, unit):
+        raise invalid(f"amount must have at most {exponent(unit)} decimals in {unit}.")
+    return amount
+
+
+def _reference(world: World) -> str:
+    """A number that nobody has yet; other companies draw from the same ones."""
+    year = f"PAY-{world.clock.today.year}-"
+    last = world.store.last_reference("ramp_request", year)
+    number = int(last.removeprefix(year)) if last else 0
+    return f"{year}{number + 1 + world.ids.below(10):06d}"
+
+
+# change
+
+
+def _in_state(request: RampRequest, version: int, status: str, name: str) -> None:
+    if version != request.version:
+        raise stale()
+    if request.status != status:
+        code = f"RAMP_REQUEST_NOT_IN_{name}_STATE"
+        raise Refusal(400, code, f"The ramp request is {request.status}.")
+
+
+_Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
+
+
+def decide(name: str, step: _Step, may: Callable[[RampRequest, User], str | None]) -> Handler:
+    """The handler of a decision; `may` says why a user may not take it."""
+
+    def serve(world: World, call: Call) -> Reply:
+        request = ramp_request(world, call.path["id"])
+        if refused := may(request, call.user):
+            raise Refusal(403, "FORBIDDEN", refused)
+        version = call.read(Deciding).version
+        _in_state(request, version, "AWAITING_APPROVAL", name)
+        return result(
+            encode(world.change(step(world.life, request, call.user, world.clock.tick())))
+        )
+
+    return serve
+
+
+def not_the_creator(request: RampRequest, user: User) -> str | None:
+    """Four eyes: whoever made a request does not approve it."""
+    same = request.creator.user_id == user.id
+    return "The creator of a ramp request may not approve it." if same else None
+
+
+def only_the_creator(request: RampRequest, user: User) -> str | None:
+    """A request is withdrawn by whoever made it."""
+    same = request.creator.user_id == user.id
+    return None if same else "Only the creator of a ramp request may cancel it."
+
+
+def anyone(_: RampRequest, __: User) -> None:
+    """Whoever holds the scope."""
+
+
+def change_amount(world: World, call: Call) -> Reply:
+    """Another amount, while nobody has decided."""
+    request, body = ramp_request(world, call.path["id"]), call.read(ChangingAmount)
+    _in_state(request, body.version, "AWAITING_APPROVAL", "EDITABLE")
+    on_ramp = request.ramp_type == "ON_RAMP"
+    unit = request.fiat_currency.currency if on_ramp else request.crypto_currency.currency
+    amount = amount_of(world, body.amount, unit)
+    step = world.life.change_amount(request, call.user, amount, world.clock.tick())
+    return result(encode(world.change(step)))
+
+
+def initiate(world: World, call: Call) -> Reply:
+    """The published generation's hand-over of an off-ramp: its hash, and it is processed."""
+    request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
+    _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
+    if request.ramp_type != "OFF_RAMP":
+        raise invalid("Only an off-ramp request is initiated.")
+    given = body.blockchain_transaction_hash
+    step = world.life.add_hash(request, call.user, given, world.clock.tick())
+    started = msgspec.structs.replace(step, status="PROCESSING")
+    return result(encode(world.change(started)))
+
+
+def add_hash(world: World, call: Call) -> Reply:
+    """The company says which transaction carries the crypto of an off-ramp."""
+    request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
+    _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
+    if request.ramp_type != "OFF_RAMP":
+        raise invalid("Only an off-ramp request takes a transaction hash.")
+    given = body.blockchain_transaction_hash
+    step = world.life.add_hash(request, call.user, given, world.clock.tick())
+    return result(encode(world.change(step)))

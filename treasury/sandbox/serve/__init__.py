@@ -1,0 +1,1 @@
+"""The sandbox as a server: routes, tokens, faults, control plane, published documents."""

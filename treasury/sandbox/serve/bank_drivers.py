@@ -1,0 +1,99 @@
+"""What arrives at the banks from outside the services, done by whoever practises.
+
+A customer's wire to a virtual account is one event with two sides: a line on the provider's report
+and a credit at the finance service. Everything else is a line on a statement and nothing more.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from treasury.errors import InputError
+from treasury.sandbox.finance.arrivals import Arrival
+from treasury.sandbox.finance.finance_drivers import FinanceDrivers
+from treasury.sandbox.state.shapes import VirtualBankAccount, decode
+from treasury.sandbox.story.bank import cents, names
+from treasury.sandbox.story.cast import Payer
+from treasury.sandbox.story.lines import Expectation, Line
+from treasury.sandbox.story.mangle import Text
+from treasury.sandbox.story.world import World
+
+__all__ = ["BankDrivers"]
+
+_NOBODY: Payer = Payer("Practice Payer BV", "NL02TEST0123456789", "TESTNL2A")
+
+
+class BankDrivers:
+    """The payers at the other end of the company's accounts."""
+
+    def __init__(self, world: World, finance: FinanceDrivers) -> None:
+        self._world = world
+        self._finance = finance
+
+    def sepa_credit(
+        self,
+        *,
+        iban: str,
+        amount: Decimal,
+        text: str,
+        payer: str = _NOBODY.name,
+        payer_iban: str = _NOBODY.iban,
+        instant: bool = False,
+    ) -> Arrival:
+        """A wire to a virtual account: on the provider's report, and on its way to the wallet."""
+        with self._world.act():
+            euros = cents(amount)
+            arrival = self._finance.sepa_credit(iban, euros, text, instant=instant)
+            told = self._world.store.detail("virtual_account", arrival.source_id)
+            assert told is not None
+            account = decode(told, VirtualBankAccount)
+            unbroken = names(text, account.reference_code)
+            self._world.bank.book(
+                Line(
+                    account=self._world.cast.master_iban,
+                    booked=self._world.bank.day(self._world.clock.today),
+                    amount=euros,
+                    direction="CRDT",
+                    other=Payer(payer, payer_iban, _NOBODY.bic),
+                    text=Text((text,) if text else ()),
+                    own_iban=iban,
+                    bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT",
+                    expectation=Expectation(
+                        "virtual_bank_account", account.id, account.reference_code
+                    ),
+                    unbroken=unbroken,
+                    ceiling="auto" if unbroken else "suggest",
+                )
+            )
+            return arrival
+
+    def bank_line(
+        self,
+        *,
+        account: str,
+        amount: Decimal,
+        direction: Literal["CRDT", "DBIT"],
+        name: str,
+        iban: str = "",
+        text: str = "",
+    ) -> Line:
+        """Any other line on one of the accounts that have statements."""
+        with self._world.act():
+            known = [known.iban for known in self._world.bank.accounts]
+            if account not in known:
+                raise InputError(
+                    f"{account} has no statements here", do=f"use one of: {', '.join(known)}"
+                )
+            return self._world.bank.book(
+                Line(
+                    account=account,
+                    booked=self._world.bank.day(self._world.clock.today),
+                    amount=cents(amount),
+                    direction=direction,
+                    other=Payer(name, iban, _NOBODY.bic if iban else ""),
+                    text=Text((text,) if text else ()),
+                    bank_code="PMNT/RCDT/ESCT" if direction == "CRDT" else "PMNT/ICDT/ESCT",
+                    line_class="other_business",
+                )
+            )

@@ -1,0 +1,253 @@
+"""The control plane: the drivers, the clock, the faults and the bank's files over HTTP.
+
+It belongs to the sandbox and to neither service, under /sandbox, without a token, and answers this
+machine alone: a call has to name a loopback host, so that no page in a browser can pass through a
+name of its own. What it gives is labelled as the sandbox's.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import zipfile
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final, get_type_hints
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as WebRoute
+
+from treasury.errors import InputError
+from treasury.ground.decoding import decode_json
+from treasury.sandbox.http.callbacks import is_loopback
+from treasury.sandbox.http.exchange import Refusal
+from treasury.sandbox.serve.faults import CATALOGUE, UNDISTURBED, Faults
+from treasury.sandbox.serve.practice_clock import PracticeClock
+from treasury.sandbox.state.shapes import encode
+from treasury.sandbox.story.world import World
+
+__all__ = ["Driver", "control_routes", "driver_of", "drivers_of"]
+
+_LABEL: Final = "the sandbox's own control plane; no part of either service"
+
+Answer = Callable[[Request, bytes], Any]
+BankFiles = Callable[[date | None, date | None], list[tuple[str, bytes]]]
+
+
+class Driver(msgspec.Struct, frozen=True):
+    """A method that a call may carry out, and the shape of what it takes."""
+
+    act: Callable[..., Any]
+    takes: type[msgspec.Struct]
+
+    def run(self, body: bytes) -> object:
+        """Carry it out with the arguments in a JSON object; amounts keep their digits."""
+        given = _read(body, self.takes)
+        return self.act(**{name: getattr(given, name) for name in self.takes.__struct_fields__})
+
+
+def drivers_of(*holders: object) -> dict[str, Driver]:
+    """Every public method of the holders that only does something; a later holder prevails."""
+    return {
+        name: driver_of(method)
+        for holder in holders
+        for name, method in inspect.getmembers(holder, inspect.ismethod)
+        if not name.startswith("_")
+    }
+
+
+def driver_of(method: Callable[..., Any]) -> Driver:
+    """One method as a driver; what it takes follows from its signature."""
+    hints = get_type_hints(method)
+    fields: list[Any] = []
+    for parameter in inspect.signature(method).parameters.values():
+        kind = hints[parameter.name]
+        needed = parameter.default is inspect.Parameter.empty
+        kind = Decimal if kind == Decimal | str else kind  # a number or a string, both exact
+        fields.append(
+            (parameter.name, kind) if needed else (parameter.name, kind, parameter.default)
+        )
+    fields.sort(key=len)
+    name = method.__name__
+    takes = msgspec.defstruct(
+        name, fields, rename="camel", forbid_unknown_fields=True, kw_only=True
+    )
+    return Driver(method, takes)
+
+
+class _Clock(msgspec.Struct, forbid_unknown_fields=True):
+    to: datetime | None = None
+    days: int = 0
+    hours: int = 0
+    minutes: int = 0
+
+
+class _Mix(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    seed: int
+    rate: float
+    names: tuple[str, ...] = tuple(CATALOGUE)
+    path: str = ""
+    at_most: int = 1_000_000
+
+
+class _Faults(msgspec.Struct, forbid_unknown_fields=True):
+    add: list[dict[str, Any]] = []
+    mix: _Mix | None = None
+
+
+class _Control:
+    """The answers, one method an address."""
+
+    def __init__(
+        self,
+        world: World,
+        faults: Faults,
+        clock: PracticeClock,
+        drivers: Mapping[str, Driver],
+        bank_files: BankFiles,
+    ) -> None:
+        self._world = world
+        self._faults = faults
+        self._clock = clock
+        self._drivers = drivers
+        self._bank_files = bank_files
+
+    def state(self, *_: object) -> object:
+        """What time it is, what will happen by itself, what can be done."""
+        world = self._world
+        return {
+            "sandbox": _LABEL,
+            "now": self._clock.now,
+            "profile": world.profile,
+            "agenda": [msgspec.structs.asdict(entry) for entry in world.agenda.coming()],
+            "accounts": [msgspec.structs.asdict(account) for account in world.bank.accounts],
+            "drivers": {
+                name: list(driver.takes.__struct_encode_fields__)
+                for name, driver in sorted(self._drivers.items())
+            },
+            "faults": list(CATALOGUE),
+            "effects": len(world.keys.effects()),
+        }
+
+    def clock(self, _: Request, body: bytes) -> object:
+        """Move the clock on, by so much or to an instant."""
+        asked = _read(body, _Clock)
+        if asked.to is not None:
+            happened = self._clock.set(asked.to)
+        else:
+            span = timedelta(days=asked.days, hours=asked.hours, minutes=asked.minutes)
+            happened = self._clock.advance(span)
+        return {"now": self._clock.now, "happened": happened}
+
+    def drive(self, request: Request, body: bytes) -> object:
+        """Carry a driver out."""
+        name = request.path_params["driver"]
+        if name not in self._drivers:
+            raise InputError(
+                f"there is no driver {name[:40]}", do=f"use one of: {', '.join(self._drivers)}"
+            )
+        return self._drivers[name].run(body)
+
+    def waiting(self, *_: object) -> object:
+        """The queued faults that have yet to strike, and those that have."""
+        return {"waiting": self._faults.waiting(), "struck": self._faults.struck}
+
+    def break_(self, request: Request, body: bytes) -> object:
+        """Queue faults, or set the mix."""
+        asked = _read(body, _Faults)
+        for fault in asked.add:
+            self._faults.add(**fault)
+        if asked.mix is not None:
+            mix = asked.mix
+            self._faults.mix(mix.seed, mix.rate, mix.names, path=mix.path, at_most=mix.at_most)
+        return self.waiting(request, body)
+
+    def mend(self, request: Request, body: bytes) -> object:
+        """Forget every fault."""
+        self._faults.clear()
+        return self.waiting(request, body)
+
+    def effects(self, *_: object) -> object:
+        """Every write that took effect, in order."""
+        return self._world.keys.effects()
+
+    def files(self, request: Request, _: bytes) -> Response:
+        """The bank's files as one archive: every month that is over, or the days asked for."""
+        first, last = (_day(request, name) for name in ("first", "last"))
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+            for name, content in self._bank_files(first, last):
+                made.writestr(zipfile.ZipInfo(name), content)
+        return Response(archive.getvalue(), media_type="application/zip")
+
+
+def control_routes(
+    world: World,
+    faults: Faults,
+    clock: PracticeClock,
+    drivers: Mapping[str, Driver],
+    bank_files: BankFiles,
+) -> list[WebRoute]:
+    """The control plane's addresses."""
+    control = _Control(world, faults, clock, drivers, bank_files)
+    table: Iterable[tuple[str, dict[str, Answer]]] = (
+        ("", {"GET": control.state}),
+        ("/clock", {"POST": control.clock}),
+        ("/drive/{driver}", {"POST": control.drive}),
+        (
+            "/faults",
+            {"GET": control.waiting, "POST": control.break_, "DELETE": control.mend},
+        ),
+        ("/effects", {"GET": control.effects}),
+        ("/bank-files", {"GET": control.files}),
+    )
+    return [
+        WebRoute(UNDISTURBED + path, _endpoint(world, methods), methods=list(methods))
+        for path, methods in table
+    ]
+
+
+def _endpoint(
+    world: World, methods: Mapping[str, Answer]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        body = await request.body()
+        if not is_loopback(f"http://{request.headers.get('host', '')}"):
+            return _json({"sandbox": _LABEL, "error": "only this machine may ask"}, 403)
+        try:
+            with world.lock:
+                said = methods["GET" if request.method == "HEAD" else request.method](request, body)
+        except InputError as error:
+            return _json({"sandbox": _LABEL, "error": error.what, "do": error.do}, 400)
+        except Refusal as refusal:
+            return _json({"sandbox": _LABEL, "error": refusal.message}, 400)
+        return said if isinstance(said, Response) else _json({"sandbox": _LABEL, "result": said})
+
+    return serve
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(encode(value), status, media_type="application/json")
+
+
+def _read(body: bytes, shape: type[Any]) -> Any:
+    try:
+        return decode_json(body or b"{}", shape)
+    except msgspec.MsgspecError as error:
+        raise InputError(
+            f"the body does not fit: {error}",
+            do="GET /sandbox names a driver's fields",
+        ) from None
+
+
+def _day(request: Request, name: str) -> date | None:
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{name} is not a date", do=f"write {name}=2026-11-05") from None

@@ -1,0 +1,220 @@
+"""Faults on demand: what a network and an overloaded service do to a client.
+
+A test queues faults; each takes the next calls whose path begins as it says. A mix draws them from
+a seed instead, so that a long run meets them all and can be run again. A connection that drops is
+cut before the service acts, after it has acted, or in the middle of its answer. The control plane
+is never disturbed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Final, Literal
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from treasury.errors import InputError
+from treasury.ground.decoding import convert
+from treasury.sandbox.http.exchange import Refusal
+from treasury.sandbox.serve.spoil import SPOILS, Spoil, answer_of
+
+__all__ = ["CATALOGUE", "STALE", "UNDISTURBED", "Fault", "FaultGate", "Faults"]
+
+UNDISTURBED: Final = "/sandbox"
+STALE: Final = "sandbox.stale"
+"""Where a call carries how many seconds its lists are behind."""
+
+
+class Fault(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What happens to the next `times` calls on a path."""
+
+    path: str = ""
+    method: str | None = None
+    times: int = 1
+    delay: float = 0.0
+    status: int | None = None
+    retry_after: str | None = None
+    acts: bool = False
+    """Whether a call that is answered with `status` has taken effect all the same."""
+    drop: Literal["before", "after", "halfway"] | None = None
+    spoil: Spoil | None = None
+    """What is wrong with an answer that looks right."""
+    stale: int | None = None
+    """By how many seconds of the company's clock lists lag behind: newer records are not shown."""
+    name: str = ""
+
+    def is_for(self, method: str, path: str) -> bool:
+        """Whether the call is one that it is waiting for."""
+        return self.times > 0 and path.startswith(self.path) and self.method in {None, method}
+
+
+CATALOGUE: Final[dict[str, dict[str, Any]]] = {
+    "slow": {"delay": 0.05},
+    "too_many": {"status": 429},
+    "too_many_until": {"status": 429, "retry_after": "0"},
+    "broken": {"status": 500},
+    "broken_after_effect": {"status": 500, "acts": True},
+    "dropped_before_effect": {"drop": "before"},
+    "dropped_after_effect": {"drop": "after"},
+    "dropped_halfway": {"drop": "halfway"},
+    "truncated": {"spoil": "truncated"},
+    "no_result": {"spoil": "no_result"},
+    "repeated_page": {"spoil": "repeated_page"},
+    "shifted_page": {"spoil": "shifted_page"},
+    "skipping_page": {"spoil": "skipping_page"},
+    "stale": {"stale": 60},
+}
+"""Every fault there is, by name."""
+
+
+class _Mix(msgspec.Struct):
+    """Draws faults for whatever calls come; one draw a call, so that a run can be repeated."""
+
+    random: Random
+    rate: float
+    names: tuple[str, ...]
+    path: str
+    left: int
+
+    def draw(self, method: str, path: str) -> Fault | None:
+        if self.left <= 0 or not path.startswith(self.path):
+            return None
+        hit, name = self.random.random() < self.rate, self.random.choice(self.names)
+        if not hit:
+            return None
+        self.left -= 1
+        return Fault(path=path, method=method, name=name, **CATALOGUE[name])
+
+
+class Faults:
+    """The faults still to come, in the order in which they were queued; then the mix."""
+
+    def __init__(self) -> None:
+        self._queue: list[Fault] = []
+        self._mix: _Mix | None = None
+        self._lock = threading.Lock()
+        self.struck: list[tuple[str, str, str]] = []
+        """Method, path and name of every fault that struck."""
+
+    def add(self, path: str = "", **what: object) -> None:
+        """Queue a fault: `faults.add("/ramp/v1/fees", status=429, retry_after="1", times=2)`.
+
+        With `name=` of the catalogue, what it says there.
+        """
+        known = CATALOGUE.get(str(what.get("name", "")), {})
+        try:
+            fault = convert({"path": path, **known, **what}, Fault)
+        except msgspec.ValidationError as error:
+            raise InputError(
+                f"this is no fault: {error}", do=f"name one of: {', '.join(CATALOGUE)}"
+            ) from None
+        with self._lock:
+            self._queue.append(fault)
+
+    def mix(
+        self,
+        seed: int,
+        rate: float,
+        names: Sequence[str] = tuple(CATALOGUE),
+        *,
+        path: str = "",
+        at_most: int = 1_000_000,
+    ) -> None:
+        """Let a share of the calls on a path meet faults drawn from a seed."""
+        unknown = sorted(set(names) - set(CATALOGUE))
+        if unknown or not names or not 0 <= rate <= 1:
+            raise InputError(
+                f"there is no mix of {', '.join(unknown) or 'nothing'} at a rate of {rate}",
+                do=f"take a rate from 0 to 1 and names of: {', '.join(CATALOGUE)}",
+            )
+        with self._lock:
+            random = Random(seed)  # noqa: S311 - it decides what breaks, it secures nothing
+            self._mix = _Mix(random, rate, tuple(names), path, at_most)
+
+    def take(self, method: str, path: str) -> Fault | None:
+        """The fault for a call; it counts as used."""
+        with self._lock:
+            fault = next((f for f in self._queue if f.is_for(method, path)), None)
+            if fault is not None:
+                fault.times -= 1
+            elif self._mix is not None:
+                fault = self._mix.draw(method, path)
+            if fault is not None:
+                self.struck.append((method, path, fault.name))
+            return fault
+
+    def waiting(self) -> list[Fault]:
+        """The queued faults that have yet to strike."""
+        with self._lock:
+            return [msgspec.structs.replace(f) for f in self._queue if f.times > 0]
+
+    def clear(self) -> None:
+        """Forget every fault, the mix as well."""
+        with self._lock:
+            self._queue.clear()
+            self._mix = None
+
+
+class FaultGate:
+    """Stands in front of the services; `cut` closes the connection that a call came on."""
+
+    def __init__(self, app: ASGIApp, faults: Faults, cut: Callable[[Scope], None]) -> None:
+        self._app = app
+        self._faults = faults
+        self._cut = cut
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the call through, or do to it what the next fault says."""
+        path: str = scope["path"]
+        if path == UNDISTURBED or path.startswith(f"{UNDISTURBED}/"):
+            await self._app(scope, receive, send)
+            return
+        fault = self._faults.take(scope["method"], path)
+        if fault is None:
+            await self._app(scope, receive, send)
+            return
+        await asyncio.sleep(fault.delay)
+        if fault.stale is not None:
+            scope = {**scope, STALE: fault.stale}
+        if fault.drop is not None:
+            await self._drop(fault.drop, scope, receive, send)
+        elif fault.status is not None:
+            if fault.acts:
+                await self._app(scope, receive, _nowhere)
+            await _refuse(fault, fault.status)(scope, receive, send)
+        elif fault.spoil is not None:
+            answer = await SPOILS[fault.spoil](self._app, scope, receive)
+            await answer.send(send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _drop(self, when: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if when == "after":
+            await self._app(scope, receive, _nowhere)
+        elif when == "halfway":
+            answer = await answer_of(self._app, scope, receive)
+            await answer.send(send, length=len(answer.body) // 2)
+        self._cut(scope)
+        await _gone(receive)
+
+
+def _refuse(fault: Fault, status: int) -> Response:
+    code = "RATE_LIMITED" if status == 429 else "INTERNAL_SERVER_ERROR"
+    headers = {"Retry-After": fault.retry_after} if fault.retry_after is not None else None
+    body = Refusal(status, code, "Try later.").reply().body
+    return Response(body, status, headers, "application/json")
+
+
+async def _nowhere(_: Message) -> None:
+    """Take an answer that nobody will see."""
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the server has noticed that the connection is closed."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,324 @@
+"""What both services publish about themselves: OpenAPI 3.1, made from the tables of routes.
+
+A document says nothing that the routes and the bodies' types do not say: every operation with its
+parameters, body, answer and each status that it can be answered with. There is one document for
+each service and one for both, where the token address is, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from http import HTTPStatus
+from typing import Any, Final, get_args, get_origin
+
+import msgspec
+
+from treasury.sandbox.finance import finance_routes
+from treasury.sandbox.http.exchange import EVERYONE, Route
+from treasury.sandbox.ramp import ramp_routes
+from treasury.sandbox.ramp.people import SCOPES
+
+__all__ = ["FINANCE", "RAMP", "TOKEN", "document", "statuses"]
+
+FINANCE: Final = "/finance/v1"
+RAMP: Final = "/ramp/v1"
+TOKEN: Final = "/oauth/token"  # noqa: S105 - an address, not a secret
+
+_REF: Final = "#/components/schemas/"
+_ANY_TIME: Final = frozenset({401, 429, 500})
+_SAYS: Final = {
+    200: "Done.",
+    201: "Created.",
+    204: "Done; there is no body.",
+    400: "The call is not one that the operation can carry out; the message names the field.",
+    401: "The token is missing or expired.",
+    402: "The balance is too low.",
+    403: "The role may not do this, or not to this record.",
+    404: "There is no such record.",
+    409: "The record is not in a state that allows it, or is no longer the one that was read.",
+    415: "The body is not application/json.",
+    422: "What has to hold first does not, or the key was used for another request.",
+    429: "Too many calls.",
+    500: "The service is broken; whether the call took effect is not known.",
+}
+_TITLES: Final = {FINANCE: "Finance service", RAMP: "Ramp service", "": "Both services"}
+_ABOUT: Final = (
+    "A practice sandbox: no money moves. What the specification leaves open is the sandbox's own."
+)
+
+
+@cache
+def document(profile: str, service: str = "") -> dict[str, Any]:
+    """The document of one service, `FINANCE` or `RAMP`, with paths below its address; or of both.
+
+    The one of both has whole paths and the token address. It is shared: change a copy.
+    """
+    tables = {FINANCE: finance_routes.routes(profile), RAMP: ramp_routes.routes(profile)}
+    chosen = {address: tables[address] for address in ([service] if service else tables)}
+    routes = [route for table in chosen.values() for route in table]
+    schemas, components = _schemas(routes)
+    paths: dict[str, dict[str, Any]] = {} if service else {TOKEN: {"post": _TOKEN}}
+    for address, table in chosen.items():
+        for route in table:
+            operation = _operation(route, address, schemas, components)
+            path = route.path if service else address + route.path
+            paths.setdefault(path, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": _TITLES[service], "version": f"v1 ({profile})", "description": _ABOUT},
+        "servers": [{"url": service or "/"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {"schemas": components | _COMMON, "securitySchemes": {"token": _SCHEME}},
+    }
+
+
+def statuses(route: Route) -> list[int]:
+    """Every status that an operation can be answered with."""
+    guarded = bool(route.scope) or route.roles != EVERYONE
+    found = {route.status, *route.refuses, *_ANY_TIME}
+    if route.method not in {"GET", "DELETE"}:
+        found |= {400, 415}
+        found |= {422} if guarded else set()  # a key may stand in any body
+    found |= {400} if route.query else set()
+    found |= {403} if guarded else set()
+    found |= {404} if "{" in route.path else set()
+    return sorted(found)
+
+
+# schemas
+
+
+def _schemas(routes: Iterable[Route]) -> tuple[dict[Any, Any], dict[str, Any]]:
+    """The schema of every type that the routes name, by type, and the components they refer to."""
+    kinds = [kind for route in routes for kind in (*_bodies(route), _each(route)) if kind]
+    kinds = list(dict.fromkeys(kinds))
+    found, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
+    plain = [_plainly(schema) for schema in (found, components)]
+    return dict(zip(kinds, plain[0], strict=True)), plain[1]
+
+
+def _plainly(schema: Any) -> Any:
+    """The schema, with amounts as the services write them: as JSON numbers."""
+    if isinstance(schema, Mapping):
+        if schema.get("format") == "decimal":
+            return {"type": "number"}
+        return {name: _plainly(value) for name, value in schema.items()}
+    if isinstance(schema, list | tuple):
+        return [_plainly(value) for value in schema]
+    return schema
+
+
+def _bodies(route: Route) -> tuple[Any, ...]:
+    takes = route.takes
+    return takes if isinstance(takes, tuple) else () if takes is None else (takes,)
+
+
+def _each(route: Route) -> Any:
+    """The type of the result, or of each of its items."""
+    return get_args(route.gives)[0] if get_origin(route.gives) is list else route.gives
+
+
+def _shown(route: Route, schema: dict[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+    """The result's schema with the fields that the profile leaves in it."""
+    whole = components[schema["$ref"].removeprefix(_REF)]
+    names = route.shows(list(whole["properties"]))
+    if len(names) == len(whole["properties"]):
+        return schema
+    return whole | {
+        "properties": {name: whole["properties"][name] for name in names},
+        "required": [name for name in whole["required"] if name in names],
+    }
+
+
+_COMMON: Final[dict[str, Any]] = {
+    "Failure": {
+        "title": "Failure",
+        "description": "How every refusal looks.",
+        "type": "object",
+        "properties": {
+            "success": {"const": False},
+            "errors": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+                    "required": ["code", "message"],
+                },
+            },
+        },
+        "required": ["success", "errors"],
+    },
+    "Pagination": {
+        "title": "Pagination",
+        "description": "Which page it is, and of how many records there are pages.",
+        "type": "object",
+        "properties": {
+            name: {"type": kind}
+            for name, kind in (
+                ("pageNumber", "integer"),
+                ("pageSize", "integer"),
+                ("numberOfElements", "integer"),
+                ("numberOfPages", "integer"),
+                ("hasNextPage", "boolean"),
+                ("hasPreviousPage", "boolean"),
+            )
+        },
+        "required": [
+            "pageNumber", "pageSize", "numberOfElements", "numberOfPages", "hasNextPage",
+            "hasPreviousPage",
+        ],
+    },
+    "Sort": {
+        "title": "Sort",
+        "description": "How the list is sorted.",
+        "type": "object",
+        "properties": {"orders": {"type": "array", "items": {"enum": ["ASC", "DESC"]}}},
+        "required": ["orders"],
+    },
+}  # fmt: skip
+
+
+# operations
+
+
+def _operation(
+    route: Route, address: str, schemas: Mapping[Any, Any], components: Mapping[str, Any]
+) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "operationId": _name(route, address),
+        "summary": route.says,
+        "tags": [_TITLES[address]],
+        "description": _who(route),
+        "security": [{"token": [route.scope] if route.scope else []}],
+        "parameters": [*_in_path(route), *_in_query(route)],
+        "responses": {},
+    }
+    if bodies := [schemas[kind] for kind in _bodies(route)]:
+        schema = bodies[0] if len(bodies) == 1 else {"anyOf": bodies}
+        told["requestBody"] = {"required": True, "content": _json(schema)}
+    for status in statuses(route):
+        good = status == route.status
+        told["responses"][str(status)] = {
+            "description": _SAYS.get(status, HTTPStatus(status).phrase),
+            **_content(route, schemas, components, good=good),
+        }
+    return told
+
+
+def _content(
+    route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any], *, good: bool
+) -> dict[str, Any]:
+    """The body of an answer: none with 204, a file without envelope, else JSON."""
+    if not good:
+        return {"content": _json({"$ref": _REF + "Failure"})}
+    if route.media_type != "application/json":
+        return {"content": {route.media_type: {"schema": {"type": "string"}}}}
+    if route.status == HTTPStatus.NO_CONTENT:
+        return {}
+    return {"content": _json(_answer(route, schemas, components))}
+
+
+def _answer(route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]) -> Any:
+    result: Any = {"type": "null"}
+    if route.gives is not None:
+        result = _shown(route, schemas[_each(route)], components)
+    if get_origin(route.gives) is list:
+        result = {"type": "array", "items": result}
+    beside = {name: {"$ref": _REF + name.capitalize()} for name in route.beside}
+    return {
+        "type": "object",
+        "properties": {"success": {"const": True}, "result": result, **beside},
+        "required": ["success", "result", *beside],
+    }
+
+
+def _name(route: Route, address: str) -> str:
+    words = re.findall("[A-Za-z0-9]+", f"{address.split('/')[1]} {route.method} {route.path}")
+    return "_".join(word.lower() for word in words)
+
+
+def _who(route: Route) -> str:
+    if route.scope:
+        roles = [role for role, scopes in SCOPES.items() if route.scope in scopes]
+    else:
+        roles = sorted(route.roles)
+    return f"For {', '.join(roles)}."
+
+
+def _in_path(route: Route) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in re.findall(r"{(\w+)}", route.path)
+    ]
+
+
+def _in_query(route: Route) -> list[dict[str, Any]]:
+    return [
+        {"name": each.name, "in": "query", "required": False, "schema": each.schema}
+        for each in route.query
+    ]
+
+
+def _json(schema: Any) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+_TEXT: Final = {"type": "string"}
+_SCHEME: Final[dict[str, Any]] = {
+    "type": "oauth2",
+    "description": "A token lives 300 seconds. Each client id is a user of the company.",
+    "flows": {
+        "clientCredentials": {
+            "tokenUrl": TOKEN,
+            "scopes": {
+                scope: f"Held by {', '.join(role for role in SCOPES if scope in SCOPES[role])}."
+                for scope in sorted(SCOPES["COMPANY_ADMIN"])
+            },
+        }
+    },
+}
+_REFUSED: Final = _json({"type": "object", "properties": {"error": _TEXT}, "required": ["error"]})
+_TOKEN: Final[dict[str, Any]] = {
+    "operationId": "token",
+    "summary": "Exchange client credentials for an access token (RFC 6749, section 4.4).",
+    "tags": ["Token"],
+    "security": [],
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-www-form-urlencoded": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "grant_type": {"const": "client_credentials"},
+                        "client_id": _TEXT,
+                        "client_secret": _TEXT,
+                    },
+                    "required": ["grant_type", "client_id", "client_secret"],
+                }
+            }
+        },
+    },
+    "responses": {
+        "200": {
+            "description": "A token.",
+            "content": _json(
+                {
+                    "type": "object",
+                    "properties": {
+                        "access_token": _TEXT,
+                        "expires_in": {"type": "integer"},
+                        "token_type": {"const": "Bearer"},
+                    },
+                    "required": ["access_token", "expires_in", "token_type"],
+                }
+            ),
+        },
+        "400": {"description": "Not client credentials.", "content": _REFUSED},
+        "401": {"description": "No such client, or not its secret.", "content": _REFUSED},
+    },
+}

@@ -1,0 +1,148 @@
+"""Answers that look right and are not: half a body, no result, another page than was asked for.
+
+A spoil asks the service for what it needs and makes another answer of it. Whatever it cannot spoil,
+such as a refusal or a body that is no page, goes out as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from treasury.ground.decoding import decode_json
+
+__all__ = ["SPOILS", "Answer", "Spoil", "answer_of"]
+
+Spoil = Literal["truncated", "no_result", "repeated_page", "shifted_page", "skipping_page"]
+_Body = dict[str, msgspec.Raw]
+
+
+class Answer(msgspec.Struct):
+    """What a service answers: status, type of content, body."""
+
+    status: int
+    media_type: bytes
+    body: bytes
+
+    async def send(self, send: Send, length: int | None = None) -> None:
+        """Send it; with a length no more of it than that, though all of it is announced."""
+        size = str(len(self.body)).encode()
+        headers = [(b"content-type", self.media_type), (b"content-length", size)]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        part = self.body if length is None else self.body[:length]
+        more = length is not None
+        await send({"type": "http.response.body", "body": part, "more_body": more})
+
+
+async def answer_of(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+    """What the service answers to a call."""
+    answer = Answer(500, b"application/json", b"")
+
+    async def take(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            answer.status = message["status"]
+            answer.media_type = dict(message["headers"]).get(b"content-type", answer.media_type)
+        else:
+            answer.body += message.get("body", b"")
+
+    await app(scope, receive, take)
+    return answer
+
+
+async def _truncated(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+    """The first half of the body, as if that were all."""
+    answer = await answer_of(app, scope, receive)
+    answer.body = answer.body[: len(answer.body) // 2]
+    return answer
+
+
+async def _no_result(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+    """A success without the result that it is about."""
+    answer = await answer_of(app, scope, receive)
+    body = _object(answer)
+    if body.pop("result", None) is not None:
+        answer.body = msgspec.json.encode(body)
+    return answer
+
+
+async def _repeated_page(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+    """The page before, under this one's number."""
+    if _number(scope) < 2:
+        return await answer_of(app, scope, receive)
+    before = await _page(app, scope, -1)
+    return await _with_items(app, scope, before)
+
+
+async def _shifted_page(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+    """As if a record had been added in front meanwhile: the last one of the page before again."""
+    if _number(scope) < 2:
+        return await answer_of(app, scope, receive)
+    before, own = await _page(app, scope, -1), await _page(app, scope, 0)
+    return await _with_items(app, scope, [*before[-1:], *own[:-1]])
+
+
+async def _skipping_page(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+    """As if a record in front had gone meanwhile: one record is on no page."""
+    if _number(scope) < 2:
+        return await answer_of(app, scope, receive)
+    own, after = await _page(app, scope, 0), await _page(app, scope, 1)
+    return await _with_items(app, scope, [*own[1:], *after[:1]])
+
+
+SPOILS: Final[dict[str, Callable[[ASGIApp, Scope, Receive], Awaitable[Answer]]]] = {
+    "truncated": _truncated,
+    "no_result": _no_result,
+    "repeated_page": _repeated_page,
+    "shifted_page": _shifted_page,
+    "skipping_page": _skipping_page,
+}
+
+
+def _object(answer: Answer) -> _Body:
+    try:
+        return decode_json(answer.body, _Body)
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _query(scope: Scope) -> list[tuple[str, str]]:
+    return parse_qsl(scope["query_string"].decode("latin-1"))
+
+
+def _number(scope: Scope) -> int:
+    """The page that a call asks for; 1 where it asks for none, or writes."""
+    text = dict(_query(scope)).get("page", "1")
+    return int(text) if scope["method"] == "GET" and text.isdecimal() else 1
+
+
+async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
+    """The items of this page, or of one so many steps further."""
+    rest = [(name, value) for name, value in _query(scope) if name != "page"]
+    query = urlencode([*rest, ("page", str(_number(scope) + step))])
+    other = {**scope, "query_string": query.encode()}
+    return _items(_object(await answer_of(app, other, _no_body)))
+
+
+async def _no_body() -> Message:
+    """What a call that only reads has to say, as often as it is asked."""
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+def _items(body: _Body) -> list[msgspec.Raw]:
+    try:
+        return msgspec.json.decode(body.get("result", b"[]"), type=list[msgspec.Raw])
+    except msgspec.MsgspecError:
+        return []
+
+
+async def _with_items(app: ASGIApp, scope: Scope, items: list[msgspec.Raw]) -> Answer:
+    answer = await answer_of(app, scope, _no_body)
+    body = _object(answer)
+    if "pagination" in body:
+        body["result"] = msgspec.Raw(msgspec.json.encode(items))
+        answer.body = msgspec.json.encode(body)
+    return answer

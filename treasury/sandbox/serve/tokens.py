@@ -1,0 +1,68 @@
+"""The token exchange: client credentials in, an opaque token of 300 seconds out.
+
+Each client id is a user of the company. Tokens run out by the machine's clock, which nothing
+else in the sandbox looks at.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from typing import Final
+from urllib.parse import parse_qs
+
+from treasury.sandbox.http.exchange import Reply
+from treasury.sandbox.state.ids import Ids
+from treasury.sandbox.state.shapes import User, encode
+from treasury.sandbox.story.cast import USERS
+from treasury.sandbox.story.neighbour import NEIGHBOUR_CREDENTIALS, NEIGHBOUR_USERS
+
+__all__ = ["CREDENTIALS", "Tokens"]
+
+LIFETIME: Final = 300
+CREDENTIALS: Final = {
+    name: (f"harbour-{name}", f"sandbox-{name}-secret") for name in ("maker", "checker", "viewer")
+}
+_CLIENTS: Final = {
+    client: (users[name], secret)
+    for users, credentials in ((USERS, CREDENTIALS), (NEIGHBOUR_USERS, NEIGHBOUR_CREDENTIALS))
+    for name, (client, secret) in credentials.items()
+}
+_NEIGHBOURS: Final = frozenset(user.id for user in NEIGHBOUR_USERS.values())
+
+
+class Tokens:
+    """The tokens that are out, whose they are and until when they hold."""
+
+    def __init__(self, ids: Ids) -> None:
+        self._ids = ids
+        self._out: dict[str, tuple[User, float]] = {}
+
+    def exchange(self, form: bytes) -> Reply:
+        """Answer a token request (RFC 6749, section 4.4)."""
+        fields = {name: values[-1] for name, values in parse_qs(form.decode("latin-1")).items()}
+        if fields.get("grant_type") != "client_credentials":
+            return Reply(encode({"error": "unsupported_grant_type"}), 400)
+        user, secret = _CLIENTS.get(fields.get("client_id", ""), (None, ""))
+        given = fields.get("client_secret", "")
+        if user is None or not hmac.compare_digest(given.encode(), secret.encode()):
+            return Reply(encode({"error": "invalid_client"}), 401)
+        token = self._ids.token()
+        self._out[token] = (user, time.monotonic() + LIFETIME)
+        granted = {"access_token": token, "expires_in": LIFETIME, "token_type": "Bearer"}
+        return Reply(encode(granted))
+
+    def user(self, authorization: str) -> User | None:
+        """Whose token the header carries; None where it carries none that holds."""
+        scheme, _, token = authorization.partition(" ")
+        user, until = self._out.get(token, (None, 0.0))
+        return user if scheme.lower() == "bearer" and time.monotonic() < until else None
+
+    @staticmethod
+    def is_neighbour(user: User | None) -> bool:
+        """Whether it is a user of the other company."""
+        return user is not None and user.id in _NEIGHBOURS
+
+    def expire(self) -> None:
+        """Let every token run out now."""
+        self._out.clear()

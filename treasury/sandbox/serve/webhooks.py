@@ -1,0 +1,59 @@
+"""Tells an address what happened to ramp requests, in events that are the sandbox's own invention.
+
+The specification promises webhooks for status changes, received payments and completions, and shows
+neither names nor payload: each body says that it is invented. An event leaves once the change has
+taken effect, does not hold anything up, and may be lost; whoever needs to know reads the request.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treasury.errors import InputError
+from treasury.sandbox.http.callbacks import is_loopback
+from treasury.sandbox.state.shapes import RampRequest
+from treasury.sandbox.story.world import World
+
+__all__ = ["Webhooks"]
+
+_INVENTED: Final = "The specification names no events and no payload: these are the sandbox's own."
+
+
+class Webhooks:
+    """Sends the events of one world to one loopback address."""
+
+    def __init__(self, world: World, url: str) -> None:
+        if not is_loopback(url):
+            raise InputError(
+                f"{url} is not an address on this machine",
+                do="give a webhook address on 127.0.0.1",
+            )
+        self._world = world
+        self._url = url
+        world.on_change = self._changed
+
+    def _changed(self, request: RampRequest, before: str) -> None:
+        if request.status == before:
+            return
+        self._send("ramp_request.status_changed", request, before)
+        if request.status == "PROCESSING" and before == "AWAITING_FUNDS":
+            self._send("ramp_request.payment_received", request, before)
+        if request.status == "SUCCEEDED":
+            self._send("ramp_request.completed", request, before)
+
+    def _send(self, event: str, request: RampRequest, before: str) -> None:
+        body = {
+            "invented": _INVENTED,
+            "id": self._world.ids.uuid(),
+            "event": event,
+            "createdAt": request.events[-1].created_at,
+            "data": {
+                "rampRequestId": request.id,
+                "rampType": request.ramp_type,
+                "paymentReference": request.payment_reference,
+                "previousStatus": before or None,
+                "status": request.status,
+                "version": request.version,
+            },
+        }
+        self._world.after(lambda: self._world.callbacks.invoke(request.id, self._url, body))

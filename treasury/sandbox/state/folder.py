@@ -1,0 +1,72 @@
+"""Where the sandbox keeps what happened: in memory, or in a folder that outlives the process.
+
+A folder holds one company: the seed, the scenario and the profile that it was begun with. Another
+process, or another company, is refused in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from treasury.errors import InputError
+from treasury.sandbox.state.shapes import encode
+from treasury.sandbox.state.store import MEMORY, Store
+
+__all__ = ["FILE_NAME", "fingerprint", "is_new", "open_store", "place_of"]
+
+FILE_NAME: Final = "sandbox.sqlite"
+
+
+def place_of(folder: Path | None) -> str:
+    """The file in a folder, made where it is missing; memory without a folder."""
+    if folder is None:
+        return MEMORY
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot hold the sandbox's state: {error.strerror}",
+            do="name a folder that can be written",
+        ) from error
+    return str(folder / FILE_NAME)
+
+
+def open_store(place: str) -> Store:
+    """The store at a place; InputError where it is in use or is something else."""
+    try:
+        return Store(place)
+    except sqlite3.DatabaseError as error:
+        in_use = "locked" in str(error)
+        raise InputError(
+            f"{place} is in use by another sandbox" if in_use else f"{place} is no sandbox's state",
+            do="stop the other one, or name another folder with --state",
+        ) from error
+
+
+def fingerprint(*told: Iterable[object]) -> str:
+    """A mark of a story: another version of the sandbox may tell another one."""
+    mark = hashlib.sha256()
+    for part in told:
+        mark.update(encode(list(part)).encode())
+    return mark.hexdigest()
+
+
+def is_new(store: Store, identity: Mapping[str, str], told: str) -> bool:
+    """Whether no company has been stored yet; InputError where another one has."""
+    facts = store.facts()
+    for name, value in identity.items():
+        if facts.get(name, value) != value:
+            raise InputError(
+                f"the stored state is of {name} {facts[name]}, not {value}",
+                do=f"start with --{name} {facts[name]}, or name another folder with --state",
+            )
+    if facts.get("told", told) != told:
+        raise InputError(
+            "the stored state was begun by another version of the sandbox",
+            do="name another folder with --state",
+        )
+    return "now" not in facts

@@ -1,0 +1,173 @@
+"""Double entry beneath every balance: each movement sums to zero in each asset, or is refused.
+
+A place is where value stands: a wallet's available or reserved part, what is held for an account
+until it is verified, the conversion desk, and the world outside both services. Only the world and
+the conversion desk may fall below zero. Amounts are whole numbers of an asset's smallest unit, so
+that sums are exact; the balances that are served are read from here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.money import exponent
+from treasury.sandbox.state.store import Store
+
+__all__ = [
+    "CONVERSION", "WORLD", "Ledger", "Overdrawn", "Posting", "available", "held", "reserved",
+]  # fmt: skip
+
+WORLD: Final = "world"
+"""Everything outside: other wallets, banks, the issuers of coins."""
+CONVERSION: Final = "conversion"
+"""Where euros become stablecoin: an asset comes in and another one goes out."""
+
+_MAKE: Final = """
+create table if not exists movements (
+    number integer primary key, kind text not null, reference text not null, at text not null
+);
+create index if not exists by_movement_reference on movements (reference);
+create table if not exists postings (
+    movement integer not null, place text not null, asset text not null, units integer not null
+);
+create index if not exists by_movement on postings (movement);
+create table if not exists balances (
+    place text not null, asset text not null, units integer not null,
+    primary key (place, asset)
+) without rowid;
+"""
+_LARGEST: Final = 2**62
+
+
+def available(wallet: str) -> str:
+    """What a wallet can spend."""
+    return f"wallet/{wallet}/available"
+
+
+def reserved(wallet: str) -> str:
+    """What a wallet has promised to something that is under way."""
+    return f"wallet/{wallet}/reserved"
+
+
+def held(account: str) -> str:
+    """What has come in for an account and waits for its verification or for a wallet."""
+    return f"account/{account}/held"
+
+
+class Posting(msgspec.Struct, frozen=True):
+    """An amount of an asset on its way from one place to another."""
+
+    source: str
+    target: str
+    asset: str
+    amount: Decimal
+
+
+class Overdrawn(Exception):
+    """A movement would take more from a place than stands there; nothing has moved."""
+
+    def __init__(self, place: str, asset: str) -> None:
+        super().__init__(f"{place} does not hold that much {asset}")
+        self.place = place
+        self.asset = asset
+
+
+class Ledger:
+    """Moves amounts between places, all of a movement or none of it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._db = store.db
+        self._db.executescript(_MAKE)
+
+    def move(self, kind: str, reference: str, at: str, *postings: Posting) -> None:
+        """Write one movement; raises Overdrawn where a place would fall below zero."""
+        changes: dict[tuple[str, str], int] = defaultdict(int)
+        for posting in postings:
+            units = _units(posting.amount, posting.asset)
+            changes[posting.source, posting.asset] -= units
+            changes[posting.target, posting.asset] += units
+        with self._store.transaction():
+            number = self._db.execute(
+                "insert into movements (kind, reference, at) values (?, ?, ?)",
+                (kind, reference, at),
+            ).lastrowid
+            for (place, asset), units in changes.items():
+                self._change(place, asset, units)
+                self._db.execute(
+                    "insert into postings values (?, ?, ?, ?)", (number, place, asset, units)
+                )
+
+    def _change(self, place: str, asset: str, units: int) -> None:
+        (left,) = self._db.execute(
+            "insert into balances values (?, ?, ?) on conflict (place, asset)"
+            " do update set units = units + excluded.units returning units",
+            (place, asset, units),
+        ).fetchone()
+        if left < 0 and place not in {WORLD, CONVERSION}:
+            raise Overdrawn(place, asset)
+
+    def balance(self, place: str, asset: str) -> Decimal:
+        """What stands in a place, at the asset's decimals."""
+        row = self._db.execute(
+            "select units from balances where place = ? and asset = ?", (place, asset)
+        ).fetchone()
+        return _amount(row[0] if row else 0, asset)
+
+    def holdings(self, place: str) -> dict[str, Decimal]:
+        """Every asset that a place has ever held, by name, with what it holds now."""
+        rows = self._db.execute(
+            "select asset, units from balances where place = ? order by asset", (place,)
+        )
+        return {asset: _amount(units, asset) for asset, units in rows}
+
+    def is_empty(self, places: Iterable[str]) -> bool:
+        """Whether nothing stands in any of these places."""
+        return not any(any(self.holdings(place).values()) for place in places)
+
+    def under_way(self, reference: str) -> list[tuple[str, str, Decimal]]:
+        """What one record has set aside and not let go: place, asset, amount."""
+        rows = self._db.execute(
+            "select place, asset, sum(units) from postings"
+            " join movements on movements.number = movement"
+            " where reference = ? and place like 'wallet/%/reserved'"
+            " group by place, asset having sum(units) > 0",
+            (reference,),
+        )
+        return [(place, asset, _amount(units, asset)) for place, asset, units in rows]
+
+    def sums(self) -> dict[str, Decimal]:
+        """Of each asset, everything everywhere: always zero."""
+        rows = self._db.execute("select asset, sum(units) from postings group by asset")
+        return {asset: _amount(units, asset) for asset, units in rows}
+
+    def balances(self) -> dict[str, dict[str, Decimal]]:
+        """Of every place, what stands there by asset."""
+        found: dict[str, dict[str, Decimal]] = defaultdict(dict)
+        for place, asset, units in self._db.execute("select place, asset, units from balances"):
+            found[place][asset] = _amount(units, asset)
+        return dict(found)
+
+    def movements(self, reference: str) -> list[str]:
+        """The kinds of the movements that one record caused, in order."""
+        rows = self._db.execute(
+            "select kind from movements where reference = ? order by number", (reference,)
+        )
+        return [kind for (kind,) in rows]
+
+
+def _units(amount: Decimal, asset: str) -> int:
+    units = amount.scaleb(exponent(asset))
+    whole = int(units)
+    if units != whole or not 0 < whole < _LARGEST:
+        raise ValueError(f"{amount} {asset} cannot move")
+    return whole
+
+
+def _amount(units: int, asset: str) -> Decimal:
+    return Decimal(units).scaleb(-exponent(asset))

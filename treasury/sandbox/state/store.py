@@ -1,0 +1,278 @@
+"""Every record that the services serve, in one table that a list can page through.
+
+A record is kept as the JSON that its list shows and the JSON that its own address shows, made when
+it is written; beside them stand the columns that lists filter and sort by. A page is then one
+indexed query and a join of strings. Only where there are very many are the texts left out and made
+when they are asked for.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+import msgspec
+
+from treasury.sandbox.state.orders import Orders, select
+from treasury.sandbox.state.shapes import (
+    CompanyBankAccount,
+    CompanyBankAccountItem,
+    CompanyWallet,
+    CompanyWalletItem,
+    brief,
+    encode,
+)
+
+__all__ = [
+    "COLUMNS",
+    "MEMORY",
+    "Maker",
+    "Page",
+    "Record",
+    "Store",
+    "company_record",
+    "make_record",
+    "sortable",
+]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of one kind, ready to be served."""
+
+    kind: str
+    id: str
+    item: str
+    detail: str
+    owner: str = ""
+    """What it belongs to: an account; of a transfer, the sender."""
+    peer: str = ""
+    """Of a transfer, the receiver."""
+    created_at: str = ""
+    updated_at: str = ""
+    status: str = ""
+    type: str = ""
+    chain: str = ""
+    reference: str = ""
+    amount: str = ""
+    """This and the two below in digits that sort as the numbers do; see `sortable`."""
+    fiat_amount: str = ""
+    crypto_amount: str = ""
+
+
+def sortable(amount: Decimal | str) -> str:
+    """An amount as text of one length, whose order is the numbers'."""
+    return f"{Decimal(amount):034.18f}"
+
+
+Maker: TypeAlias = Callable[[int], str]
+COLUMNS: Final = tuple(field for field in Record.__struct_fields__ if field != "detail")
+_FIELDS: Final = Record.__struct_fields__
+_MAKE: Final = f"""
+create table records (
+    position integer primary key,
+    {", ".join(f"{name} text not null" for name in _FIELDS)}
+);
+create table facts (name text primary key, value text not null) without rowid;
+"""
+_INDEXES: Final = {
+    # each ends in the position by itself
+    "by_id": "unique index by_id on records (kind, id)",
+    "by_kind": "index by_kind on records (kind)",
+    "by_creation": "index by_creation on records (kind, created_at)",
+    "by_change": "index by_change on records (kind, updated_at)",
+    "by_owner": "index by_owner on records (kind, owner, created_at)",
+    "by_peer": "index by_peer on records (kind, peer, created_at)",
+    "by_status": "index by_status on records (kind, status, created_at)",
+    "by_reference": "index by_reference on records (kind, reference)",
+}
+_WRITE: Final = f"""
+insert into records ({", ".join(_FIELDS)}) values ({", ".join(f":{n}" for n in _FIELDS)})
+on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _FIELDS)}
+"""  # noqa: S608 - the names are the struct's own fields
+
+
+def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns: str) -> Record:
+    """The record of a served body; a list shows `item`, or the body itself."""
+    text = encode(value)
+    shown = encode(item) if item is not None else text
+    given = {
+        name: getattr(value, name)
+        for name in ("id", "created_at", "updated_at", "status", "chain")
+        if isinstance(getattr(value, name, None), str)
+    }
+    amount = getattr(value, "amount", None)
+    if isinstance(amount, Decimal | str):
+        given["amount"] = sortable(amount)
+    return Record(kind=kind, item=shown, detail=text, **(given | columns))
+
+
+def company_record(value: CompanyBankAccount | CompanyWallet) -> Record:
+    """The record of one of the company's own bank accounts or wallets."""
+    if isinstance(value, CompanyWallet):
+        item = brief(value, CompanyWalletItem)
+        status, address = value.verification_status, value.address
+        return make_record("company_wallet", value, item, status=status, reference=address)
+    shown = brief(value, CompanyBankAccountItem)
+    status, ramps = value.verification_status, value.supported_ramp_type
+    return make_record("company_bank_account", value, shown, status=status, type=ramps)
+
+
+class Page(msgspec.Struct, frozen=True):
+    """The items of one page, and how many records there are in all."""
+
+    items: list[str]
+    total: int
+
+
+MEMORY: Final = ":memory:"
+"""The place of what ends with the process."""
+
+
+class Store:
+    """Records in SQLite: in memory, or in a file that outlives the process.
+
+    A subject with tables of its own makes them on `db` and writes them inside `transaction()`.
+    """
+
+    def __init__(self, place: str = MEMORY) -> None:
+        self.db = sqlite3.connect(place, check_same_thread=False, isolation_level=None, timeout=0)
+        self.close = weakref.finalize(self, self.db.close)
+        self.unseen_from = ""
+        """Where set, lists do not show what was created then or later."""
+        self.db.execute("pragma locking_mode = exclusive")
+        self.db.execute("pragma journal_mode = wal")
+        if self.db.execute("select 1 from sqlite_master where name = 'facts'").fetchone() is None:
+            indexes = "".join(f"create {index};" for index in _INDEXES.values())
+            self.db.executescript(f"begin; {_MAKE} {indexes} commit;")
+        self._orders = Orders(self.db)
+        self.makers: dict[str, Maker] = {}
+        """By kind, what makes the text of a record that was loaded without, from its position."""
+
+    def image(self) -> bytes:
+        """All that is stored, to begin another store in memory with."""
+        return self.db.serialize()
+
+    def begin_with(self, image: bytes) -> None:
+        """Hold what another store held, and nothing else."""
+        self.db.deserialize(image)
+        self._orders.forget()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything written within is kept, or, at an exception, nothing of it; may be nested."""
+        self.db.execute("savepoint step")
+        try:
+            yield
+        except BaseException:
+            self.db.execute("rollback to step")
+            self._orders.forget()
+            raise
+        finally:
+            self.db.execute("release step")
+
+    def put(self, records: Iterable[Record]) -> None:
+        """Write records, each in the place of the one with its kind and id."""
+        self._orders.forget()
+        with self.transaction():
+            self.db.executemany(_WRITE, map(msgspec.structs.asdict, records))
+
+    def load(self, records: Iterable[Record]) -> None:
+        """Write very many new records; whoever loads some without texts adds their maker."""
+        self._orders.forget()
+        self.db.execute("pragma cache_size = -400000")
+        marks = ", ".join("?" * len(_FIELDS))
+        with self.transaction():
+            for name in _INDEXES:
+                self.db.execute(f"drop index {name}")
+            self.db.executemany(
+                f"insert into records ({', '.join(_FIELDS)}) values ({marks})",  # noqa: S608 - the struct's own fields
+                map(msgspec.structs.astuple, records),
+            )
+            for index in _INDEXES.values():
+                self.db.execute(f"create {index}")
+
+    def remove(self, kind: str, **where: str) -> None:
+        """Forget the records of a kind whose columns have these values."""
+        self._orders.forget()
+        clauses = "".join(f" and {_known(column)} = ?" for column in where)
+        self.db.execute(
+            f"delete from records where kind = ?{clauses}",  # noqa: S608 - _known
+            [kind, *where.values()],
+        )
+
+    def remember(self, **facts: str) -> None:
+        """Keep single values by name."""
+        self.db.executemany("insert or replace into facts values (?, ?)", facts.items())
+
+    def facts(self) -> dict[str, str]:
+        """The single values kept."""
+        return dict(self.db.execute("select name, value from facts").fetchall())
+
+    def detail(self, kind: str, id: str, owner: str | None = None) -> str | None:  # noqa: A002 - the services' word
+        """The record's own JSON; None where there is none (or it belongs to another owner)."""
+        row = self.db.execute(
+            "select detail, position from records"
+            " where kind = ? and id = ? and owner = coalesce(?, owner)",
+            (kind, id, owner),
+        ).fetchone()
+        return None if row is None else row[0] or self.makers[kind](row[1])
+
+    def owner(self, kind: str, id: str) -> str | None:  # noqa: A002 - the services' word
+        """What a record belongs to; None where there is none."""
+        row = self.db.execute(
+            "select owner from records where kind = ? and id = ?", (kind, id)
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def owners(self, kind: str, peer: str) -> list[str]:
+        """The owners of the records of a kind that have this peer."""
+        rows = self.db.execute(
+            "select owner from records where kind = ? and peer = ? order by position", (kind, peer)
+        )
+        return [owner for (owner,) in rows]
+
+    def last_reference(self, kind: str, beginning: str) -> str:
+        """The greatest reference of a kind that begins so; empty where there is none."""
+        (found,) = self.db.execute(
+            "select max(reference) from records where kind = ? and reference between ? and ?",
+            (kind, beginning, beginning + "~"),
+        ).fetchone()
+        return found or ""
+
+    def page(
+        self,
+        kind: str,
+        where: Mapping[str, Sequence[str]],
+        *,
+        members: Mapping[str, str] | None = None,
+        between: tuple[str, str] = ("", "~"),
+        sort: Sequence[str] = (),
+        descending: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> Page:
+        """One page of a kind.
+
+        `where` gives the values that a column may have; `members` gives columns of which at least
+        one has its value; `between` bounds `created_at`, the upper end excluded.
+        """
+        given = {column: tuple(dict.fromkeys(values)) for column, values in where.items()}
+        one = {column: values[0] for column, values in given.items() if len(values) == 1}
+        several = {column: values for column, values in given.items() if len(values) != 1}
+        bounds = [] if between == ("", "~") else [("created_at >= ?", between[0])]
+        bounds += [("created_at < ?", end) for end in (between[1], self.unseen_from) if end != ""]
+        selection = select(kind, one, several, members or {}, bounds)
+        total, found = self._orders.page(
+            selection, tuple(map(_known, sort)), descending=descending, offset=offset, limit=limit
+        )
+        return Page([item or self.makers[kind](position) for item, position in found], total)
+
+
+def _known(column: str) -> str:
+    if column not in COLUMNS and column != "position":
+        raise KeyError(column)
+    return column

@@ -1,0 +1,1 @@
+"""The practice company and what happens to it, at the services and at its banks."""

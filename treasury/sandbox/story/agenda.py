@@ -1,0 +1,68 @@
+"""What will happen by itself when the company's clock gets there.
+
+An entry names a step and its subject; the step is looked up when its time comes, so that an agenda
+outlives the process. A step decides for itself whether it still applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from treasury.sandbox.state.store import Store
+
+__all__ = ["Agenda", "Entry"]
+
+_MAKE: Final = """
+create table if not exists agenda (
+    position integer primary key, due text not null, step text not null, subject text not null
+);
+create index if not exists by_due on agenda (due, position);
+"""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A step to come: when, which one, and what it is about."""
+
+    due: datetime
+    step: str
+    subject: str
+
+
+class Agenda:
+    """The entries still to come, earliest first."""
+
+    def __init__(self, store: Store) -> None:
+        self._db = store.db
+        self._db.executescript(_MAKE)
+        self._steps: dict[str, Callable[[str], object]] = {}
+
+    def on(self, step: str, act: Callable[[str], object]) -> None:
+        """Say what a step does; it is called with the subject of its entry."""
+        self._steps[step] = act
+
+    def add(self, due: datetime, step: str, subject: str) -> None:
+        """Let a step happen when the clock reaches `due`."""
+        values = (due.isoformat(timespec="microseconds"), step, subject)
+        self._db.execute("insert into agenda (due, step, subject) values (?, ?, ?)", values)
+
+    def take(self, until: datetime) -> Entry | None:
+        """The earliest entry due by `until`, taken off the agenda."""
+        row = self._db.execute(
+            "delete from agenda where position = (select position from agenda where due <= ?"
+            " order by due, position limit 1) returning due, step, subject",
+            (until.isoformat(timespec="microseconds"),),
+        ).fetchone()
+        return None if row is None else Entry(datetime.fromisoformat(row[0]), row[1], row[2])
+
+    def happen(self, entry: Entry) -> None:
+        """Do what the entry says."""
+        self._steps[entry.step](entry.subject)
+
+    def coming(self) -> list[Entry]:
+        """Every entry, earliest first."""
+        rows = self._db.execute("select due, step, subject from agenda order by due, position")
+        return [Entry(datetime.fromisoformat(due), step, subject) for due, step, subject in rows]

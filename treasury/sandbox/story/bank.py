@@ -1,0 +1,95 @@
+"""The banks' side: every line on the accounts that have statements, told or booked since.
+
+What is booked after the story is a record like any other, so that it outlives the process. A bank
+writes a statement for a period that is over: a month, or the days that somebody asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.calendar import Month, is_target_day, next_target_day
+from treasury.errors import InputError
+from treasury.money import is_exact_in, quantize
+from treasury.sandbox.state.clock import FIRST_DAY
+from treasury.sandbox.state.shapes import decode, encode
+from treasury.sandbox.state.store import Record, Store
+from treasury.sandbox.story.lines import Line, Period, StatementAccount
+
+__all__ = ["Bank", "cents", "names"]
+
+_KIND: Final = "bank_line"
+_MOST: Final = Decimal(10) ** 12
+
+
+class Bank:
+    """The accounts with statements, and their lines in booking order."""
+
+    def __init__(
+        self, store: Store, accounts: list[StatementAccount], told: Iterable[Line]
+    ) -> None:
+        self._store = store
+        self.accounts = accounts
+        served = {account.iban for account in accounts}
+        self.told = list(told)
+        """The story's lines, also of an account without statements."""
+        self._told = [line for line in self.told if line.account in served]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Every line of the accounts that have statements."""
+        served = {account.iban for account in self.accounts}
+        booked = (decode(text, Line) for text in self._store.page(_KIND, {}).items)
+        return [*self._told, *(line for line in booked if line.account in served)]
+
+    def book(self, line: Line) -> Line:
+        """Book a line; gives it with the bank's own reference. An act is running."""
+        number = len(self.told) + self._store.page(_KIND, {}, limit=0).total + 1
+        reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
+        line = msgspec.structs.replace(line, servicer_reference=reference)
+        text = encode(line)
+        self._store.put([Record(kind=_KIND, id=reference, item=text, detail=text)])
+        return line
+
+    def day(self, today: date) -> date:
+        """The day on which something sent today is booked."""
+        return today if is_target_day(today) else next_target_day(today)
+
+    def months(self, today: date) -> list[Period]:
+        """Every month that is over."""
+        months: list[Period] = []
+        month = Month.of(FIRST_DAY)
+        while month.last < today:
+            months.append(Period(str(month), month.first, month.last, len(months) + 1))
+            month = month.next
+        return months
+
+    def days(self, first: date, last: date, today: date) -> Period:
+        """The days from `first` to `last`, of which the last one must be over."""
+        if not FIRST_DAY <= first <= last < today:
+            raise InputError(
+                f"there is no statement from {first} to {last}",
+                do=f"ask for days from {FIRST_DAY} to {today - timedelta(1)}",
+            )
+        return Period(f"{first}_{last}", first, last)
+
+
+def cents(amount: Decimal) -> Decimal:
+    """An amount that can be wired in euros; InputError for any other."""
+    if not (amount.is_finite() and 0 < amount < _MOST and is_exact_in(amount, "EUR")):
+        raise InputError(f"{amount} is no amount in EUR", do="give a positive one, in cents")
+    return quantize(amount, "EUR")
+
+
+def names(text: str, code: str) -> bool:
+    """Whether a payment's text has a code whole in it, however it is spaced or written."""
+    return _letters(code) in _letters(text)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).upper()

@@ -1,0 +1,115 @@
+"""Everything on the company's own accounts that has nothing to do with the services.
+
+Payroll, taxes, rent, charges, interest, customers' other invoices and the transfer between the two
+own accounts: lines that would drown the others if they were not set aside.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from treasury.calendar import Month, is_target_day, next_target_day
+from treasury.sandbox.story.cast import COMPANY, PAYOUT_IBAN, Cast, Payer
+from treasury.sandbox.story.lines import Book, Line
+from treasury.sandbox.story.mangle import Text
+
+__all__ = ["tell_business"]
+
+
+def tell_business(cast: Cast, random: Random, book: Book) -> None:
+    """Book six months of other business on the two own accounts."""
+    for number in range(5, 11):
+        month = Month(2026, number)
+        days = [day for day in month.days() if is_target_day(day)]
+        book.add(
+            *_payroll(cast, random, days[-4]),
+            *_taxes(cast, random, next_target_day(date(2026, number, 14))),
+            *_trade(cast, random, days, number),
+            *_own_transfer(cast, random, days[9]),
+            *_bank(cast, days[-1]),
+        )
+
+
+def _line(account: str, day: date, amount: Decimal, other: Payer, text: str, **more: Any) -> Line:
+    fields: dict[str, Any] = {
+        "direction": "DBIT", "bank_code": "PMNT/ICDT/ESCT", "line_class": "other_business",
+    }  # fmt: skip
+    return Line(
+        account=account,
+        booked=day,
+        amount=amount.quantize(Decimal("0.01")),
+        other=other,
+        text=Text((text,) if text else ()),
+        **(fields | more),
+    )
+
+
+def _payroll(cast: Cast, random: Random, day: date) -> list[Line]:
+    return [
+        _line(
+            cast.funding_iban, day, Decimal(random.randrange(210000, 420000)) / 100, employee,
+            f"Salary {day:%B %Y}", bank_code="PMNT/ICDT/SALA", purpose="SALA",
+            batch=f"SALA{day:%y%m}",
+        )
+        for employee in cast.employees
+    ]  # fmt: skip
+
+
+def _taxes(cast: Cast, random: Random, day: date) -> list[Line]:
+    return [
+        _line(
+            cast.funding_iban, day, Decimal(random.randrange(low, high)) / 100, cast.tax_office,
+            f"{name} {day:%m/%Y}", purpose="TAXS",
+        )
+        for name, low, high in (
+            ("VAT return", 900000, 1900000), ("Wage withholding tax", 400000, 700000),
+        )
+    ]  # fmt: skip
+
+
+def _trade(cast: Cast, random: Random, days: list[date], month: int) -> list[Line]:
+    rent = _line(
+        cast.funding_iban, days[1], Decimal("6850.00"), cast.landlord, f"Rent Kade 14 {month:02d}"
+    )
+    paid = [
+        _line(
+            cast.funding_iban if n % 2 else PAYOUT_IBAN, random.choice(days),
+            Decimal(random.randrange(900000, 4200000)) / 100, client,
+            f"Invoice HLT-26{month:02d}-{n:03d}", direction="CRDT", bank_code="PMNT/RCDT/ESCT",
+        )
+        for n, client in enumerate(cast.clients)
+    ]  # fmt: skip
+    return [rent, *paid]
+
+
+def _own_transfer(cast: Cast, random: Random, day: date) -> list[Line]:
+    amount = Decimal(random.randrange(50, 90) * 1000)
+    here = Payer(COMPANY.name, PAYOUT_IBAN, "TESTNL2A")
+    there = Payer(COMPANY.name, cast.funding_iban, "TESTBEBB")
+    common = {"line_class": "own_transfer"}
+    return [
+        _line(PAYOUT_IBAN, day, amount, there, "Own transfer", **common),
+        _line(
+            cast.funding_iban, day, amount, here, "Own transfer",
+            direction="CRDT", bank_code="PMNT/RCDT/ESCT", **common,
+        ),
+    ]  # fmt: skip
+
+
+def _bank(cast: Cast, day: date) -> list[Line]:
+    nobody = Payer("", "", "")
+    charges = {"line_class": "bank_charge", "bank_code": "ACMT/MDOP/CHRG"}
+    return [
+        _line(cast.funding_iban, day, Decimal("48.50"), nobody, "", info="Account fee", **charges),
+        _line(PAYOUT_IBAN, day, Decimal("12.00"), nobody, "", info="Account fee", **charges),
+        _line(
+            PAYOUT_IBAN, day, Decimal("9.30"), nobody, "", info="Instant payment fee", **charges
+        ),
+        _line(
+            PAYOUT_IBAN, day, Decimal("41.17"), nobody, "", info="Credit interest",
+            direction="CRDT", bank_code="ACMT/MCOP/INTR",
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,239 @@
+"""What customers pay into the virtual accounts, as the provider's master account reports it.
+
+The routine is many small credits with the code written in every way that leaves it whole. October's
+script adds the lines that a person has to look at. A credit becomes stablecoin without a word: the
+`Conversion`s say when and how much, for the wallets; the provider's report shows only its weekly
+sweep per asset.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import count
+from random import Random
+from typing import Any, Final
+
+import msgspec
+
+from treasury.calendar import Month, add_target_days, is_target_day, next_target_day
+from treasury.money import net_crypto
+from treasury.sandbox.state.shapes import VirtualBankAccount
+from treasury.sandbox.story.cast import Cast, Payer
+from treasury.sandbox.story.lines import Book, Expectation, Line
+from treasury.sandbox.story.mangle import MANGLINGS, UNBROKEN, Text
+from treasury.sandbox.story.rates import conversion_rate
+
+__all__ = ["Conversion", "Credits"]
+
+_PER_MONTH: Final = {10: 332}
+_USUAL: Final = 90
+_WEIGHTS: Final = tuple(60 if name in {"plain", "after_words"} else 4 for name in UNBROKEN)
+_SHARE: Final = (5, 2, 3, 2)
+"""How the customers spread over the four virtual accounts."""
+_EMPTY_CODE_DAYS: Final = 2
+"""Days that the service takes to place a wire without its code."""
+
+
+class Conversion(msgspec.Struct, frozen=True):
+    """Euros that became stablecoin in an account's wallet."""
+
+    day: date
+    account_id: str
+    asset: str
+    amount: Decimal
+    euros: Decimal
+
+
+class _Special(msgspec.Struct, frozen=True):
+    """One scripted credit: the virtual account by its place, the customer by theirs."""
+
+    day: int
+    account: int
+    customer: int
+    mangling: str
+    amount: str
+    more: dict[str, Any] = {}
+
+
+_SCRIPT: Final = (
+    _Special(6, 0, 0, "split_space", "1840.00"),
+    _Special(9, 2, 7, "split_line", "965.40"),
+    _Special(12, 1, 5, "embedded", "2310.75"),
+    _Special(14, 0, 3, "cut_off", "4125.00"),
+    _Special(16, 0, 12, "letter_o", "780.20"),
+    _Special(19, 3, 10, "one_off", "1299.00"),
+    _Special(21, 2, 8, "missing", "510.00"),
+    _Special(22, 0, 24, "missing", "3475.50", {"note": "a payer never seen before"}),
+    _Special(27, 1, 25, "empty", "1200.00", {"note": "a payer never seen before"}),
+    _Special(29, 0, 26, "missing", "2050.00", {"note": "within its 48 hours until 31 October"}),
+    _Special(20, 0, 0, "hostile_markup", "431.10"),
+    _Special(20, 1, 6, "hostile_dollars", "256.00"),
+    _Special(23, 2, 9, "hostile_formula", "318.45"),
+    _Special(13, 0, 27, "after_words", "890.00"),
+    _Special(15, 2, 28, "plain", "1460.00"),
+)
+_STRANGERS: Final = 24
+"""From this customer on, they pay only by the script."""
+
+
+class Credits:
+    """Tells what arrives on the virtual accounts, month by month."""
+
+    def __init__(self, cast: Cast, random: Random, book: Book) -> None:
+        self._cast = cast
+        self._random = random
+        self._book = book
+        self._numbers = count(1)
+
+    def tell(self) -> list[Conversion]:
+        """Book six months of credits and sweeps; gives the conversions behind them."""
+        for number in range(5, 11):
+            self._month(Month(2026, number))
+        self._october()
+        conversions = self._conversions()
+        self._sweeps(conversions)
+        return conversions
+
+    # the routine
+
+    def _month(self, month: Month) -> None:
+        days = [d for d in month.days() if is_target_day(d) and d >= date(2026, 5, 6)]
+        for _ in range(_PER_MONTH.get(month.month, _USUAL)):
+            customer = self._random.randrange(_STRANGERS)
+            account = self._cast.virtual_accounts[_home(customer)]
+            mangling = self._random.choices(UNBROKEN, _WEIGHTS)[0]
+            day = self._random.choice(days)
+            amount = Decimal(self._random.randrange(9000, 480000)) / 100
+            batch = ""
+            if month.month == 10 and day.day in {14, 21} and _home(customer) == 2:
+                batch = f"B{day:%m%d}"
+            self._book.add(self._credit(account, customer, day, amount, mangling, batch=batch))
+
+    def _credit(
+        self,
+        account: VirtualBankAccount,
+        customer: int,
+        day: date,
+        amount: Decimal,
+        mangling: str,
+        **more: Any,
+    ) -> Line:
+        way = MANGLINGS[mangling]
+        text = way.write(account.reference_code, self._random.randrange(1000, 9999))
+        if not text.end_to_end_id and self._random.random() < 0.5:
+            text = msgspec.structs.replace(text, end_to_end_id=f"E{next(self._numbers):06d}C")
+        told: dict[str, Any] = {
+            "expectation": Expectation("virtual_bank_account", account.id, account.reference_code),
+            "mangling": way.name, "unbroken": way.unbroken, "ceiling": way.ceiling,
+            "own_iban": account.iban,
+        }  # fmt: skip
+        instant = self._random.random() < 0.2
+        return Line(
+            account=self._cast.master_iban,
+            booked=day,
+            amount=amount.quantize(Decimal("0.01")),
+            direction="CRDT",
+            other=self._cast.customers[customer],
+            text=text,
+            bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT",
+            **(told | more),
+        )
+
+    # October's script
+
+    def _october(self) -> None:
+        for special in _SCRIPT:
+            account = self._cast.virtual_accounts[special.account]
+            day, amount = date(2026, 10, special.day), Decimal(special.amount)
+            self._book.add(
+                self._credit(
+                    account, special.customer, day, amount, special.mangling, **special.more
+                )
+            )
+        self._wrong_account()
+        self._two_codes()
+        self._sent_back()
+
+    def _wrong_account(self) -> None:
+        """The code of one virtual account, the IBAN of another."""
+        first, _, third, _ = self._cast.virtual_accounts
+        self._book.add(
+            self._credit(
+                first, 4, date(2026, 10, 8), Decimal("1575.00"), "after_words",
+                own_iban=third.iban, contradiction="account", ceiling="never",
+                note="arrived at another virtual IBAN",
+            )
+        )  # fmt: skip
+
+    def _two_codes(self) -> None:
+        first, second, *_ = self._cast.virtual_accounts
+        line = self._credit(
+            first, 6, date(2026, 10, 23), Decimal("2740.00"), "plain",
+            contradiction="two_codes", ceiling="never", note="two valid codes",
+        )  # fmt: skip
+        both = Text((f"{first.reference_code} and {second.reference_code}",))
+        self._book.add(msgspec.structs.replace(line, text=both))
+
+    def _sent_back(self) -> None:
+        """The provider returns a customer's credit."""
+        account = self._cast.virtual_accounts[0]
+        line = self._credit(
+            account, 1, date(2026, 10, 19), Decimal("640.00"), "plain",
+            returned=True, ceiling="never", note="sent back by the provider",
+        )  # fmt: skip
+        text = msgspec.structs.replace(line.text, end_to_end_id="E900001C")
+        line = msgspec.structs.replace(line, text=text)
+        back = msgspec.structs.replace(
+            line, booked=add_target_days(line.booked, 2), direction="DBIT",
+            bank_code="PMNT/RCDT/RRTN", return_reason="MS03", note="return of the credit",
+        )  # fmt: skip
+        self._book.add(line, back)
+
+    # what becomes of the euros
+
+    def _conversions(self) -> list[Conversion]:
+        """Each credit that the service could place, at the day's rate of its asset."""
+        by_id = {account.id: account for account in self._cast.virtual_accounts}
+        made = []
+        for line in self._book:
+            if line.account != self._cast.master_iban or line.returned or line.contradiction:
+                continue
+            assert line.expectation is not None
+            account = by_id[line.expectation.id]
+            day = line.booked if line.unbroken else line.booked + timedelta(_EMPTY_CODE_DAYS)
+            asset = account.target_cryptocurrency
+            rate = conversion_rate(asset, day)
+            coins = net_crypto(line.amount, Decimal(0), rate, asset)
+            made.append(Conversion(day, account.account_id, asset, coins, line.amount))
+        return sorted(made, key=lambda conversion: (conversion.day, conversion.account_id))
+
+    def _sweeps(self, conversions: list[Conversion]) -> None:
+        """Every Friday the provider takes the euros it converted, one debit per asset."""
+        taken: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
+        for conversion in conversions:
+            friday = conversion.day + timedelta((4 - conversion.day.weekday()) % 7)
+            friday = friday if is_target_day(friday) else next_target_day(friday)
+            taken[friday, conversion.asset] += conversion.euros
+        provider = Payer("Test Bank", self._cast.virtual_accounts[0].iban, "TESTBEBB")
+        for (day, asset), euros in sorted(taken.items()):
+            if day <= date(2026, 10, 31):
+                self._book.add(
+                    Line(
+                        account=self._cast.master_iban,
+                        booked=day,
+                        amount=euros,
+                        direction="DBIT",
+                        other=provider,
+                        bank_code="PMNT/ICDT/BOOK",
+                        info=f"Conversion sweep EUR/{asset}",
+                        line_class="conversion_sweep",
+                    )
+                )
+
+
+def _home(customer: int) -> int:
+    """The virtual account that a customer pays into."""
+    spread = [place for place, share in enumerate(_SHARE) for _ in range(share)]
+    return spread[customer % len(spread)]

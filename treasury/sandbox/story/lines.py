@@ -1,0 +1,144 @@
+"""One line of a bank statement, and the truth about it that only the simulation knows.
+
+A `Book` gathers the lines of all accounts while the story is told and numbers them at the end, so
+that a line's own reference follows the order in which its bank booked it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+import msgspec
+
+from treasury.sandbox.story.cast import Payer
+from treasury.sandbox.story.mangle import Ceiling, Text
+
+__all__ = ["Book", "Expectation", "Line", "Period", "Source", "StatementAccount"]
+
+Source = Literal["own_bank", "provider_report"]
+
+
+class StatementAccount(msgspec.Struct, frozen=True):
+    """An account that a bank writes statements of."""
+
+    iban: str
+    name: str
+    owner: str
+    bank: str
+    bic: str
+    source: Source
+    opening: Decimal
+    """Its balance when May 2026 begins."""
+
+
+class Period(msgspec.Struct, frozen=True):
+    """The days that a statement is of; a monthly one has a number."""
+
+    name: str
+    first: date
+    last: date
+    sequence: int | None = None
+
+
+class Expectation(msgspec.Struct, frozen=True):
+    """What a line was really for: a virtual account or one ramp request."""
+
+    kind: Literal["virtual_bank_account", "on_ramp", "off_ramp"]
+    id: str
+    code: str
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One movement on an account, as its bank reports it."""
+
+    account: str
+    booked: date
+    amount: Decimal
+    direction: Literal["CRDT", "DBIT"]
+    other: Payer
+    text: Text = Text()
+    own_iban: str = ""
+    """The virtual IBAN it was addressed to, where that is not the account itself."""
+    bank_code: str = "PMNT/RCDT/ESCT"
+    purpose: str = ""
+    return_reason: str = ""
+    info: str = ""
+    batch: str = ""
+    servicer_reference: str = ""
+
+    mangling: str = "none"
+    line_class: str | None = None
+    expectation: Expectation | None = None
+    unbroken: bool = False
+    contradiction: str | None = None
+    returned: bool = False
+    duplicate: bool = False
+    ceiling: Ceiling = "never"
+    note: str = ""
+
+    @property
+    def signed(self) -> Decimal:
+        """The amount as it changes the balance."""
+        return self.amount if self.direction == "CRDT" else -self.amount
+
+    def truth(self) -> dict[str, Any]:
+        """The truth about the line, for whoever measures a matcher."""
+        told: dict[str, Any] = {name: getattr(self, name) for name in _TOLD}
+        told |= {
+            "account_servicer_reference": self.servicer_reference,
+            "booking_date": self.booked.isoformat(),
+            "amount": f"{self.amount:f}",
+            "currency": "EUR",
+            "expectation": self.expectation and msgspec.structs.asdict(self.expectation),
+        }
+        return told
+
+
+_TOLD: Final = (
+    "account", "direction", "mangling", "line_class", "unbroken", "contradiction", "returned",
+    "duplicate", "ceiling", "note",
+)  # fmt: skip
+
+
+class Book:
+    """The lines of every account."""
+
+    def __init__(self) -> None:
+        self._lines: list[Line] = []
+
+    def add(self, *lines: Line) -> None:
+        """Book lines; a bank orders them by day, then as they came."""
+        self._lines += lines
+
+    def __iter__(self) -> Iterator[Line]:
+        return iter(self._lines)
+
+    def numbered(self) -> list[Line]:
+        """All lines in booking order, each with its bank's own reference and its final ceiling."""
+        lines = sorted(self._lines, key=lambda line: (line.account, line.booked))
+        known: set[tuple[str, str]] = set()
+        numbered = []
+        for number, line in enumerate(lines, 1):
+            ceiling = _ceiling(line, known)
+            if line.unbroken and line.contradiction is None and line.expectation:
+                known.add((line.expectation.id, line.other.iban))
+            reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
+            numbered.append(
+                msgspec.structs.replace(line, servicer_reference=reference, ceiling=ceiling)
+            )
+        return numbered
+
+
+def _ceiling(line: Line, known: set[tuple[str, str]]) -> Ceiling:
+    """A virtual account expects no amount: without the whole code, a known payer is needed."""
+    if line.unbroken or line.expectation is None or line.ceiling == "never":
+        return line.ceiling
+    if line.expectation.kind != "virtual_bank_account":
+        return line.ceiling
+    is_known = (line.expectation.id, line.other.iban) in known
+    if line.mangling in {"missing", "empty"}:
+        return "suggest" if is_known else "never"
+    return line.ceiling if is_known or line.ceiling == "suggest" else "suggest"

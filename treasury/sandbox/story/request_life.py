@@ -1,0 +1,251 @@
+"""A ramp request's life at the service: each step takes the request and returns the next one.
+
+The same steps tell the company's past and answer a live call. A step adds its events, raises the
+version and never looks at who may take it: that is the route's business.
+
+Amounts (fiat per crypto rates): on-ramp, the fee is taken from the fiat gross and the rest is
+divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee is taken from that.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from treasury.money import convert, fee_of, net_crypto
+from treasury.sandbox.state.ids import Ids
+from treasury.sandbox.state.shapes import (
+    CompanyBankAccount,
+    CompanyWallet,
+    Event,
+    FiatCurrency,
+    RampItem,
+    RampRequest,
+    User,
+    brief,
+    encode,
+    number,
+    zulu,
+)
+from treasury.sandbox.state.store import Record, sortable
+from treasury.sandbox.story.cast import FEES, PLATFORM, Cast
+
+__all__ = ["Life", "amounts_of", "record_of", "tier_percentage"]
+
+
+class Life:
+    """Takes ramp requests from step to step; event ids come from one stream."""
+
+    def __init__(self, cast: Cast, ids: Ids) -> None:
+        self._cast = cast
+        self._ids = ids
+        self.deposit_bank = cast.deposit_bank
+        """Where wires in euros go of requests that are made or approved from now on."""
+
+    def create(
+        self,
+        ramp_type: str,
+        amount: Decimal,
+        rate: Decimal,
+        asset: str,
+        *,
+        reference: str,
+        user: User,
+        at: datetime,
+        id: str = "",  # noqa: A002 - the services' word
+        wallet: CompanyWallet | None = None,
+        bank: CompanyBankAccount | None = None,
+        fiat: FiatCurrency | None = None,
+    ) -> RampRequest:
+        """A new request, awaiting approval; without a wallet or bank account, the usual one's."""
+        cast = self._cast
+        crypto = next(coin for coin in cast.crypto if coin.currency == asset)
+        fiat = fiat or cast.fiat[0]
+        if ramp_type == "ON_RAMP":
+            wallet = wallet or next(w for w in cast.wallets if w.chain == crypto.chain)
+        else:
+            bank = bank or cast.bank_accounts[0]
+        request = RampRequest(
+            id=id or self._ids.uuid(),
+            company_id=cast.company.id,
+            company_name=cast.company.name,
+            ramp_type=ramp_type,
+            status="AWAITING_APPROVAL",
+            exchange_rate=number(rate),
+            **amounts_of(ramp_type, amount, rate, asset),
+            payment_reference=reference,
+            payment_received=False,
+            created_at=zulu(at),
+            fiat_currency_id=fiat.id,
+            crypto_currency_id=crypto.id,
+            company_wallet_id=wallet.id if wallet else None,
+            company_wallet=wallet,
+            company_bank_account_id=bank.id if bank else None,
+            company_bank_account=bank,
+            fiat_currency=fiat,
+            crypto_currency=crypto,
+            events=[self._event("CREATED", user, at, 1)],
+            version=1,
+        )
+        return self._with_deposit(request)
+
+    def _with_deposit(self, request: RampRequest) -> RampRequest:
+        """The request with the deposit details of now."""
+        if request.ramp_type == "OFF_RAMP":
+            wallet = self._cast.deposit_wallets[request.crypto_currency.chain]
+            return msgspec.structs.replace(request, deposit_wallet=wallet)
+        bank = self._cast.deposit_banks.get(request.fiat_currency.currency, self.deposit_bank)
+        return msgspec.structs.replace(request, deposit_bank_account=bank)
+
+    def approve(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
+        """Approved: the deposit details are those of now and the service waits for the funds."""
+        request = self._with_deposit(request)
+        return self._step(
+            request, ("APPROVED", "STATUS_CHANGED"), user, at, status="AWAITING_FUNDS"
+        )
+
+    def change_amount(
+        self, request: RampRequest, user: User, amount: Decimal, at: datetime
+    ) -> RampRequest:
+        """Another amount at the same rate; the fee and the other side follow."""
+        asset = request.crypto_currency.currency
+        changes = amounts_of(request.ramp_type, amount, request.exchange_rate, asset)
+        told = {"previousAmount": request.amount, "newAmount": number(amount)}
+        return self._step(request, ("AMOUNT_CHANGED",), user, at, told, **changes)
+
+    def reject(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
+        """Turned down by a colleague."""
+        return self._step(request, ("REJECTED",), user, at, status="REJECTED")
+
+    def cancel(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
+        """Withdrawn by the one who made it."""
+        return self._step(request, ("CANCELLED",), user, at, status="CANCELLED")
+
+    def deny(self, request: RampRequest, at: datetime) -> RampRequest:
+        """Turned down by the platform."""
+        return self._step(request, ("ADMIN_REJECTED",), PLATFORM, at, status="DENIED")
+
+    def block(self, request: RampRequest, at: datetime) -> RampRequest:
+        """Held by the platform."""
+        return self._step(request, ("STATUS_CHANGED",), PLATFORM, at, status="BLOCKED")
+
+    def add_hash(self, request: RampRequest, user: User, hash: str, at: datetime) -> RampRequest:  # noqa: A002 - the services' word
+        """The company says which transaction carries the crypto."""
+        return self._step(request, ("TX_HASH_ADDED",), user, at, blockchain_transaction_hash=hash)
+
+    def receive(self, request: RampRequest, amount: Decimal, at: datetime) -> RampRequest:
+        """The funds have arrived; the service goes to work."""
+        return self._step(
+            request, ("PAYMENT_RECEIVED",), PLATFORM, at,
+            status="PROCESSING", payment_received=True, amount_received=number(amount),
+        )  # fmt: skip
+
+    def complete(self, request: RampRequest, at: datetime) -> RampRequest:
+        """Crypto delivered, or fiat paid out."""
+        if request.ramp_type == "OFF_RAMP":
+            return self._step(
+                request, ("PAYMENT_SENT", "COMPLETED"), PLATFORM, at, status="SUCCEEDED"
+            )
+        return self._step(
+            request, ("COMPLETED",), PLATFORM, at,
+            status="SUCCEEDED", blockchain_transaction_hash=self._ids.hash(),
+        )  # fmt: skip
+
+    def fail(self, request: RampRequest, at: datetime) -> RampRequest:
+        """The service could not carry it out."""
+        return self._step(request, ("FAILED",), PLATFORM, at, status="FAILED")
+
+    def release(self, request: RampRequest, at: datetime) -> RampRequest:
+        """No longer held: back to where it was."""
+        approved = any(event.event_type == "APPROVED" for event in request.events)
+        status = "AWAITING_FUNDS" if approved else "AWAITING_APPROVAL"
+        if request.payment_received:
+            status = "PROCESSING"
+        return self._step(request, ("STATUS_CHANGED",), PLATFORM, at, status=status)
+
+    def _step(
+        self,
+        request: RampRequest,
+        kinds: tuple[str, ...],
+        user: User,
+        at: datetime,
+        told: dict[str, Decimal] | None = None,
+        **changes: object,
+    ) -> RampRequest:
+        version = request.version + 1
+        events = [*request.events, *(self._event(kind, user, at, version, told) for kind in kinds)]
+        return msgspec.structs.replace(request, events=events, version=version, **changes)
+
+    def _event(
+        self,
+        kind: str,
+        user: User,
+        at: datetime,
+        version: int,
+        told: dict[str, Decimal] | None = None,
+    ) -> Event:
+        return Event(
+            id=self._ids.uuid(),
+            event_type=kind,
+            user_id=user.id,
+            username=user.username,
+            email=user.email,
+            role=user.role,
+            created_at=zulu(at),
+            version=version,
+            metadata=told,
+        )
+
+
+def tier_percentage(ramp_type: str, volume: Decimal) -> Decimal:
+    """The fee's percentage of a volume; the last tier holds beyond its end."""
+    tiers = [fee for fee in FEES if fee.type == ramp_type]
+    return next((t.percentage for t in tiers if volume < t.max_volume), tiers[-1].percentage)
+
+
+def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> dict[str, Any]:
+    """Every amount of a request that follows from what was asked for and the rate."""
+    on_ramp = ramp_type == "ON_RAMP"
+    fiat = amount if on_ramp else convert(amount, rate, "EUR")
+    percentage = tier_percentage(ramp_type, fiat)
+    fee = fee_of(fiat, percentage, "EUR")
+    coins = net_crypto(fiat, fee, rate, asset) if on_ramp else amount
+    told = {
+        "amount": amount,
+        "net_amount": fiat - fee,
+        "fiat_amount": fiat,
+        "fiat_net_amount": fiat - fee,
+        "crypto_amount": coins,
+        "fiat_fee_amount": fee,
+        "fee_percentage": percentage,
+    }
+    return {name: number(value) for name, value in told.items()}
+
+
+def record_of(request: RampRequest) -> Record:
+    """The request as the store keeps it."""
+    item = brief(
+        request,
+        RampItem,
+        fiat_currency=request.fiat_currency.currency,
+        crypto_currency=request.crypto_currency.currency,
+        created_by=request.creator.email,
+    )
+    return Record(
+        kind="ramp_request",
+        id=request.id,
+        item=encode(item),
+        detail=encode(request),
+        created_at=request.created_at,
+        updated_at=request.events[-1].created_at,
+        status=request.status,
+        type=request.ramp_type,
+        chain=request.crypto_currency.chain,
+        reference=request.payment_reference,
+        amount=sortable(request.amount),
+        fiat_amount=sortable(request.fiat_amount),
+        crypto_amount=sortable(request.crypto_amount),
+    )

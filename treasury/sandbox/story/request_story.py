@@ -1,0 +1,302 @@
+"""Carries out the plans: each ramp request's steps at the service and its lines at the bank.
+
+The company approves within the hour, sends wires from its operating account and receives payouts on
+its payout account. The service sees standard SEPA money on the next TARGET day; it says
+PAYMENT_RECEIVED only after the bank's booking date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any, Final
+
+import msgspec
+
+from treasury.calendar import add_target_days, next_target_day
+from treasury.sandbox.state.clock import at
+from treasury.sandbox.state.ids import Ids
+from treasury.sandbox.state.shapes import RampRequest
+from treasury.sandbox.story.cast import PAYOUT_IBAN, USERS, Cast
+from treasury.sandbox.story.lines import Book, Expectation, Line
+from treasury.sandbox.story.mangle import MANGLINGS, Text
+from treasury.sandbox.story.plans import Plan
+from treasury.sandbox.story.request_life import Life
+
+__all__ = ["Desk", "Funding"]
+
+
+class Funding(msgspec.Struct, frozen=True):
+    """What a request in AWAITING_FUNDS needs on 2 November, in an analyst's words."""
+
+    id: str
+    payment_reference: str
+    state: str
+    note: str
+
+
+class Desk:
+    """The company's treasury desk and the service opposite, acting out one plan after another."""
+
+    def __init__(self, cast: Cast, life: Life, ids: Ids, random: Random, book: Book) -> None:
+        self._cast = cast
+        self._life = life
+        self._ids = ids
+        self._random = random
+        self._book = book
+        self._sent = 0
+        self._reference = 4416
+        self.fundings: list[Funding] = []
+
+    def carry_out(self, plan: Plan) -> RampRequest:
+        """The request as it stands at the end of the story; its lines are in the book."""
+        return _OUTCOMES[plan.outcome](self, plan, self._create(plan))
+
+    def next_reference(self) -> str:
+        """The next payment reference; other companies draw from the same numbers."""
+        self._reference += 1 if self._reference < 4418 else self._random.randrange(2, 12)
+        return f"PAY-2026-{self._reference:06d}"
+
+    # steps at the service
+
+    def _create(self, plan: Plan) -> RampRequest:
+        rate = plan.rate
+        if rate is None:
+            rate = Decimal(1)
+            if plan.asset == "USDC":
+                rate = Decimal("0.9231") + Decimal(self._random.randrange(-60, 61)) / 10000
+        return self._life.create(
+            plan.ramp_type, plan.amount, rate, plan.asset,
+            reference=self.next_reference(), user=USERS["maker"], at=at(plan.day, plan.clock),
+            id=plan.id,
+        )  # fmt: skip
+
+    def _approve(self, plan: Plan, request: RampRequest) -> RampRequest:
+        moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(15, 55))
+        return self._life.approve(request, USERS["checker"], moment)
+
+    def _add_hash(self, plan: Plan, request: RampRequest) -> RampRequest:
+        moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(60, 100))
+        return self._life.add_hash(request, USERS["maker"], self._ids.hash(), moment)
+
+    def _morning(self, day: date) -> datetime:
+        return at(day, f"{self._random.randrange(9, 12):02d}:{self._random.randrange(60):02d}")
+
+    def _settle(self, request: RampRequest, amount: Decimal, day: date) -> RampRequest:
+        moment = self._morning(day)
+        request = self._life.receive(request, amount, moment)
+        later = moment + timedelta(minutes=self._random.randrange(40, 120))
+        return self._life.complete(request, later)
+
+    # lines at the bank
+
+    def _text(self, request: RampRequest, mangling: str, name: str) -> Text:
+        invoice = self._random.randrange(1000, 9999)
+        text = MANGLINGS[mangling].write(request.payment_reference, invoice)
+        return msgspec.structs.replace(text, end_to_end_id=text.end_to_end_id or name)
+
+    def _wire(self, plan: Plan, request: RampRequest, day: date, **more: Any) -> Line:
+        """The wire that funds an on-ramp request."""
+        self._sent += 1
+        mangling = MANGLINGS[plan.mangling]
+        told: dict[str, Any] = {
+            "expectation": Expectation("on_ramp", request.id, request.payment_reference),
+            "mangling": mangling.name, "unbroken": mangling.unbroken, "ceiling": mangling.ceiling,
+            "note": plan.note, "bank_code": "PMNT/ICDT/ESCT",
+        }  # fmt: skip
+        return Line(
+            account=self._cast.funding_iban,
+            booked=day,
+            amount=_cents(request.fiat_amount + plan.paid),
+            direction="DBIT",
+            other=self._cast.operator,
+            text=self._text(request, plan.mangling, f"HLT{day:%y%m%d}-{self._sent:04d}"),
+            **(told | more),
+        )
+
+    def _payout(self, plan: Plan, request: RampRequest, day: date) -> Line:
+        """The credit that an off-ramp request ends with."""
+        mangling = MANGLINGS[plan.mangling]
+        return Line(
+            account=PAYOUT_IBAN,
+            booked=day,
+            amount=_cents(request.fiat_net_amount + plan.paid),
+            direction="CRDT",
+            other=self._cast.operator,
+            text=self._text(request, plan.mangling, ""),
+            expectation=Expectation("off_ramp", request.id, request.payment_reference),
+            mangling=mangling.name,
+            unbroken=mangling.unbroken,
+            ceiling="never" if "equal" in plan.note else mangling.ceiling,
+            note=plan.note,
+        )
+
+    def _refund(self, line: Line, day: date, text: Text, **more: Any) -> Line:
+        """The provider sends the money back by an ordinary credit, not by a return."""
+        return Line(
+            account=line.account,
+            booked=day,
+            amount=line.amount,
+            direction="CRDT",
+            other=self._cast.operator,
+            text=text,
+            **more,
+        )
+
+    # outcomes
+
+    def settled(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """Funded and settled; off-ramp, paid out unless the plan says the payout is missing."""
+        request = self._approve(plan, request)
+        if plan.ramp_type == "OFF_RAMP":
+            return self._paid_out(plan, request)
+        sent = plan.day if self._random.random() < 0.6 else next_target_day(plan.day)
+        line = self._wire(plan, request, sent)
+        self._book.add(line)
+        return self._settle(request, line.amount, next_target_day(sent))
+
+    def _paid_out(self, plan: Plan, request: RampRequest) -> RampRequest:
+        request = self._add_hash(plan, request)
+        done = next_target_day(plan.day)
+        request = self._settle(request, request.crypto_amount, done)
+        equal = "equal" in plan.note
+        arrived = done if equal or self._random.random() < 0.5 else next_target_day(done)
+        if plan.outcome != "payout_missing":
+            self._book.add(self._payout(plan, request, arrived))
+        return request
+
+    def same_day(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """An instant wire, seen and settled within hours."""
+        request = self._life.approve(request, USERS["checker"], at(plan.day, "11:20"))
+        line = self._wire(plan, request, plan.day, bank_code="PMNT/IRCT/ESCT")
+        self._book.add(line)
+        request = self._life.receive(request, line.amount, at(plan.day, "15:02"))
+        return self._life.complete(request, at(plan.day, "16:15"))
+
+    def paid_twice(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """The wire goes out again the next day; the provider refunds it, naming the request."""
+        request = self._approve(plan, request)
+        again = next_target_day(plan.day)
+        first = self._wire(plan, request, plan.day)
+        second = self._wire(
+            plan, request, again, duplicate=True, ceiling="never", note="second wire"
+        )
+        refund = self._refund(
+            second, add_target_days(again, 4), Text((f"Refund {request.payment_reference}",)),
+            expectation=second.expectation, mangling="after_words", unbroken=True,
+            contradiction="direction", note="refund of the second wire",
+        )  # fmt: skip
+        self._book.add(first, second, refund)
+        return self._settle(request, first.amount, again)
+
+    def cancelled_paid(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """Withdrawn, and paid all the same; the refund names nothing."""
+        moment = at(plan.day, plan.clock) + timedelta(minutes=35)
+        request = self._life.cancel(request, USERS["maker"], moment)
+        line = self._wire(
+            plan, request, next_target_day(plan.day),
+            contradiction="status", ceiling="never", note="paid after it was cancelled",
+        )  # fmt: skip
+        text = Text(("Refund of unallocated payment",))
+        refund = self._refund(
+            line, add_target_days(plan.day, 6), text,
+            mangling="missing", ceiling="suggest", note="refund that names no original",
+        )  # fmt: skip
+        self._book.add(line, refund)
+        return request
+
+    def wire_returned(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """The wire comes back two days later, with a reason."""
+        request = self._approve(plan, request)
+        sent = self._wire(plan, request, plan.day, returned=True, ceiling="never", note="came back")
+        back = msgspec.structs.replace(
+            sent, booked=add_target_days(plan.day, 2), direction="CRDT",
+            bank_code="PMNT/ICDT/RRTN", return_reason="AC04", note="return of the wire",
+        )  # fmt: skip
+        self._book.add(sent, back)
+        return self._open(request, "RETURNED", "AC04: closed account number")
+
+    def not_paid(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """Approved, and nobody has sent the wire."""
+        return self._open(self._approve(plan, request), "PAY", plan.note)
+
+    def sent_silent(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """The wire went out and the service has not said a word."""
+        request = self._approve(plan, request)
+        self._book.add(self._wire(plan, request, next_target_day(plan.day)))
+        return self._open(request, "SENT", "service silent, late since 31 October")
+
+    def paid_short(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """The wire carried less than was asked; the service keeps waiting."""
+        request = self._approve(plan, request)
+        self._book.add(self._wire(plan, request, plan.day, note="EUR 12.00 short"))
+        return self._open(request, "SENT WRONG", "EUR 12.00 short")
+
+    def processing(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """The service has the funds and is at work."""
+        request = self._approve(plan, request)
+        amount = request.crypto_amount
+        if plan.ramp_type == "OFF_RAMP":
+            request = self._add_hash(plan, request)
+        else:
+            line = self._wire(plan, request, plan.day)
+            self._book.add(line)
+            amount = line.amount
+        return self._life.receive(request, amount, self._morning(add_target_days(plan.day, 2)))
+
+    def send_crypto(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """Approved, and the crypto is still in our wallet."""
+        return self._open(self._approve(plan, request), "SEND CRYPTO", plan.note)
+
+    def hash_given(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """The crypto is on its way and its hash is known."""
+        request = self._add_hash(plan, self._approve(plan, request))
+        return self._open(request, "HASH GIVEN", plan.note)
+
+    def closed(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """Ended before any money moved."""
+        moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(20, 90))
+        match plan.outcome:
+            case "cancelled":
+                return self._life.cancel(request, USERS["maker"], moment)
+            case "rejected":
+                return self._life.reject(request, USERS["checker"], moment)
+            case "denied":
+                return self._life.deny(request, moment)
+            case _:
+                return self._life.block(request, moment)
+
+    def waiting(self, _: Plan, request: RampRequest) -> RampRequest:
+        """Left for the checker to decide."""
+        return request
+
+    def _open(self, request: RampRequest, state: str, note: str) -> RampRequest:
+        self.fundings.append(Funding(request.id, request.payment_reference, state, note))
+        return request
+
+
+def _cents(amount: Decimal) -> Decimal:
+    return amount.quantize(Decimal("0.01"))
+
+
+_OUTCOMES: Final[dict[str, Callable[[Desk, Plan, RampRequest], RampRequest]]] = {
+    "settled": Desk.settled,
+    "same_day": Desk.same_day,
+    "payout_missing": Desk.settled,
+    "paid_twice": Desk.paid_twice,
+    "cancelled_paid": Desk.cancelled_paid,
+    "wire_returned": Desk.wire_returned,
+    "not_paid": Desk.not_paid,
+    "sent_silent": Desk.sent_silent,
+    "paid_short": Desk.paid_short,
+    "processing": Desk.processing,
+    "send_crypto": Desk.send_crypto,
+    "hash_given": Desk.hash_given,
+    "cancelled": Desk.closed,
+    "rejected": Desk.closed,
+    "denied": Desk.closed,
+    "blocked": Desk.closed,
+    "waiting": Desk.waiting,
+}

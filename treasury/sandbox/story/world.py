@@ -1,0 +1,321 @@
+"""Tells the whole story once and keeps what comes of it: the services' records, the bank's lines.
+
+Nothing here looks at the machine's clock or at anything but the seed: two worlds of one seed are
+equal to the byte, and two that are asked the same stay so. Whatever changes the world afterwards
+does so in an act: one transaction, one place that draws ids, one clock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Final, TypeAlias
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.sandbox.http.callbacks import Callbacks
+from treasury.sandbox.state.clock import START, CompanyClock
+from treasury.sandbox.state.folder import fingerprint, is_new, open_store
+from treasury.sandbox.state.ids import Ids, Streams
+from treasury.sandbox.state.keys import Keys
+from treasury.sandbox.state.ledger import Ledger
+from treasury.sandbox.state.shapes import DepositBankAccount, RampRequest, bare, decode
+from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, company_record, make_record
+from treasury.sandbox.story.agenda import Agenda
+from treasury.sandbox.story.bank import Bank
+from treasury.sandbox.story.business import tell_business
+from treasury.sandbox.story.cast import PAYOUT_IBAN, Cast, make_cast
+from treasury.sandbox.story.credits import Conversion, Credits
+from treasury.sandbox.story.lines import Book, Line, StatementAccount
+from treasury.sandbox.story.neighbour import neighbour_cast
+from treasury.sandbox.story.plans import plans
+from treasury.sandbox.story.request_life import Life, record_of
+from treasury.sandbox.story.request_story import Desk, Funding
+from treasury.sandbox.story.transfer_story import Wallets
+from treasury.sandbox.story.volume import NONE, Past, Volume
+
+__all__ = ["DEPOSIT_BANK", "NETWORK_FEES", "SCENARIOS", "World"]
+
+NETWORK_FEES: Final = "network_fees"
+"""The fact that says whether the networks' fees are charged."""
+DEPOSIT_BANK: Final = "deposit_bank"
+"""The fact that keeps the provider's deposit details, once they were changed."""
+
+SCENARIOS: Final = ("full", "no-provider-report")
+
+
+class World:
+    """The services' records, the banks' lines and the clock, which calls move on from 2 November.
+
+    The story is told once in a process and stored once; what happens afterwards is in the store.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        scenario: str,
+        *,
+        profile: str = "spec",
+        place: str = MEMORY,
+        volume: Volume = NONE,
+        is_neighbour: bool = False,
+    ) -> None:
+        if scenario not in SCENARIOS:
+            raise InputError(
+                f"there is no scenario {scenario!r}", do=f"use one of: {', '.join(SCENARIOS)}"
+            )
+        self.profile = profile
+        streams, story = Streams(seed), _story_of(seed, is_neighbour=is_neighbour)
+        self.cast, self.fundings = story.cast, story.fundings
+        self.store = open_store(place)
+        company = (seed, scenario, profile, is_neighbour)
+        is_usual = place == MEMORY and volume == NONE
+        if is_usual and company in _BEGUN:
+            self.store.begin_with(_BEGUN[company])
+        self.agenda = Agenda(self.store)
+        self.ledger = Ledger(self.store)
+        """Where every balance of the finance service comes from."""
+        self.keys = Keys(self.store)
+        self.callbacks = Callbacks()
+        self.bank = Bank(self.store, _accounts(self.cast, scenario), story.lines)
+        self._random = streams.of("live")
+        self.ids = Ids(self._random)
+        """Makes the ids of whatever happens after the story."""
+        self.life = Life(self.cast, self.ids)
+        past = Past(self.cast, seed, volume)
+        self.store.makers |= past.makers
+        identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
+        identity["volume"] = str(volume)
+        if is_new(self.store, identity, story.mark):
+            with self.store.transaction():
+                moves = streams.of("moves")
+                wallets = Wallets(self.cast, Ids(streams.of("transfers")), moves, self.ledger)
+                if story.conversions:
+                    wallets.tell(story.conversions)
+                if volume != NONE:
+                    self.store.load(past.records())
+                self.store.put(_records(self.cast, wallets))
+                self.store.put(map(record_of, story.requests))
+                self.store.remember(now=START.isoformat(), acts="0", told=story.mark, **identity)
+            if is_usual:
+                _BEGUN[company] = self.store.image()
+        facts = self.store.facts()
+        if DEPOSIT_BANK in facts:
+            self.life.deposit_bank = decode(facts[DEPOSIT_BANK], DepositBankAccount)
+        self.clock = CompanyClock(datetime.fromisoformat(facts["now"]))
+        self._seed, self._acts = seed, int(facts["acts"])
+        self.lock = threading.RLock()
+        """Held while a call reads or changes anything here."""
+        self.bounds = (Decimal(0), Decimal("1e12"))
+        """The least and the most that a ramp request may be of."""
+        self.on_change: Callable[[RampRequest, str], object] | None = None
+        """Told each ramp request's next state and the status before it; empty for a new one."""
+        self._acting = False
+        self._after: list[Callable[[], object]] = []
+
+    @property
+    def charges_network_fees(self) -> bool:
+        """Whether a crypto transfer costs its sender the network's fee, too."""
+        return self.store.facts().get(NETWORK_FEES) == "yes"
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Whatever is written within takes effect together, or, at an exception, none of it.
+
+        Holds the lock. The ids drawn within follow from the seed and the act's number. An act
+        within an act is a part of it.
+        """
+        with self.lock:
+            if self._acting:
+                kept = len(self._after)
+                try:
+                    with self.store.transaction():
+                        yield
+                except BaseException:
+                    del self._after[kept:]
+                    raise
+                return
+            before, after = self.clock.now, self._after
+            self._acting = True
+            self._acts += 1
+            self._random.seed(f"{self._seed}/act/{self._acts}")
+            try:
+                with self.store.transaction():
+                    yield
+                    self.store.remember(now=self.clock.now.isoformat(), acts=str(self._acts))
+                self._after = []
+            except BaseException:
+                self.clock.now = before
+                self._acts -= 1
+                self._after = []
+                raise
+            finally:
+                self._acting = False
+            for call in after:
+                call()
+
+    @contextmanager
+    def behind(self, seconds: int) -> Iterator[None]:
+        """Let lists lag for a while: what was created in the last `seconds` is not shown."""
+        if seconds:
+            self.store.unseen_from = bare(self.clock.now - timedelta(seconds=seconds))
+        try:
+            yield
+        finally:
+            self.store.unseen_from = ""
+
+    def after(self, call: Callable[[], object]) -> None:
+        """Let something be done once the running act has taken effect; it must not block."""
+        self._after.append(call)
+
+    def advance(self, until: datetime) -> int:
+        """Move the clock on, letting everything due by then happen at its time; says how many."""
+        happened = 0
+        with self.act():
+            while (entry := self.agenda.take(until)) is not None:
+                self.clock.now = max(self.clock.now, entry.due)
+                self.agenda.happen(entry)
+                happened += 1
+            self.clock.now = max(self.clock.now, until)
+        return happened
+
+    def change(self, request: RampRequest) -> RampRequest:
+        """Write a request's next state."""
+        before = self.store.detail("ramp_request", request.id)
+        self.store.put([record_of(request)])
+        if self.on_change is not None:
+            status = decode(before, RampRequest).status if before else ""
+            self.on_change(request, status)
+        return request
+
+
+_BEGUN: Final[dict[tuple[int, str, str, bool], bytes]] = {}
+"""The store of each company in memory as it was when its story had been told."""
+
+
+class _Story(msgspec.Struct, frozen=True, kw_only=True):
+    """What was told of a company: nothing in it changes, so that worlds of one seed share it."""
+
+    cast: Cast
+    requests: tuple[RampRequest, ...]
+    conversions: list[Conversion]
+    """Of what arrived."""
+    fundings: list[Funding]
+    """The truth of what awaits funds."""
+    lines: tuple[Line, ...]
+    """The banks' lines."""
+    mark: str
+    """Another version of the sandbox may tell another story."""
+
+
+@cache
+def _story_of(seed: int, *, is_neighbour: bool) -> _Story:
+    streams, book = Streams(seed), Book()
+    cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
+    told_by = _neighbour_story if is_neighbour else _half_year
+    requests, conversions, fundings = told_by(cast, streams, book)
+    lines = tuple(book.numbered())
+    return _Story(
+        cast=cast,
+        requests=tuple(requests),
+        conversions=conversions,
+        fundings=fundings,
+        lines=lines,
+        mark=fingerprint(requests, lines, COLUMNS),
+    )
+
+
+_Told: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
+
+
+def _half_year(cast: Cast, streams: Streams, book: Book) -> _Told:
+    """The company's half year; the banks' lines go into the book."""
+    life = Life(cast, Ids(streams.of("events")))
+    desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
+    requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
+    conversions = Credits(cast, streams.of("credits"), book).tell()
+    tell_business(cast, streams.of("business"), book)
+    return requests, conversions, desk.fundings
+
+
+def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _Told:
+    """The other company has asked for one on-ramp, which awaits its approval."""
+    life = Life(cast, Ids(streams.of("neighbour")))
+    request = life.create(
+        "ON_RAMP", Decimal(18_000), Decimal("0.9231"), "USDC",
+        reference=f"PAY-{START.year}-900001", user=cast.users["maker"],
+        at=START - timedelta(days=1),
+    )  # fmt: skip
+    return [request], [], []
+
+
+def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
+    name = cast.company.name
+    accounts = [
+        StatementAccount(
+            PAYOUT_IBAN, "EUR payout account", name, "Test Bank NL", "TESTNL2A", "own_bank",
+            Decimal("184210.55"),
+        ),
+        StatementAccount(
+            cast.funding_iban, "EUR operating account", name, "Test Bank BE", "TESTBEBB",
+            "own_bank", Decimal("912400.00"),
+        ),
+        StatementAccount(
+            cast.master_iban, "Virtual accounts (provider)", name, "Test Bank", "TESTBEBB",
+            "provider_report", Decimal("25310.40"),
+        ),
+    ]  # fmt: skip
+    return accounts if scenario == "full" else accounts[:2]
+
+
+def _records(cast: Cast, wallets: Wallets) -> Iterator[Record]:
+    yield from _finance(cast, wallets)
+    yield from _ramp(cast)
+
+
+def _finance(cast: Cast, wallets: Wallets) -> Iterator[Record]:
+    for party in cast.parties:
+        yield make_record("party", party, type=party.party_type, reference=party.external_id or "")
+    for account in cast.accounts:
+        yield make_record("account", account, reference=account.external_id)
+        for role in account.party_roles:
+            yield make_record(
+                "party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id,
+                peer=role.party_id,
+            )  # fmt: skip
+    for wallet in wallets.wallets():
+        yield make_record("wallet", wallet, owner=wallet.account_id, reference=wallet.address)
+    for virtual in cast.virtual_accounts:
+        yield make_record(
+            "virtual_account", virtual, owner=virtual.account_id, type=virtual.bank_account_type,
+            reference=virtual.reference_code,
+        )  # fmt: skip
+    for transfer in wallets.transfers:
+        yield make_record(
+            "transfer", transfer, owner=transfer.sender_account_id,
+            peer=transfer.receiver_account_id or "",
+        )  # fmt: skip
+    for internal in wallets.internal:
+        yield make_record(
+            "account_transfer", internal, owner=internal.source_account_id,
+            peer=internal.destination_account_id,
+        )  # fmt: skip
+
+
+def _ramp(cast: Cast) -> Iterator[Record]:
+    yield make_record("company", cast.company)
+    for user in cast.users.values():
+        yield make_record("user", user, type=user.role)
+    yield from map(company_record, cast.bank_accounts)
+    yield from map(company_record, cast.wallets)
+    for fee in cast.fees:
+        yield make_record("fee", fee, type=fee.type)
+    for fiat in cast.fiat:
+        yield make_record("fiat_currency", fiat)
+    for crypto in cast.crypto:
+        yield make_record("crypto_currency", crypto)

@@ -1,0 +1,218 @@
+"""One bank file in, Arrow out: its format is recognised from what it holds, not from its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final, Protocol
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.lake import BOOL
+from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.camt.camt_file import CamtFile
+from treasury.statements.csv.csv_file import CsvFile
+from treasury.statements.csv.profiles import Profile
+from treasury.statements.entry_rows import Problem, StatementRow, statement_table
+from treasury.statements.file_sources import Document
+from treasury.statements.fixed.cfonb import CfonbFile, looks_like_cfonb
+from treasury.statements.fixed.coda import CodaFile, looks_like_coda
+from treasury.statements.mt.mt_file import MtFile
+from treasury.statements.mt.mt_tags import looks_like_mt
+from treasury.statements.mt.mt_text import plain_head
+from treasury.statements.named_formats import named_format
+from treasury.statements.statement_tables import STATEMENT_ENTRIES
+
+__all__ = [
+    "BankFile", "StatementFile", "all_problems", "mapped", "open_file", "read_document",
+    "with_twins",
+]  # fmt: skip
+
+
+class BankFile(Protocol):
+    """A file being read: exhaust `batches()`, then the rest holds."""
+
+    @property
+    def format(self) -> str:
+        """camt.053, MT940, CSV and its profile."""
+
+    @property
+    def statements(self) -> Sequence[StatementRow]:
+        """The statements' own rows."""
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """What a person should know."""
+
+    @property
+    def lost_count(self) -> int:
+        """How many entries could not be read."""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the bytes."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The entries, some thousands at a time."""
+
+
+class StatementFile(msgspec.Struct, frozen=True):
+    """A file as read: its statements, their entries, and what a person should know about it."""
+
+    name: str
+    sha256: str
+    format: str
+    statements: pa.Table
+    entries: pa.Table
+    problems: tuple[Problem, ...]
+    rows: str = ""
+    """Where the rows are on disk, an Arrow stream, if there are many: `entries` is mapped to it."""
+    lost_count: int = 0
+    """How many entries could not be read."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The entries a batch at a time, twins not marked; no more of them is held."""
+        if not self.rows:
+            yield from self.entries.to_batches()
+            return
+        with pa.OSFile(self.rows, "rb") as source, pa.ipc.open_stream(source) as reader:
+            yield from reader
+
+
+def read_document(
+    document: Document,
+    *,
+    profiles: Sequence[Profile] = (),
+    account: str | None = None,
+    currencies: Mapping[str, str] | None = None,
+    rows: str = "",
+) -> StatementFile:
+    """Read a file wherever it comes from, twins not marked.
+
+    Many rows are left at the path `rows`, if it is given.
+    """
+    with document.open() as source:
+        file = open_file(
+            source, document.name, profiles=profiles, account=account, currencies=currencies
+        )
+        batches = file.batches()
+        held = list(_while_few(batches) if rows else batches)
+        following = next(batches, None)
+        if following is not None:
+            _leave(chain(held, (following,), batches), rows)
+    if following is None:
+        rows, entries = "", pa.Table.from_batches(held, schema=STATEMENT_ENTRIES.row_schema)
+    else:
+        entries = mapped(rows)
+    return StatementFile(
+        name=document.name,
+        sha256=file.sha256,
+        format=file.format,
+        statements=statement_table(file.statements),
+        entries=entries,
+        problems=all_problems(file, document.name),
+        rows=rows,
+        lost_count=file.lost_count,
+    )
+
+
+def all_problems(file: BankFile, name: str) -> tuple[Problem, ...]:
+    """What a person should know about a file that is read, how many entries were lost last."""
+    lost = file.lost_count
+    if not lost:
+        return tuple(file.problems)
+    entries = "1 entry is" if lost == 1 else f"{lost} entries are"
+    return (*file.problems, Problem(name, "", f"{entries} not read"))
+
+
+_FEW: Final = 16 << 20
+"""Bytes of rows from which a file's rows are left on disk."""
+
+
+def _while_few(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    size = 0
+    for batch in batches:
+        yield batch
+        size += batch.nbytes
+        if size > _FEW:
+            return
+
+
+def _leave(batches: Iterable[pa.RecordBatch], path: str) -> None:
+    schema = STATEMENT_ENTRIES.row_schema
+    with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def mapped(path: str) -> pa.Table:
+    """The rows of an Arrow stream on disk, mapped into memory rather than read."""
+    with pa.memory_map(path) as source:
+        return pa.ipc.open_stream(source).read_all()
+
+
+_BOM: Final = b"\xef\xbb\xbf"
+_SPACE: Final = _BOM + b" \t\r\n\x0b\x0c"
+_BLANK: Final = _SPACE + b"\xff\xfe\0\x1a"
+
+
+def open_file(
+    source: Source,
+    name: str,
+    *,
+    profiles: Sequence[Profile] = (),
+    account: str | None = None,
+    currencies: Mapping[str, str] | None = None,
+) -> BankFile:
+    """The reader for a stream of bytes, chosen by how it begins.
+
+    It holds no more of the file than a batch of entries at a time. UnknownFormat for a file that is
+    empty or in a format known by name alone; a reader of the whole refuses what is in none.
+    `account` and `currencies` (account -> currency, or nothing) are those that a CSV file does not
+    state; an account that a file has as the number in the IBAN of one of them is that one.
+    """
+    stream = Stream(source)
+    head = stream.head
+    if not head.strip(_BLANK):
+        what = "nothing but blanks in it" if head else "an empty file"
+        raise UnknownFormat(f"{name}: {what}", do="fetch the file from the bank again")
+    if (known := named_format(head.removeprefix(_BOM))) is not None:
+        raise UnknownFormat(
+            f"{name}: {known}, which is not read", do="ask the bank for camt.053 or MT940"
+        )
+    start = head.lstrip(_SPACE)[:16].replace(b"\0", b"").lstrip(b"\xff\xfe\xfe\xff" + _SPACE)
+    if start.startswith(b"<"):
+        return CamtFile(stream, name, currencies or {})
+    if looks_like_mt(head):
+        return MtFile(stream, name, currencies or {})
+    first = plain_head(head).lstrip(_SPACE)
+    if looks_like_coda(first):
+        return CodaFile(stream, name)
+    if looks_like_cfonb(first):
+        return CfonbFile(stream, name)
+    return CsvFile(stream, name, profiles, account, currencies)
+
+
+def with_twins(file: StatementFile) -> StatementFile:
+    """The file with `is_twin` where another row of a statement has the same content and day."""
+    return msgspec.structs.replace(file, entries=_with_twins(file.entries))
+
+
+def _with_twins(entries: pa.Table) -> pa.Table:
+    # The ids of twins differ only in the counter at the end.
+    if not entries.num_rows:
+        return entries
+    ids = entries["entry_id"].combine_chunks()
+    content = pc.binary_slice(pc.cast(ids, pa.binary()), 0, _CONTENT_AND_DAY)
+    keys = pc.binary_join_element_wise(pc.cast(entries["statement_id"], pa.binary()), content, b"")
+    counts = pc.value_counts(keys)
+    several = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    if not len(several):
+        return entries
+    place = entries.schema.get_field_index("is_twin")
+    return entries.set_column(place, "is_twin", pc.is_in(keys, several).cast(BOOL))
+
+
+_CONTENT_AND_DAY: Final = len("0" * 32 + ".2026-10-31")

@@ -1,0 +1,356 @@
+"""Bank XML read safely, piece by piece: the one place that feeds a parser with outside bytes.
+
+Two things look at the same text. Expat parses all of it, only to refuse what is not well-formed or
+has a DOCTYPE (hence there are no entities and no network). Beside it the text is cut where the
+elements that matter begin and end, which costs a fraction of building them one by one. What may
+pass without such an element is bounded, so memory is too, whatever the file holds.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NoReturn
+from xml.parsers import expat
+
+import msgspec
+
+from treasury.errors import StatementError
+from treasury.statements.byte_stream import Source
+
+__all__ = ["Cut", "Piece", "local_name", "plain_text"]
+
+_CHUNK: Final = 1 << 16
+_MOST_BETWEEN: Final = 4 << 20
+"""Characters that may pass without an entry; a bank's entry takes one or two thousand."""
+_MOST_IN_DETAIL: Final = 1 << 14
+_MOST_IN_ENTRY: Final = 256 << 20
+
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
+_DECLARED: Final = re.compile(r"""<\?xml\s[^>]*?\?>""")
+_ENCODING: Final = re.compile(rb"""<\?xml\s[^>]*?\sencoding\s*=\s*["']([^"']*)["']""")
+_PLAIN: Final = re.compile(
+    r"utf-?8|utf-?16(le|be)?|(us-)?ascii|iso-?8859-?\d{1,2}|latin-?1|(windows-|cp)125\d",
+    re.IGNORECASE,
+)
+_TAG: Final = re.compile(r"""<(/?)([^\s/>"'=<]+)((?:[^>"']|"[^"]*"|'[^']*')*)>""")
+_SPACE_DECLARED: Final = re.compile(r"""\sxmlns(?::[^\s=]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")
+_SPECIAL: Final = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """An element cut out of the file, or the beginning or end of one that holds others."""
+
+    kind: str
+    """`begin` and `end` of a container, a `part` of it, an `entry`; else an element `outside`."""
+    name: str
+    text: str = ""
+
+
+class Cut:
+    """The pieces of a file: what stands in its statements, element by element.
+
+    `containers` says, by the local name of an element and of its parent, whether it is a statement;
+    `entry` is the local name of the many elements in it, `detail` of the many in those. Elements
+    named in `outside` are given where they stand outside a container. `roots` has the names seen
+    above the containers. StatementError, naming file and line, for anything but plain XML.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        file_name: str,
+        containers: Callable[[str, str], bool],
+        *,
+        entry: str,
+        detail: str,
+        outside: tuple[str, ...] = (),
+    ) -> None:
+        self.roots: list[str] = []
+        self.spaces: list[str] = []
+        self._source = source
+        self._file_name = file_name
+        self._is_container = containers
+        self._entry, self._detail, self._outside = entry, detail, outside
+        self._decode: Callable[[bytes, bool], str] | None = None
+        self._parser = _parser(self._refused)
+        self._held = ""
+        self._text = ""
+        self._at = 0
+        self._gone = 0
+        self._size = _CHUNK
+        self._ended = False
+        self._declared: list[str] = []
+
+    @property
+    def line(self) -> int:
+        """The line at which the piece last given begins."""
+        return 1 + self._gone + self._text.count("\n", 0, self._at)
+
+    def __iter__(self) -> Iterator[Piece]:
+        """The pieces in the file's order."""
+        stack = [""]
+        while tag := self._next_tag():
+            closing, name, rest = tag.group(1, 2, 3)
+            local = local_name(name)
+            if closing:
+                if len(stack) > 1:
+                    stack.pop()
+                self._at = tag.end()
+            elif self._is_container(local, stack[-1]):
+                yield from self._container(tag)
+            elif local in self._outside:
+                yield Piece("outside", local, self._element(tag))
+            else:
+                self._note(local, rest, len(stack))
+                self._at = tag.end()
+                if not rest.endswith("/"):
+                    stack.append(local)
+                if len(stack) > 256:
+                    raise self._refused("its elements are nested too deeply")
+        self._finish()
+
+    def _note(self, local: str, rest: str, depth: int) -> None:
+        self._declared += _SPACE_DECLARED.findall(rest)[:16]
+        if depth <= 3 and len(self.roots) < 16:
+            self.roots.append(local)
+            self.spaces += _SPACE_DECLARED.findall(rest)
+
+    def _container(self, tag: re.Match[str]) -> Iterator[Piece]:
+        name, rest = tag.group(2, 3)
+        local = local_name(name)
+        yield Piece("begin", local)
+        self._at = tag.end()
+        if not rest.endswith("/"):
+            prefix = name[: -len(local)]
+            spaces = "".join([*dict.fromkeys(self._declared), *_SPACE_DECLARED.findall(rest)])
+            yield from self._children(f"{prefix}{self._entry}", spaces if prefix else "")
+        yield Piece("end", local)
+
+    def _children(self, entry: str, spaces: str) -> Iterator[Piece]:
+        """The elements in a container; entries mostly follow one another at once."""
+        opening, ending = f"<{entry}>", f"</{entry}>"
+        other = f"<{entry} "
+        passed = 0
+        while True:
+            # The quick way: an entry as most banks write it, whole in the buffer.
+            text, at = self._text, self._at
+            end = text.find(ending, at) if text.startswith(opening, at) else -1
+            if (
+                end >= 0
+                and text.find(opening, at + 1, end) < 0
+                and text.find(other, at + 1, end) < 0
+            ):
+                end += len(ending)
+                found = text[at:end]
+                yield Piece("entry", self._entry, _with_spaces(found, entry, spaces))
+                passed = 0
+                following = text.find("<", end)
+                self._at = end if following < 0 else following
+                continue
+            tag = self._next_tag()
+            if tag is None:
+                return
+            if tag.group(1):
+                self._at = tag.end()
+                return
+            local = local_name(tag.group(2))
+            is_entry = local == self._entry
+            if is_entry and end < 0 and self._begins_quickly(opening, ending):
+                continue
+            found = self._element(tag)
+            passed = 0 if is_entry else passed + len(found)
+            if passed > _MOST_BETWEEN:
+                raise self._too_much()
+            spaced = _with_spaces(found, tag.group(2), spaces)
+            yield Piece("entry" if is_entry else "part", local, spaced)
+
+    def _begins_quickly(self, opening: str, ending: str) -> bool:
+        """Whether the entry here is now whole in the buffer, as most banks write it."""
+        if not self._text.startswith(opening, self._at):
+            return False
+        while self._text.find(ending, self._at) < 0:
+            if not self._more():
+                return False
+        return self._text.find(opening, self._at + 1, self._text.find(ending, self._at)) < 0
+
+    def _element(self, tag: re.Match[str]) -> str:
+        """The text of the element that begins with `tag`, which then is behind us."""
+        name, rest = tag.group(2, 3)
+        if rest.endswith("/"):
+            self._at = tag.end()
+            return tag.group()
+        same = re.compile(rf"<(/?){re.escape(name)}(?:\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*|/)?>")
+        depth, at = 1, tag.end() - self._at
+        while depth:
+            found = same.search(self._text, self._at + at)
+            if found is None:
+                at = max(at, len(self._text) - self._at - _LONGEST_TAG)
+                if not self._more():
+                    raise self._not_well_formed("it ends too early")
+            else:
+                depth += -1 if found[1] else not found[0].endswith("/>")
+                at = found.end() - self._at
+        text = self._text[self._at : self._at + at]
+        self._at += at
+        return text
+
+    def _next_tag(self) -> re.Match[str] | None:
+        """The next tag in the buffer, at which we then are; None at the end of the file."""
+        while True:
+            at = self._text.find("<", self._at)
+            tag = _TAG.match(self._text, at) if at >= 0 else None
+            if tag is not None:
+                self._at = at
+                return tag
+            if at < 0:
+                self._gone += self._text.count("\n", 0)
+                self._text, self._at = "", 0
+            if not self._more():
+                return None
+
+    def _more(self) -> bool:
+        """Read on; False at the end of the file."""
+        if self._ended:
+            return False
+        self._gone += self._text.count("\n", 0, self._at)
+        rest, self._at = self._text[self._at :], 0
+        self._check_size(rest)
+        chunk = self._source.read(self._size)
+        # What does not fit is read in ever larger chunks, so that it is not copied once for each.
+        self._size = min(self._size * 2, 1 << 22) if len(rest) > self._size else _CHUNK
+        self._ended = not chunk
+        self._text = rest + self._plain(self._read(chunk))
+        return True
+
+    def _check_size(self, rest: str) -> None:
+        if len(self._held) > _MOST_BETWEEN:  # a comment, CDATA or instruction without an end
+            raise self._too_much()
+        if len(rest) <= _MOST_BETWEEN:
+            return
+        details = rest.count(f"{self._detail}>")
+        if len(rest) > min(_MOST_BETWEEN + details * _MOST_IN_DETAIL, _MOST_IN_ENTRY):
+            raise self._too_much()
+
+    def _read(self, chunk: bytes) -> str:
+        """Bytes as text, with the parser's consent."""
+        try:
+            if self._decode is None:
+                self._decode = self._decoder(chunk)
+                text = _DECLARED.sub("", self._decode(chunk, not chunk), count=1)
+                if not text.lstrip().startswith("<"):
+                    raise self._refused("it does not begin like XML")
+            else:
+                text = self._decode(chunk, not chunk)
+            self._parser.Parse(text, not chunk)
+        except UnicodeError as error:
+            why = "its bytes are not in the encoding that it says"
+            raise self._not_well_formed(f"{why}: {str(error)[:120]}") from None
+        except expat.ExpatError as error:
+            why = expat.errors.messages.get(error.code, "not XML")
+            where = f"line {error.lineno}, column {error.offset + 1}: {why}"
+            raise self._not_well_formed(where) from None
+        return text
+
+    def _decoder(self, head: bytes) -> Callable[[bytes, bool], str]:
+        """The decoder for the encoding that the file says it is in, by its first bytes."""
+        encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "")
+        if not encoding:
+            declared = _ENCODING.match(head)
+            encoding = declared[1].decode("latin-1") if declared else "utf-8"
+            if not _PLAIN.fullmatch(encoding):
+                raise self._refused(f"its encoding {encoding[:20]!r} is not used")
+        try:
+            made = codecs.getincrementaldecoder(encoding)("strict")
+        except LookupError:
+            raise self._refused(f"its encoding {encoding[:20]!r} is not known") from None
+        lines = io.IncrementalNewlineDecoder(made, translate=True)
+        return lambda data, final: lines.decode(data, final=final)
+
+    def _plain(self, text: str) -> str:
+        """The text without comments and instructions, CDATA as ordinary text."""
+        text = self._held + text
+        self._held = ""
+        if "<!" not in text and "<?" not in text and not text.endswith("<"):
+            return text
+        done, self._held = plain_text(text)
+        if self._ended and self._held:
+            raise self._not_well_formed("it ends too early")
+        return done
+
+    def _finish(self) -> None:
+        while self._more():
+            self._at = len(self._text)
+
+    def _too_much(self) -> StatementError:
+        return self._refused(f"more than {_MOST_BETWEEN >> 20} MB without an entry")
+
+    def _not_well_formed(self, why: str) -> StatementError:
+        return StatementError(
+            f"{self._file_name}: not well-formed XML, {why}",
+            do="fetch the file from the bank again; nothing of it was stored",
+        )
+
+    def _refused(self, why: str) -> StatementError:
+        return StatementError(
+            f"{self._file_name}: {why}",
+            do="ask the bank for a plain camt.053 file; nothing of this one was stored",
+        )
+
+
+_LONGEST_TAG: Final = 4096
+
+
+def _parser(refused: Callable[[str], StatementError]) -> expat.XMLParserType:
+    """A parser that only says whether the text is well-formed."""
+    parser = expat.ParserCreate(namespace_separator="}")
+
+    def refuse(*_: object) -> NoReturn:
+        raise refused("it has a DOCTYPE, which no bank statement needs")
+
+    parser.StartDoctypeDeclHandler = refuse
+    return parser
+
+
+def plain_text(text: str) -> tuple[str, str]:
+    """The text without comments and instructions, and what of its end has to wait for more."""
+    done: list[str] = []
+    at = 0
+    while True:
+        begin = min((i for i in (text.find("<!", at), text.find("<?", at)) if i >= 0), default=-1)
+        if begin < 0:
+            end = len(text) - text.endswith("<")
+            done.append(text[at:end])
+            return "".join(done), text[end:]
+        done.append(text[at:begin])
+        opening, ending = next(
+            (pair for pair in _SPECIAL if text.startswith(pair[0], begin)), ("", "")
+        )
+        stop = text.find(ending, begin + len(opening)) if opening else -1
+        if stop < 0:
+            return "".join(done), text[begin:]
+        if opening == "<![CDATA[":
+            done.append(_escape(text[begin + len(opening) : stop]))
+        at = stop + len(ending)
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _with_spaces(text: str, name: str, spaces: str) -> str:
+    """An element that says itself what its prefix stands for."""
+    return f"<{name}{spaces}{text[len(name) + 1 :]}" if spaces else text
+
+
+def local_name(name: str) -> str:
+    """The element's name without its prefix."""
+    return name.rpartition(":")[2]

@@ -1,0 +1,366 @@
+"""An entry of a camt file as rows: the rules that turn what a bank wrote into movements.
+
+One row per transaction detail, or one for an entry without details. What moved the account is the
+entry's amount; the details of a batch share it. The direction is that of the credit/debit indicator
+alone: a reversal mark never turns it round. What we worked out because the bank did not state it is
+named in `inferred`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from decimal import Context, Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.money import total
+from treasury.statements.camt.element_shapes import Fields
+from treasury.statements.entry_rows import EntryRow
+from treasury.statements.field_values import account_number, amount_in_xml, day, is_true, reference
+
+__all__ = ["Movement", "Setting", "Share", "entry_rows", "movement", "shares"]
+
+_EXACT: Final = Context(prec=80)
+_DIRECTIONS: Final = frozenset({"CRDT", "DBIT"})
+_DIGITS: Final = re.compile(r"[0-9]+\.[0-9]+", re.ASCII)
+_SHORT: Final = 18
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """What an entry is in: account, its currency, a day to fall back on, and the file."""
+
+    account: str | None
+    currency: str | None
+    day: date | None
+    file_name: str
+
+
+class Movement(msgspec.Struct, frozen=True):
+    """What an entry did to the account."""
+
+    amount: Decimal
+    currency: str
+    direction: str
+    status: str
+    booking_date: date
+    value_date: date | None
+    inferred: tuple[str, ...]
+
+    @property
+    def is_booked(self) -> bool:
+        """Whether it is in the booked balance."""
+        return self.status == "BOOK"
+
+
+class Share(msgspec.Struct, frozen=True):
+    """A detail's part of its entry; `amount` is None where the bank does not state it."""
+
+    amount: Decimal | None
+    direction: str
+    is_inferred: bool = False
+
+
+def movement(fields: Fields, setting: Setting) -> Movement:
+    """What the entry did. InputError where amount, direction or a date cannot be read."""
+    texts = fields.working
+    inferred = []
+    amount = _positive(_required(texts, "entry_amount", "amount"), "amount")
+    currency = texts.get("entry_amount_currency")
+    if currency is None:
+        currency = setting.currency
+        inferred.append("currency")
+        if currency is None:
+            raise InputError("the amount has no currency")
+    status = texts.get("entry_status")
+    if status is None:
+        status = "BOOK"
+        inferred.append("entry_status")
+    value_date = _day(texts, "value_date")
+    booked = _day(texts, "booking_date")
+    if booked is None:
+        booked = value_date or _day(texts, "settlement_date") or setting.day
+        inferred.append("booking_date")
+        if booked is None:
+            raise InputError("it has no date, and the statement has none either")
+    direction = _direction(_required(texts, "entry_direction", "credit/debit indicator"))
+    return Movement(amount, currency, direction, status, booked, value_date, tuple(inferred))
+
+
+def shares(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str | None]:
+    """Each detail's part of the entry, and what does not add up, if anything.
+
+    A single detail has all of it: what it says itself may be before charges or in another currency.
+    In a batch a detail says its own part; one that does not gets what the others leave, and where
+    several do not, they get nothing if nothing is left, else none of them gets a guess. Details may
+    be before charges of their own.
+    """
+    if len(details) <= 1:
+        return _whole(entry, details)
+    stated = [_stated(fields, entry.currency) for fields in details]
+    ways = [_direction(f.working.get("direction", entry.direction)) for f in details]
+    left = entry.amount
+    for amount, way in zip(stated, ways, strict=True):
+        if amount is not None:
+            sign = _EXACT.subtract if way == entry.direction else _EXACT.add
+            left = sign(left, amount)
+    silent = stated.count(None)
+    guess = left if left == 0 or (silent == 1 and left > 0) else None
+    parts = [
+        Share(guess, entry.direction, guess is not None) if amount is None else Share(amount, way)
+        for amount, way in zip(stated, ways, strict=True)
+    ]
+    if silent and guess is None:
+        return parts, f"{silent} details of {len(details)} state no amount in {entry.currency}"
+    if silent or left == 0:
+        return parts, None
+    charged = _after_charges(entry, details, parts, left)
+    if charged is not None:
+        return charged, None
+    said = "short of" if left > 0 else "more than"
+    return parts, f"details are {left.copy_abs():f} {entry.currency} {said} the entry"
+
+
+def _after_charges(
+    entry: Movement, details: Sequence[Fields], parts: Sequence[Share], left: Decimal
+) -> list[Share] | None:
+    """The parts with each detail's own charges, if it is those that make the difference."""
+    charges = [_charges(fields) for fields in details]
+    amounts = [amount or Decimal(0) for amount, _ in charges]
+    explained = total(amounts) == left.copy_abs() and all(
+        amount is None or currency == entry.currency for amount, currency in charges
+    )
+    if not explained or any(part.direction != entry.direction for part in parts):
+        return None
+    add = _EXACT.add if left > 0 else _EXACT.subtract
+    moved = [
+        add(part.amount or Decimal(0), amount) for part, amount in zip(parts, amounts, strict=True)
+    ]
+    if min(moved) < 0:
+        return None
+    return [
+        Share(amount, entry.direction, is_inferred=amount != part.amount)
+        for amount, part in zip(moved, parts, strict=True)
+    ]
+
+
+def _whole(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str | None]:
+    texts = details[0].working if details else {}
+    if not details or all(texts.get(own) == texts.get(f"entry_{own}") for own in _OWN):
+        return [Share(entry.amount, entry.direction)], None
+    stated = _stated(details[0], entry.currency, ("amount",))
+    if not stated or stated == entry.amount:  # a detail of 0 is a placeholder
+        return [Share(entry.amount, entry.direction, "amount" in texts and not stated)], None
+    share = [Share(entry.amount, entry.direction, is_inferred=True)]
+    difference = _EXACT.subtract(stated, entry.amount).copy_abs()
+    charges = (_charges(details[0], level) for level in ("", "entry_"))
+    if any(a is not None and (a.copy_abs(), c) == (difference, entry.currency) for a, c in charges):
+        return share, None
+    return share, f"its detail is {stated:f} {entry.currency}, the entry {entry.amount:f}"
+
+
+_OWN: Final = ("amount", "amount_currency")
+_STATED: Final = ("amount", "transacted", "countervalue", "instructed")
+
+
+def _stated(fields: Fields, currency: str, names: Sequence[str] = _STATED) -> Decimal | None:
+    """The amount that a detail states in a currency: its own, else transacted, else converted."""
+    for name in names:
+        if name in fields.working and fields.working.get(f"{name}_currency", currency) == currency:
+            return _positive(fields.working[name], f"{name} of a detail")
+    return None
+
+
+def entry_rows(
+    entry: Movement, details: Sequence[Fields], parts: Sequence[Share], setting: Setting
+) -> list[EntryRow]:
+    """The rows of an entry, one for each of `details`, without ids, place and raw text."""
+    alone = len(details) == 1
+    return [
+        _row(entry, fields, part, setting, alone=alone)
+        for fields, part in zip(details, parts, strict=True)
+    ]
+
+
+def _row(
+    entry: Movement, fields: Fields, part: Share, setting: Setting, *, alone: bool
+) -> EntryRow:
+    texts = fields.working
+    row = EntryRow(**fields.columns)  # type: ignore[arg-type]  # the paths name text columns only
+    row.account = setting.account
+    row.file_name = setting.file_name
+    row.amount = part.amount
+    row.currency = entry.currency
+    row.direction = part.direction
+    row.entry_status = entry.status
+    row.is_reversal = is_true(texts.get("is_reversal"))
+    row.booking_date = entry.booking_date
+    row.value_date = entry.value_date
+    row.inferred = (*entry.inferred, "amount") if part.is_inferred else entry.inferred
+    row.remittance = fields.lists.get("remittance", ())
+    row.structured_references = fields.lists.get("structured_references", ())
+    if "domain" in texts:
+        row.bank_transaction_code = _code(texts, "")
+    elif "entry_domain" in texts:
+        row.bank_transaction_code = _code(texts, "entry_")
+    row.proprietary_code = texts.get("proprietary_code") or texts.get("entry_proprietary_code")
+    row.additional_information = row.additional_information or texts.get("entry_information")
+    _add_references(row, fields, alone=alone)
+    if not _OTHER_AMOUNTS.isdisjoint(fields.names) or _in_other_currency(texts, row.currency):
+        _add_other_amounts(row, fields, alone=alone)
+    _add_parties(row, is_return=row.is_reversal or "returned" in texts or bool(row.return_reason))
+    return row
+
+
+_REFERENCES: Final = frozenset({
+    "entry_reference", "message_id", "payment_information_id", "instruction_id", "end_to_end_id",
+    "transaction_id", "uetr", "mandate_id",
+})  # fmt: skip
+
+
+def _add_references(row: EntryRow, fields: Fields, *, alone: bool) -> None:
+    """The bank's reference and the batch's ids; and none where the text only says so."""
+    texts = fields.working
+    own = reference(texts.get("servicer_reference"))
+    whole = reference(texts.get("entry_servicer_reference"))
+    row.account_servicer_reference = (whole or own) if alone else (own or whole)
+    for name, text in fields.columns.items():
+        if text[0] in "Nn" and name in _REFERENCES and reference(text) is None:
+            setattr(row, name, None)
+    if not _BATCH.isdisjoint(fields.names):
+        row.message_id = row.message_id or reference(texts.get("batch_message_id"))
+        row.payment_information_id = row.payment_information_id or reference(
+            texts.get("batch_payment_information_id")
+        )
+
+
+_BATCH: Final = frozenset({"batch_message_id", "batch_payment_information_id"})
+_OTHER_AMOUNTS: Final = frozenset(
+    f"{level}{name}"
+    for level in ("", "entry_")
+    for name in ("charges", "charges_record", "instructed", "exchange_rate")
+)
+
+
+def _in_other_currency(texts: dict[str, str], currency: str | None) -> bool:
+    return texts.get("amount_currency", currency) != currency
+
+
+def _add_other_amounts(row: EntryRow, fields: Fields, *, alone: bool) -> None:
+    """Charges, the instructed amount and the exchange; the entry's own only for a sole detail."""
+    texts = fields.working
+    for level in ("", "entry_") if alone else ("",):
+        if row.charges_amount is None:
+            row.charges_amount, row.charges_currency = _charges(fields, level)
+        if row.instructed_amount is None and f"{level}instructed" in texts:
+            row.instructed_amount = _aside(texts[f"{level}instructed"])
+            row.instructed_currency = texts.get(f"{level}instructed_currency")
+        if row.exchange_rate is None and f"{level}exchange_rate" in texts:
+            row.exchange_rate = _aside(texts[f"{level}exchange_rate"])
+            row.source_currency = texts.get(f"{level}source_currency")
+            row.target_currency = texts.get(f"{level}target_currency")
+    own = texts.get("amount_currency")
+    if row.instructed_amount is None and own not in {None, row.currency}:
+        row.instructed_amount = _aside(texts["amount"])
+        row.instructed_currency = own
+
+
+def _charges(fields: Fields, level: str = "") -> tuple[Decimal | None, str | None]:
+    """The charges' total, or their records' in one currency, what was given back deducted."""
+    stated = fields.working.get(f"{level}charges")
+    if stated is not None:
+        return _aside(stated), fields.working.get(f"{level}charges_currency")
+    records = fields.lists.get(f"{level}charges_record")
+    if records is None:
+        return None, None
+    currencies = fields.lists.get(f"{level}charges_record_currency", [])
+    ways = fields.lists.get(f"{level}charges_way", [])
+    ways = ways if len(ways) == len(records) else list(dict.fromkeys(ways)) or ["DBIT"]
+    amounts = [_aside(text) for text in records]
+    if (
+        len(set(currencies)) != 1
+        or len(currencies) != len(records)
+        or len(ways) not in {1, len(records)}
+        or None in amounts
+    ):
+        return None, None
+    if len(ways) < len(records):
+        ways *= len(records)
+    net = Decimal(0)
+    for amount, way in zip(amounts, ways, strict=True):
+        add = _EXACT.subtract if way == "CRDT" else _EXACT.add
+        net = add(net, amount or Decimal(0))
+    return net, currencies[0]
+
+
+def _aside(text: str) -> Decimal | None:
+    """An amount or rate that moved nothing; one that cannot be read is kept in `raw` alone."""
+    try:
+        return amount_in_xml(text)
+    except InputError:
+        return None
+
+
+def _add_parties(row: EntryRow, *, is_return: bool) -> None:
+    """Who of the two is the party that is not us: who pays a credit, who gets a debit.
+
+    A return names the parties of the payment that comes back, so there it is the other way round.
+    An account number that is our own settles it.
+    """
+    row.debtor_account = _account(row.debtor_account)
+    row.creditor_account = _account(row.creditor_account)
+    debtor = (row.direction == "CRDT") != is_return
+    if row.account is not None and row.debtor_account != row.creditor_account:
+        if row.debtor_account == row.account:
+            debtor = False
+        elif row.creditor_account == row.account:
+            debtor = True
+    if debtor:
+        row.counterparty_name = row.debtor_name
+        row.counterparty_account = row.debtor_account
+        row.counterparty_agent = row.debtor_agent
+    else:
+        row.counterparty_name = row.creditor_name
+        row.counterparty_account = row.creditor_account
+        row.counterparty_agent = row.creditor_agent
+    if is_return:
+        row.original_end_to_end_id = row.end_to_end_id
+
+
+def _code(texts: dict[str, str], level: str) -> str:
+    parts = (texts.get(f"{level}{part}") for part in ("domain", "family", "sub_family"))
+    return "/".join(part for part in parts if part)
+
+
+def _account(text: str | None) -> str | None:
+    return None if text is None else account_number(text)
+
+
+def _required(texts: dict[str, str], name: str, what: str) -> str:
+    text = texts.get(name)
+    if text is None:
+        raise InputError(f"it has no {what}")
+    return text
+
+
+def _positive(text: str, what: str) -> Decimal:
+    if len(text) < _SHORT and _DIGITS.fullmatch(text):
+        return Decimal(text)  # as nearly every bank writes it
+    amount = amount_in_xml(text, what=what)
+    if amount < 0:
+        raise InputError(f"{what}: {amount:f} is negative; the direction has its own element")
+    return amount
+
+
+def _direction(text: str) -> str:
+    if text not in _DIRECTIONS:
+        raise InputError(f"credit/debit indicator {text[:20]!r} is neither CRDT nor DBIT")
+    return text
+
+
+def _day(texts: dict[str, str], name: str) -> date | None:
+    text = texts.get(name)
+    return None if text is None else day(text)

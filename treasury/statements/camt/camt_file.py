@@ -1,0 +1,201 @@
+"""Reads camt.052, .053 and .054 of any version, entry by entry, in memory that does not grow.
+
+Each row's `raw` is its entry as XML with only that row's detail in it. An entry is cut out of the
+text once, its values are picked by the shape of its tags (`shape`), and the rules of `entries` make
+rows of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError, StatementError
+from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.camt import camt_paths
+from treasury.statements.camt.bank_xml import Cut
+from treasury.statements.camt.camt_statement import CamtStatement
+from treasury.statements.camt.element_shapes import Reader
+from treasury.statements.entry_identity import Ordinals
+from treasury.statements.entry_rows import EntryRow, Problem, StatementRow, entry_batch
+from treasury.statements.field_values import instant
+from treasury.statements.statement_draft import MOST_PROBLEMS, check_number
+
+__all__ = ["CamtFile"]
+
+_FORMATS: Final = {"Stmt": "camt.053", "Rpt": "camt.052", "Ntfctn": "camt.054"}
+_MESSAGES: Final = {
+    "BkToCstmrStmt": "camt.053",
+    "BkToCstmrAcctRpt": "camt.052",
+    "BkToCstmrDbtCdtNtfctn": "camt.054",
+}
+_MESSAGE: Final = "BkToCstmr"
+
+_BATCH: Final = 1024
+_MOST_DETAILS: Final = 100_000
+
+
+class CamtFile:
+    """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold.
+
+    The same bytes give the same rows. StatementError where the file is refused as a whole; an entry
+    that cannot be read is a problem and keeps its statement from being proved.
+    """
+
+    def __init__(self, source: Source, file_name: str, accounts: Collection[str] = ()) -> None:
+        self.file_name = file_name
+        self.format = ""
+        self.statements: tuple[StatementRow, ...] = ()
+        self.problems: list[Problem] = []
+        self._source = source if isinstance(source, Stream) else Stream(source)
+        self._reader = Reader(camt_paths.ENTRY)
+        self._group = Reader(camt_paths.GROUP)
+        self.lost_count = 0
+        self._message: dict[str, str] = {}
+        self._ids = Ordinals()
+        self._places: Counter[str] = Counter()
+        self._accounts = accounts
+        self._done: list[StatementRow] = []
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file's bytes, once they are all read."""
+        return self._source.sha256
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        rows: list[EntryRow] = []
+        cut = Cut(
+            self._source,
+            self.file_name,
+            lambda name, parent: name in _FORMATS and parent.startswith(_MESSAGE),
+            entry="Ntry",
+            detail="TxDtls",
+            outside=("GrpHdr",),
+        )
+        statement: CamtStatement | None = None
+        entries = 0
+        for piece in cut:
+            if piece.kind == "entry" and statement is not None:
+                entries += 1
+                self._take_entry(statement, piece.text, f"Ntry[{entries}]", cut, rows)
+                if len(rows) >= _BATCH:
+                    yield entry_batch(rows)
+                    rows = []
+            elif piece.kind == "part" and statement is not None:
+                statement.part(piece.name, piece.text)
+            elif piece.kind == "begin":
+                statement, entries = self._begin(piece.name), 0
+            elif piece.kind == "end" and statement is not None:
+                self._end(statement, piece.name)
+            elif piece.kind == "outside":
+                self._message = self._group.read(piece.text).working
+        self._finish(cut)
+        if rows:
+            yield entry_batch(rows)
+
+    def _begin(self, name: str) -> CamtStatement:
+        self._places[name] += 1
+        place = f"{name}[{self._places[name]}]"
+        return CamtStatement(
+            name,
+            place,
+            form=_FORMATS[name],
+            file_name=self.file_name,
+            message_id=self._message.get("message_id"),
+            created=instant(self._message.get("created_at")),
+            accounts=self._accounts,
+            ids=self._ids,
+        )
+
+    def _take_entry(
+        self, statement: CamtStatement, text: str, position: str, cut: Cut, rows: list[EntryRow]
+    ) -> None:
+        try:
+            rows.extend(statement.entry_rows(self._reader, self._split(text), position))
+        except InputError as error:
+            if isinstance(error, StatementError):
+                raise
+            statement.lost(position, error.what, cut.line)
+
+    def _end(self, statement: CamtStatement, name: str) -> None:
+        self._done.append(statement.finish())
+        self.lost_count += statement.lost_count
+        self.problems += statement.problems[: MOST_PROBLEMS - len(self.problems)]
+        check_number(len(self._done), self.file_name)
+        self.format = self.format or _FORMATS[name]
+
+    def _finish(self, cut: Cut) -> None:
+        said = {_format_of(name) for name in cut.roots}
+        said |= {f for f in _FORMATS.values() if any(f in space for space in cut.spaces)}
+        found = sorted({self.format, *said} - {""})
+        if not found:
+            raise UnknownFormat(
+                f"{self.file_name}: XML, but not a bank statement (camt.052, .053 or .054)",
+                do="give a statement as the bank sends it",
+            )
+        self.format = self.format or found[0]
+        self.statements = tuple(
+            msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
+        )
+        if not self._done:
+            self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
+
+    def _split(self, entry: str) -> list[str]:
+        """The entry's XML once for each of its details, with only that one in it."""
+        if entry.count("TxDtls>") <= 2:
+            return [entry]
+        rest, groups = _cut_out(entry, _GROUP) if entry.count("NtryDtls>") > 2 else ([], [])
+        if len(groups) <= 1:
+            return self._details(entry)
+        # Each group may be a batch, with ids that are not the others'.
+        after = "".join(rest[1:])
+        return [one for group in groups for one in self._details(f"{rest[0]}{group}{after}")]
+
+    def _details(self, entry: str) -> list[str]:
+        rest, details = _cut_out(entry, _DETAIL)
+        if len(details) > _MOST_DETAILS:
+            raise StatementError(
+                f"{self.file_name}: more than {_MOST_DETAILS} details in one entry",
+                do="ask the bank to split the batch; nothing of it was stored",
+            )
+        if len(details) <= 1:
+            return [entry]
+        between = (text for text in rest[1:-1] if text.strip())
+        after = "".join((*between, rest[-1]))
+        return [f"{rest[0]}{detail}{after}" for detail in details]
+
+
+def _tags(name: str) -> re.Pattern[str]:
+    return re.compile(rf"""<(/?)(?:[^\s/>"'=<:]+:)?{name}(?:\s(?:[^>"']|"[^"]*"|'[^']*')*|/)?>""")
+
+
+_DETAIL: Final = _tags("TxDtls")
+_GROUP: Final = _tags("NtryDtls")
+
+
+def _cut_out(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
+    """What stands before, between and after the elements with these tags, and those elements."""
+    elements: list[str] = []
+    rest: list[str] = []
+    depth = behind = begin = 0
+    for tag in tags.finditer(text):
+        if not tag[1] and depth == 0:
+            begin = tag.start()
+            rest.append(text[behind:begin])
+        alone = tag[0].endswith("/>")
+        depth += 0 if alone else -1 if tag[1] else 1
+        if depth <= 0:
+            depth, behind = 0, tag.end()
+            elements.append(text[begin:behind])
+    return [*rest, text[behind:]], elements
+
+
+def _format_of(element: str) -> str:
+    """The format that a message's element says it is."""
+    return next((f for m, f in _MESSAGES.items() if element.startswith(m)), "")

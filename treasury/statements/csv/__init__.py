@@ -1,0 +1,1 @@
+"""Bank statements in CSV, read by a profile of the bank's columns."""

@@ -1,0 +1,122 @@
+"""The course of a balance column over the rows of an account, followed without holding the rows.
+
+Banks list the oldest row first, or the newest; both ways are followed at once, and the one that
+holds is taken.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Context, Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.statements.statement_draft import MOST_PROBLEMS
+
+__all__ = ["Course", "Off"]
+
+_EXACT: Final = Context(prec=80)
+
+
+class Off(msgspec.Struct, frozen=True):
+    """A row whose balance is not what the movements reach."""
+
+    line: int
+    stated: Decimal
+    reached: Decimal
+
+
+class Course:
+    """The days and balances of the rows of one account and currency, in the file's order."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.first_day: date | None = None
+        self.last_day: date | None = None
+        self._began: date | None = None
+        self._ended: date | None = None
+        self._stated = 0
+        self._first: Decimal | None = None
+        self._last: Decimal | None = None
+        self._before = Decimal(0)
+        self._first_moved = Decimal(0)
+        self._since = Decimal(0)
+        self._above = Decimal(0)
+        self._above_line = 0
+        self._forward: list[Off] = []
+        self._backward: list[Off] = []
+        self._wrong = [0, 0]
+
+    def add(self, line: int, day: date | None, moved: Decimal, balance: Decimal | None) -> None:
+        """A row: what it moved, 0 where that does not count, and the balance it states."""
+        if day is not None:
+            self.first_day = min(self.first_day or day, day)
+            self.last_day = max(self.last_day or day, day)
+            self._began, self._ended = self._began or day, day
+        if balance is None:
+            self._since = _EXACT.add(self._since, moved)
+            self._above = _EXACT.add(self._above, moved)
+            return
+        self._stated += 1
+        if self._last is None:
+            self._first, self._before, self._first_moved = balance, self._since, moved
+        else:
+            # Oldest first: the last balance and all since then, this row too, give this one.
+            reached = _EXACT.add(self._last, _EXACT.add(self._since, moved))
+            self._compare(0, self._forward, Off(line, balance, reached))
+            # Newest first: this balance and what moved from the row above down to it gives that.
+            above = _EXACT.add(balance, self._above)
+            self._compare(1, self._backward, Off(self._above_line, self._last, above))
+        self._last, self._since, self._above, self._above_line = balance, Decimal(0), moved, line
+
+    def _compare(self, way: int, off: list[Off], one: Off) -> None:
+        if one.stated != one.reached:
+            self._wrong[way] += 1
+            if len(off) < MOST_PROBLEMS:
+                off.append(one)
+
+    @property
+    def off_count(self) -> int:
+        """How many balances do not follow the movements, in the order in which fewer do not."""
+        return min(self._wrong)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether several balances follow the movements, in the order that the days have.
+
+        Equal movements follow their balances the other way round too, with their signs swapped.
+        """
+        if self._stated < 2 or self._began is None or self._began == self._ended:
+            return False
+        return self._wrong[self._began > (self._ended or self._began)] == 0
+
+    @property
+    def is_newest_first(self) -> bool:
+        """Whether the rows are in that order: as the balances say, else as the days do."""
+        if self._wrong[0] != self._wrong[1]:
+            return self._wrong[1] < self._wrong[0]
+        return (self._began or date.min) > (self._ended or date.min)
+
+    @property
+    def off(self) -> list[Off]:
+        """Where the balances do not follow the movements."""
+        return self._backward if self.is_newest_first else self._forward
+
+    @property
+    def ends(self) -> tuple[Decimal | None, Decimal | None]:
+        """Opening and closing balance; no opening where only one row states a balance.
+
+        From a single balance the opening could be worked out, but would then prove nothing.
+        """
+        if self._first is None or self._last is None:
+            return None, None
+        if self.is_newest_first:
+            # The last row is the oldest: what it and those below it moved leads to its balance.
+            opening = _EXACT.subtract(self._last, self._above)
+            closing = _EXACT.add(self._first, self._before)
+        else:
+            moved = _EXACT.add(self._before, self._first_moved)
+            opening = _EXACT.subtract(self._first, moved)
+            closing = _EXACT.add(self._last, self._since)
+        return (opening if self._stated > 1 else None), closing

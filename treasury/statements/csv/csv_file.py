@@ -1,0 +1,349 @@
+"""Reads a bank's CSV export by its profile: rows in, statements proved by their balance column out.
+
+CSV has no statements: the rows of one account and currency are one. Its balances are those stated
+above the table, else those of the balance column, which has to follow the amounts row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import islice
+from typing import Final, Literal
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError, StatementError
+from treasury.money import format_amount
+from treasury.statements.balance_proof import Balance
+from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.csv.csv_course import Course
+from treasury.statements.csv.csv_headerless import headerless_layout
+from treasury.statements.csv.csv_layout import SAMPLE, Layout, layout_of
+from treasury.statements.csv.csv_proposal import proposal
+from treasury.statements.csv.csv_rows import Key, Movement, Rows, stated_above
+from treasury.statements.csv.csv_text import CsvText, Row
+from treasury.statements.csv.profiles import BUILT_IN, Profile
+from treasury.statements.entry_identity import Ordinals
+from treasury.statements.entry_rows import EntryRow, Problem, StatementRow, entry_batch
+from treasury.statements.field_values import account_number, reference
+from treasury.statements.statement_draft import MOST_PROBLEMS, Draft, Head
+
+__all__ = ["GUESSED", "CsvFile"]
+
+GUESSED: Final = "CSV proposed"
+"""The format of a file without a profile."""
+
+_BATCH: Final = 1024
+_MOST_GROUPS: Final = 10_000
+_MOST_ROW: Final = 1 << 20
+_MOST_OTHERS: Final = 10_000
+"""Rows that are no movements, from which on a file is refused that has fewer that are."""
+
+
+class CsvFile:
+    """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold.
+
+    `account` is that of files that name none, `currencies` those of accounts for which the file
+    states none. StatementError where no profile fits and none can be
+    proposed; a file read by a proposed one says so, and is not proved.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        file_name: str,
+        profiles: Sequence[Profile] = (),
+        account: str | None = None,
+        currencies: Mapping[str, str] | None = None,
+    ) -> None:
+        self.file_name = file_name
+        self.format = "CSV"
+        self.statements: tuple[StatementRow, ...] = ()
+        self.problems: list[Problem] = []
+        self.layout: Layout | None = None
+        self.decimal: Literal["", ",", "."] = ""
+        """What separates the decimals in it, once its rows were looked at."""
+        self._source = source if isinstance(source, Stream) else Stream(source)
+        self._profiles = (*profiles, *BUILT_IN)
+        self._account = account
+        self._currencies = currencies or {}
+        self._lost: list[tuple[Key, int, str]] = []
+        self.lost_count = 0
+        self._is_told = False
+        self._read_count = 0
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file's bytes, once they are all read."""
+        return self._source.sha256
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        with CsvText(self._source, self.file_name) as text:
+            if text.has_nul:
+                raise self._unknown()
+            if text.encoding[:3] != "utf":
+                what = f"not UTF-8; read as {text.encoding.title()}"
+                self.problems.append(Problem(self.file_name, "", what))
+            layout = self.layout = self._layout(text)
+            self.format = f"CSV {layout.profile.name}"
+            above = list(islice(text.rows(layout.delimiter), layout.header + 1))
+            stated = stated_above(above[:-1])
+            rows = Rows(layout, stated, self._account, self.file_name, self._currencies)
+            rows.learn(_below(text, layout))
+            self.decimal = rows.decimal
+            courses = self._courses(text, rows, layout)
+            drafts = self._drafts(courses, rows, layout)
+            yield from self._entries(text, rows, layout, drafts)
+        head = "\n".join(row.raw for row in above)
+        done = [draft.finish(head) for draft in drafts.values()]
+        noted = (Problem(self.file_name, "", what, line) for line, what in rows.notes.items())
+        self.problems += noted
+        for draft in drafts.values():
+            self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
+        self.statements = tuple(
+            msgspec.structs.replace(row, file_sha256=self.sha256) for row in done
+        )
+        if not done:
+            self.problems.append(Problem(self.file_name, "", "there is no movement in the file"))
+
+    def _layout(self, text: CsvText) -> Layout:
+        lines = list(islice(text.lines(), SAMPLE))
+        found = (
+            layout_of(lines, self._profiles, self.file_name)
+            or headerless_layout(lines, self._profiles, self.file_name)
+            or proposal(lines, self.file_name)
+        )
+        if found is None:
+            raise self._unknown()
+        return found
+
+    def _unknown(self) -> UnknownFormat:
+        what = f"{self.file_name}: not a bank statement in any known format"
+        return UnknownFormat(what, do=_KNOWN)
+
+    def _courses(self, text: CsvText, rows: Rows, layout: Layout) -> dict[Key, Course]:
+        """Days and balances of each account and currency, in the order of the file.
+
+        Where balances do not follow, fees that stand beside the amounts may be part of them or not:
+        what the balances follow counts.
+        """
+        courses = self._followed(text, rows, layout)
+        off = _off_count(courses)
+        if off and "fee" in layout.columns:
+            self._forget()
+            rows.fee_included = not rows.fee_included
+            others = self._followed(text, rows, layout)
+            if _off_count(others) < off:
+                return others
+            rows.fee_included = not rows.fee_included
+        return courses
+
+    def _forget(self) -> None:
+        """Count what is lost anew: the rows are gone over once more."""
+        self._lost.clear()
+        self.lost_count = self._read_count = 0
+
+    def _followed(self, text: CsvText, rows: Rows, layout: Layout) -> dict[Key, Course]:
+        courses: dict[Key, Course] = {}
+        for one in self._movements(text, rows, layout):
+            course = courses.get(one.key)
+            if course is None:
+                course = courses[one.key] = Course(one.row.line)
+            moved = one.signed if one.status == "BOOK" else Decimal(0)
+            course.add(one.row.line, one.booked if one.status else None, moved, one.balance)
+            if len(courses) > _MOST_GROUPS:
+                raise StatementError(
+                    f"{self.file_name}: more than {_MOST_GROUPS} accounts in one file",
+                    do="look whether the profile names the right column for the account",
+                )
+        if not courses:
+            courses = {key: Course(line) for key, line, _ in reversed(self._lost)}
+        return courses
+
+    def _entries(
+        self, text: CsvText, rows: Rows, layout: Layout, drafts: dict[Key, Draft]
+    ) -> Iterator[pa.RecordBatch]:
+        self._is_told = True
+        batch: list[EntryRow] = []
+        for one in self._movements(text, rows, layout):
+            if not one.status:
+                continue
+            entry = self._entry(one, rows)
+            draft = drafts[one.key]
+            raw = "\n".join((one.row.raw, *one.raw))
+            draft.take(entry, entry.account_servicer_reference, f"line {one.row.line}", raw)
+            draft.count(entry)
+            batch.append(entry)
+            if len(batch) >= _BATCH:
+                yield entry_batch(batch)
+                batch = []
+        if batch:
+            yield entry_batch(batch)
+
+    def _movements(self, text: CsvText, rows: Rows, layout: Layout) -> Iterator[Movement]:
+        """The movements, each with the rows of text below it."""
+        last: Movement | None = None
+        for row in _below(text, layout):
+            rows.check_quotes(row)
+            one = self._read(row, rows)
+            if one is not None:
+                if last is not None:
+                    yield last
+                last = one
+            elif last is not None and rows.goes_on(row):
+                last.more += rows.texts(row)
+                last.raw.append(row.raw)
+                if len(last.raw) > _MOST_ROW >> 10:
+                    raise StatementError(
+                        f"{self.file_name} line {row.line}: a movement of more than"
+                        f" {_MOST_ROW >> 10} rows",
+                        do="look whether the profile names the right columns for amounts",
+                    )
+        if last is not None:
+            yield last
+
+    def _read(self, row: Row, rows: Rows) -> Movement | None:
+        try:
+            one = rows.read(row)
+        except StatementError:
+            raise
+        except InputError as error:
+            lost = error.what
+        else:
+            self._read_count += one is not None
+            self._check_count(rows.totals, f"line {row.line} is a total")
+            return one
+        self._lose(rows.key(row), row.line, lost)
+        return None
+
+    def _lose(self, key: Key, line: int, why: str) -> None:
+        if not self._is_told:
+            self.lost_count += 1
+            if self.lost_count <= MOST_PROBLEMS:
+                self._lost.append((key, line, why))
+            self._check_count(self.lost_count, f"line {line} is not read: {why}")
+
+    def _check_count(self, others: int, such: str) -> None:
+        """StatementError for a table of which most is something else than movements."""
+        if others > max(_MOST_OTHERS, self._read_count):
+            raise StatementError(
+                f"{self.file_name}: most of its rows are no movements; {such}",
+                do="look whether the profile names the right columns",
+            )
+
+    def _entry(self, one: Movement, rows: Rows) -> EntryRow:
+        (account, currency), row = one.key, one.row
+
+        def said(role: str) -> str | None:
+            return rows.cell(row, role) or None
+
+        other = said("counterparty_account")
+        entry = EntryRow(
+            account=account,
+            currency=currency,
+            amount=one.signed.copy_abs(),
+            direction="DBIT" if one.signed < 0 else "CRDT",
+            entry_status=one.status,
+            is_reversal=one.is_reversal,
+            booking_date=one.booked,
+            value_date=one.value,
+            account_servicer_reference=reference(said("reference")),
+            end_to_end_id=reference(said("end_to_end_id")),
+            mandate_id=reference(said("mandate_id")),
+            remittance=(*rows.texts(row), *one.more),
+            structured_references=tuple(filter(None, [said("structured_reference")])),
+            proprietary_code=said("kind"),
+            counterparty_name=rows.counterparty_name(row, is_debit=one.signed < 0) or None,
+            counterparty_account=account_number(other.strip("'")) if other else None,
+            counterparty_agent=said("counterparty_agent"),
+            inferred=rows.inferred(row, currency),
+            file_name=self.file_name,
+        )
+        if one.fee:
+            entry.charges_amount, entry.charges_currency = one.fee, currency
+        side = "debtor" if entry.direction == "CRDT" else "creditor"
+        for part in ("name", "account", "agent"):
+            setattr(entry, f"{side}_{part}", getattr(entry, f"counterparty_{part}"))
+        return entry
+
+    def _drafts(self, courses: dict[Key, Course], rows: Rows, layout: Layout) -> dict[Key, Draft]:
+        ids = Ordinals()
+        stated = (rows.above("opening"), rows.above("closing"))
+        drafts = {
+            key: self._draft(key, course, stated, layout, ids) for key, course in courses.items()
+        }
+        for key, line, why in self._lost:
+            # A row that names an account of no other row may be of any of them.
+            for draft in [drafts[key]] if key in drafts else drafts.values():
+                draft.lost(f"line {line}", why, line)
+        if self.lost_count > len(self._lost):
+            more = self.lost_count - len(self._lost)
+            next(iter(drafts.values())).problem("", f"and {more} rows more that cannot be read")
+        return drafts
+
+    def _draft(
+        self,
+        key: Key,
+        course: Course,
+        stated: tuple[Decimal | None, Decimal | None],
+        layout: Layout,
+        ids: Ordinals,
+    ) -> Draft:
+        account, currency = key
+        first, last = course.first_day, course.last_day
+        head = Head(
+            file_name=self.file_name,
+            format=self.format,
+            place=f"line {course.line}",
+            account=account,
+            currency=currency,
+            from_date=first,
+            to_date=last,
+            balances=_balances(course, stated, currency or ""),
+            told_apart_by=("CSV",),
+        )
+        draft = Draft(head, ids)
+        for off in course.off:
+            states, reached = (
+                format_amount(amount, currency or "").strip()
+                for amount in (off.stated, off.reached)
+            )
+            draft.problem(f"line {off.line}", f"balance {states}, the movements reach {reached}")
+        if layout.is_proposed:
+            what = "no profile is known for it; the columns are guessed"
+            draft.problem("", f"{what}: see `treasury statements profile {self.file_name}`")
+            if not layout.are_days_shown:
+                order = layout.profile.day_order
+                draft.problem("", f"day or month may come first; the days are taken as {order}")
+        return draft
+
+
+def _balances(
+    course: Course, stated: tuple[Decimal | None, Decimal | None], currency: str
+) -> tuple[Balance, ...]:
+    """Opening and closing: as stated above the table, else as the balance column has them."""
+    ends = [a if a is not None else b for a, b in zip(stated, course.ends, strict=True)]
+    days = (course.first_day, course.last_day)
+    return tuple(
+        Balance(code, amount, currency, day)
+        for code, amount, day in zip(("OPBD", "CLBD"), ends, days, strict=True)
+        if amount is not None
+    )
+
+
+def _off_count(courses: Mapping[Key, Course]) -> int:
+    return sum(course.off_count for course in courses.values())
+
+
+def _below(text: CsvText, layout: Layout) -> Iterator[Row]:
+    """The rows below the header."""
+    return islice(text.rows(layout.delimiter), layout.header + 1, None)
+
+
+_KNOWN: Final = (
+    "give camt.052/.053/.054, MT940/942, CODA, CFONB 120 or CSV; for the CSV of an unknown bank"
+    " describe its columns, see `treasury statements profile FILE`"
+)

@@ -1,0 +1,101 @@
+"""The layout of a CSV file without a header row, told by what its rows look like and prove.
+
+Two columns of amounts look alike whichever of them is the debit. A built-in layout of that kind is
+taken only where the balance column follows the movements as the layout signs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Final
+
+from treasury.errors import InputError
+from treasury.statements.csv.csv_course import Course
+from treasury.statements.csv.csv_layout import Layout, is_header, samples
+from treasury.statements.csv.csv_rows import Key, Rows
+from treasury.statements.csv.csv_text import Row
+from treasury.statements.csv.csv_values import cell, is_amount, is_day
+from treasury.statements.csv.profiles import BUILT_IN, Profile
+from treasury.statements.field_values import account_number
+
+__all__ = ["headerless_layout"]
+
+
+def headerless_layout(
+    lines: Sequence[str], profiles: Iterable[Profile], file_name: str
+) -> Layout | None:
+    """The layout of a file without a header that is in one of the profiles with a `shape`."""
+    shaped = [profile for profile in profiles if profile.shape]
+    for delimiter, sample in samples(lines, file_name):
+        rows = [row for row in sample if any(map(str.strip, row.cells))]
+        if not rows or any(is_header(row) for row in rows):
+            continue
+        for profile in shaped:
+            if not _is_shaped(rows, profile.shape):
+                continue
+            layout = Layout(profile, delimiter, -1, _numbered_columns(profile))
+            if profile not in BUILT_IN or _is_signed(layout, rows, file_name):
+                return layout
+    return None
+
+
+def _numbered_columns(profile: Profile) -> dict[str, tuple[int, ...]]:
+    return {
+        role: tuple(int(name[1:]) - 1 for name in names if name[1:].isdigit())
+        for role, names in profile.columns.items()
+    }
+
+
+def _is_shaped(rows: Sequence[Row], shape: str) -> bool:
+    """Whether nearly all rows look like this."""
+    dated = [row for row in rows if cell(row.cells[0])]  # the others go on with a text
+    fitting = sum(_fits(row.cells, shape) for row in dated)
+    return fitting >= 1 and fitting * 10 >= len(dated) * 9
+
+
+def _fits(cells: Sequence[str], shape: str) -> bool:
+    if not len(shape) <= len(cells) <= len(shape) + 1:
+        return False
+    return all(_FITS[kind](cell(text)) for kind, text in zip(shape, cells, strict=False))
+
+
+def _is_text(text: str) -> bool:
+    return bool(text) and not is_amount(text) and not is_day(text)
+
+
+_ACCOUNT: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{8,30}")
+_FITS: Final[dict[str, Callable[[str], bool]]] = {
+    "d": is_day,
+    "a": is_amount,
+    "t": _is_text,
+    "i": lambda text: _ACCOUNT.fullmatch(account_number(text)) is not None,
+    "c": lambda text: re.fullmatch("[A-Z]{3}", text) is not None,
+    "-": lambda text: not text,
+    "?": lambda text: not text or is_amount(text),
+    "*": lambda _: True,
+}
+
+
+def _is_signed(layout: Layout, sample: Sequence[Row], file_name: str) -> bool:
+    """Whether amounts carry their own sign, or the balances show which way they are."""
+    if "amount" in layout.columns:
+        if not {"balance", "balance_before"} & layout.columns.keys():
+            return True
+        (place,) = layout.columns["amount"]
+        if any(cell("".join(row.cells[place : place + 1])).startswith("-") for row in sample):
+            return True
+    rows = Rows(layout, {}, None, file_name, {})
+    rows.learn(sample)
+    courses: dict[Key, Course] = defaultdict(lambda: Course(0))
+    for row in sample:
+        try:
+            one = rows.read(row)
+        except InputError:
+            return False
+        if one is not None:
+            moved = one.signed if one.status == "BOOK" else Decimal(0)
+            courses[one.key].add(row.line, one.booked, moved, one.balance)
+    return bool(courses) and all(course.is_shown for course in courses.values())

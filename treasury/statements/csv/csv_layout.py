@@ -1,0 +1,136 @@
+"""Which profile a CSV file with a header row is in, and where its columns stand.
+
+A file that is in none may be given a layout of its own, which is a guess (`csv_proposal`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from treasury.errors import StatementError
+from treasury.statements.csv.csv_text import Row, rows_of
+from treasury.statements.csv.csv_values import cell, is_amount, is_day
+from treasury.statements.csv.csv_words import SIGNS
+from treasury.statements.csv.profiles import Profile, plain
+
+__all__ = [
+    "MOST_BEFORE_HEADER", "SAMPLE", "Layout", "header_currency", "is_complete", "is_header",
+    "is_same", "layout_of", "samples",
+]  # fmt: skip
+
+_DELIMITERS: Final = (";", ",", "\t", "|")
+MOST_BEFORE_HEADER: Final = 60
+SAMPLE: Final = 200
+"""Lines that show how a file is laid out."""
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """How to read a file: its profile, and which columns have which role."""
+
+    profile: Profile
+    delimiter: str
+    header: int
+    """The number of the header row, from 0; -1 where there is none."""
+    columns: dict[str, tuple[int, ...]]
+    header_currency: str | None = None
+    is_proposed: bool = False
+    headers: list[str] = []
+    """The header row as it is compared; empty where there is none."""
+    are_days_shown: bool = True
+    """Whether the values show which part of a day is its month."""
+
+
+def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
+    """The layout of a file with a header row of one of the profiles; that with most columns."""
+    known = tuple(profiles)
+    found: list[tuple[int, Layout]] = []
+    for delimiter, sample in samples(lines, file_name):
+        for number, row in enumerate(sample[:MOST_BEFORE_HEADER]):
+            headers = [plain(text) for text in row.cells]
+            if sum(map(bool, headers)) < 3:
+                continue
+            for profile in known:
+                if not profile.shape and _has_all(headers, profile.needs or _first(profile)):
+                    columns = _columns(headers, profile)
+                    if is_complete(columns):
+                        currency = header_currency(row.cells, columns)
+                        layout = Layout(
+                            profile, delimiter, number, columns, currency, headers=headers
+                        )
+                        found.append((len(columns) + len(profile.needs), layout))
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[Row]]]:
+    """The first rows as each delimiter cuts them."""
+    head = lines[:SAMPLE]
+    for delimiter in _DELIMITERS:
+        if any(delimiter in line for line in head):
+            yield delimiter, list(_whole(head, delimiter, file_name))
+
+
+def _whole(lines: Sequence[str], delimiter: str, file_name: str) -> Iterator[Row]:
+    """The rows in some lines, of which the last may end within a cell."""
+    try:
+        yield from rows_of(iter(lines), delimiter, file_name)
+    except StatementError:
+        return  # another delimiter may cut it better; the file itself is read strictly
+
+
+def _first(profile: Profile) -> tuple[str, ...]:
+    return tuple("|".join(headers) for headers in profile.columns.values())
+
+
+def _has_all(headers: Sequence[str], needs: Iterable[str]) -> bool:
+    return all(
+        any(is_same(header, plain(name)) for name in need.split("|") for header in headers)
+        for need in needs
+    )
+
+
+def is_same(header: str, name: str) -> bool:
+    """Whether they are one header; a lost letter stands for any one."""
+    if "\ufffd" not in header:
+        return header == name
+    return re.fullmatch(re.escape(header).replace("\ufffd", "."), name) is not None
+
+
+def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, ...]]:
+    columns: dict[str, tuple[int, ...]] = {}
+    for role, names in profile.columns.items():
+        places = [
+            place
+            for name in names
+            for place, header in enumerate(headers)
+            if header and is_same(header, plain(name))
+        ]
+        if places:
+            columns[role] = tuple(dict.fromkeys(places))
+    return columns
+
+
+def is_header(row: Row) -> bool:
+    """Whether a row names columns: it has three words and more, and neither a day nor an amount."""
+    said = [text for text in map(cell, row.cells) if text]
+    return len(said) > 2 and not any(is_day(text) or is_amount(text) for text in said)
+
+
+def is_complete(columns: dict[str, tuple[int, ...]]) -> bool:
+    """Whether the columns say when something moved and how much."""
+    return "booking_date" in columns and bool({"amount", "debit", "credit"} & columns.keys())
+
+
+def header_currency(cells: Sequence[str], columns: dict[str, tuple[int, ...]]) -> str | None:
+    """The currency in a header such as `Gutschrift in CHF`."""
+    places = [p for role in ("amount", "debit", "credit", "balance") for p in columns.get(role, ())]
+    found = (_IN_HEADER.search(cells[place].strip()) for place in places)
+    return next((matched[1] for matched in found if matched), None)
+
+
+_IN_HEADER: Final = re.compile(
+    rf"(?:\bin |\ben |[ (])([A-Z]{{3}}|{'|'.join(map(re.escape, SIGNS))})\)?$"
+)

@@ -1,0 +1,289 @@
+"""How the CSV of a bank that is not known seems to be laid out: by its headers and its values.
+
+A header is told by the words in it, in the languages of most banks, and by what stands below it. A
+proposal is a guess: a person has to look at it before a file is stored by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from treasury.identifiers import is_iban
+from treasury.statements.csv.csv_layout import (
+    MOST_BEFORE_HEADER,
+    Layout,
+    header_currency,
+    is_complete,
+    is_same,
+    samples,
+)
+from treasury.statements.csv.csv_text import Row
+from treasury.statements.csv.csv_values import cell, is_amount, is_day
+from treasury.statements.csv.csv_words import IN, OUT
+from treasury.statements.csv.profiles import Profile, plain
+from treasury.statements.field_values import account_number
+
+__all__ = ["proposal"]
+
+
+def proposal(lines: Sequence[str], file_name: str) -> Layout | None:
+    """The layout that an unknown file seems to have: by the words of its headers and its values.
+
+    None where days or amounts cannot be told from the rest.
+    """
+    best: tuple[int, Layout] | None = None
+    for delimiter, sample in samples(lines, file_name):
+        for number, row in enumerate(sample[:MOST_BEFORE_HEADER]):
+            layout = _proposed(row, sample[number + 1 :], delimiter, number)
+            if layout is not None and (best is None or len(layout.columns) > best[0]):
+                best = len(layout.columns), layout
+    return best[1] if best else None
+
+
+def _proposed(header: Row, below: Sequence[Row], delimiter: str, number: int) -> Layout | None:
+    names = [cell(text) for text in header.cells]
+    rows = [row.cells for row in below if len(row.cells) >= len(names) - 1 > 0]
+    if len([name for name in names if name]) < 3 or not rows:
+        return None
+    if any(is_day(name) or is_amount(name) for name in names if name):
+        return None
+    columns = _roles(names, rows)
+    if not is_complete(columns) or ({"debit", "credit"} & columns.keys() and not _both(columns)):
+        return None
+    order, is_shown = _day_order(rows, columns["booking_date"][0])
+    profile = Profile(
+        name="proposed",
+        columns={role: tuple(names[p] for p in places) for role, places in columns.items()},
+        needs=tuple(name for name in names if name),
+        day_order=order,
+        decimal="",
+    )
+    currency = header_currency(names, columns)
+    return Layout(
+        profile,
+        delimiter,
+        number,
+        columns,
+        currency,
+        headers=[plain(text) for text in header.cells],
+        is_proposed=True,
+        are_days_shown=is_shown,
+    )
+
+
+def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
+    """The columns that have a role, by the words in their names and by what stands in them."""
+    kinds = [_kind(rows, place) for place in range(len(names))]
+    others = [p for p, name in enumerate(names) if kinds[p] == "i" and _names_other(name)]
+    columns: dict[str, tuple[int, ...]] = {}
+    if others:
+        columns["counterparty_account"] = (others[0],)
+    taken = set(others[:1])
+    for role, words in _WORDS.items():
+        wanted = _KINDS.get(role, "")
+        places = [
+            place
+            for word in words
+            for place, name in enumerate(names)
+            if place not in taken
+            and (not wanted or kinds[place] in wanted)
+            and _fits_role(role, name, word, rows, place)
+        ]
+        if places and role not in columns:
+            several = tuple(dict.fromkeys(places)) if role == "text" else (places[0],)
+            columns[role] = several
+            taken.update(several)
+    if {"debit", "credit"} <= columns.keys():
+        columns.pop("amount", None)
+    elif "amount" in columns:
+        columns.pop("debit", None)
+        columns.pop("credit", None)
+        given = {p for role in _MORE_THAN_SIGN & columns.keys() for p in columns[role]}
+        signs = [p for p in range(len(names)) if p not in given and _says_sign(rows, p)]
+        if signs and "sign" not in columns:
+            columns = {
+                role: places for role, places in columns.items() if signs[0] not in places
+            } | {"sign": (signs[0],)}
+    if _differs(rows, columns.get("account", ())):
+        columns.setdefault("counterparty_account", columns.pop("account"))
+    return columns
+
+
+def _fits_role(role: str, name: str, word: str, rows: Sequence[Sequence[str]], place: int) -> bool:
+    header = plain(name)
+    if not header or not _has(header, word):
+        return False
+    if role in {"fee", "amount"} and any(word in header for word in _POSTAGE):
+        return False
+    if word == "net":
+        return header == word
+    if role in {"debit", "credit"}:
+        return not all(any(_has(header, w) for w in _WORDS[way]) for way in ("debit", "credit"))
+    return role != "sign" or _says_sign(rows, place)
+
+
+def _differs(rows: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
+    """Whether a column has another value in nearly every row, as the other party's account has."""
+    said = [text for cells in rows for p in places if p < len(cells) and (text := cell(cells[p]))]
+    return len(set(said)) > max(1, len(said) // 2)
+
+
+def _names_other(name: str) -> bool:
+    return any(_has(plain(name), word) for word in _WORDS["counterparty_name"])
+
+
+def _has(header: str, word: str) -> bool:
+    """Whether a word is in a header; a lost letter stands for any one."""
+    if "\ufffd" not in header:
+        return word in header
+    parts = (header[at : at + len(word)] for at in range(len(header) - len(word) + 1))
+    return any(is_same(part, word) for part in parts)
+
+
+def _says_sign(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Whether all that a column says is debit or credit, in whatever words."""
+    said = {text for cells in rows if place < len(cells) and (text := cell(cells[place]))}
+    return bool(said) and all(text in {"+", "-"} or plain(text) in IN | OUT for text in said)
+
+
+def _both(columns: dict[str, tuple[int, ...]]) -> bool:
+    return "amount" in columns or {"debit", "credit"} <= columns.keys()
+
+
+def _kind(rows: Sequence[Sequence[str]], place: int) -> str:
+    """What most cells of a column are: d day, a amount, i IBAN, t text, - nothing."""
+    kinds = Counter[str]()
+    for cells in rows[:100]:
+        text = cell(cells[place]) if place < len(cells) else ""
+        if text:
+            is_number = is_iban(account_number(text))
+            kinds[
+                "d" if is_day(text) else "a" if is_amount(text) else "i" if is_number else "t"
+            ] += 1
+    return kinds.most_common(1)[0][0] if kinds else "-"
+
+
+def _day_order(
+    rows: Sequence[Sequence[str]], place: int
+) -> tuple[Literal["dmy", "mdy", "ymd"], bool]:
+    """The order of the days' parts, and whether the values show it.
+
+    One above twelve does. Else the order counts in which the days are closer together.
+    """
+    firsts: set[int] = set()
+    seconds: set[int] = set()
+    for cells in rows:
+        found = _PARTS.match(cell(cells[place])) if place < len(cells) else None
+        if found is None:
+            continue
+        if len(found[1]) == 4:
+            return "ymd", True
+        if found[0][len(found[1])] == ".":
+            return "dmy", True  # nobody writes the month first with points
+        firsts.add(int(found[1]))
+        seconds.add(int(found[2]))
+    if not firsts or max(firsts) > 12 or max(seconds) > 12:
+        return ("mdy" if seconds and max(seconds) > 12 else "dmy"), True
+    return ("mdy" if len(firsts) < len(seconds) else "dmy"), False
+
+
+_PARTS: Final = re.compile(r"(\d{1,4})[-./: ](\d{1,2})[-./: ](\d{1,4})")
+_MORE_THAN_SIGN: Final = frozenset({
+    "booking_date", "value_date", "amount", "balance", "fee", "currency", "account",
+    "counterparty_account", "counterparty_name", "reference",
+})  # fmt: skip
+"""Roles of columns that say something else even where debit and credit is all that they say."""
+_POSTAGE: Final = (
+    "expedition",
+    "shipping",
+    "versand",
+    "spedizione",
+    "verzend",
+    "envio",
+    "insurance",
+    "assurance",
+    "salestax",
+)
+_KINDS: Final = {
+    "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
+    "balance": "a-", "currency": "t-", "sign": "t-", "status": "t-",
+}  # fmt: skip
+_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    # In the order in which a column is given away: the particular before the general.
+    "value_date": (
+        "valuutapaiva", "arvopaiva", "vardedag", "valuta", "valuedate", "datevaleur",
+        "datedevaleur", "wertstellung", "rentedatum", "fechavalor", "datavaluta", "datavalor",
+        "waluty"
+    ),
+    "booking_date": (
+        "bokforingsdag", "bokforing", "bokføring", "bogføring", "bogforing", "kirjauspaiva",
+        "kuupaev", "dataoperacji", "dataoperacao", "konyvelesdatuma", "bookingdate",
+        "buchungstag", "buchungsdatum", "boekdatum", "boekingsdatum", "datecomptable",
+        "dateoperation", "datedoperation", "datacontabile", "fechaoperacion", "dataksiegowania",
+        "bookedat", "transactiondate", "completeddate", "posted", "date", "datum", "data",
+        "fecha", "dato", "dag", "paiva", "buchung", "wert"
+    ),
+    "balance": (
+        "saldo", "balance", "runningbal", "solde", "kontostand", "zustatek", "egyenleg", "likutis",
+        "atlikums"
+    ),
+    "fee": (
+        "fee", "gebuhr", "frais", "kosten", "commission", "oplata", "prowizja", "comissao",
+        "comision", "commissioni", "poplatek", "mokestis"
+    ),
+    "debit": (
+        "utfrakonto", "debito", "debet", "obciazenia", "terheles", "debit", "belastung",
+        "lastschrift", "soll", "addebito", "addebiti", "uitgaven", "cargo", "paidout",
+        "withdrawal", "dare", "uscite", "af"
+    ),
+    "credit": (
+        "innpakonto", "innpåkonto", "credito", "kredit", "uznania", "jovairas", "credit",
+        "gutschrift", "haben", "accredito", "accrediti", "inkomsten", "abono", "paidin",
+        "deposit", "avere", "entrate", "bij"
+    ),
+    "amount": (
+        "net", "netto", "amount", "betrag", "bedrag", "montant", "importo", "importe", "kwota",
+        "umsatz", "belop", "belopp", "beløp", "beløb", "belob", "summe", "summa", "maara", "castka",
+        "osszeg", "valor", "montante", "suma", "value", "debitcredit", "sollhaben"
+    ),
+    "currency": (
+        "mena", "currency", "devies", "valuutta", "valuuta", "penznem", "wahrung", "waehrung",
+        "devise", "munt", "valuta", "divisa", "moneta", "monnaie", "waluta", "ccy"
+    ),
+    "sign": (
+        "afbij", "debitcredit", "sollhaben", "creditdebit", "creditdebet", "debetcredit",
+        "deebetkreedit", "dc", "drcr", "cdt", "sh"
+    ),
+    "counterparty_account": (
+        "counterpartyiban", "counterpartyaccount", "tegenrekening", "comptecontrepartie",
+        "ibanzahlungsbeteiligter", "gegenkonto", "kontonummeriban", "payeeaccount",
+        "beneficiaryaccount", "rekeningtegenpartij"
+    ),
+    "counterparty_agent": ("bic", "swift"),
+    "counterparty_name": (
+        "counterpartyname", "counterparty", "naamtegenpartij", "nomcontrepartie", "beguenstigter",
+        "begunstigter", "auftraggeber", "payee", "empfanger", "zahlungsbeteiligter",
+        "beneficiary", "name", "partner", "namn", "navn", "nimi", "saaja", "odbiorca", "ordonnateur"
+    ),
+    "account": (
+        "iban", "auftragskonto", "rekening", "compte", "account", "konto", "cuenta", "conto"
+    ),
+    "mandate_id": ("mandat", "mandate"),
+    "end_to_end_id": ("endtoend", "e2e"),
+    "reference": (
+        "transactionid", "transactionno", "bankreference", "reference", "referenz", "referentie",
+        "riferimento", "id"
+    ),
+    "status": ("status", "state"),
+    "kind": ("type", "kind", "art", "code"),
+    "text": (
+        "description", "verwendungszweck", "omschrijving", "communication", "mededeling",
+        "libelle", "details", "text", "memo", "narrative", "descrizione", "causale", "concepto",
+        "remittance", "message", "notification", "purpose", "opis", "tekst", "beskriv", "viesti",
+        "selgitus", "popis", "descricao", "tytuł", "forklaring", "rubrik", "otsikko", "kozlemeny",
+        "meddelande", "zprava", "subject", "particulars"
+    ),
+}  # fmt: skip

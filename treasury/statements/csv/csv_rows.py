@@ -1,0 +1,415 @@
+"""What a row of a bank's CSV says: a movement, a balance, a total, or more text of the row above.
+
+A row alone does not show everything. Which sign separates the decimals, how debits are signed and
+the currency beside amounts that mostly lack one are learnt from all rows first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Context, Decimal
+from itertools import pairwise
+from typing import Final, Literal
+
+import msgspec
+
+from treasury.errors import InputError, StatementError
+from treasury.statements.csv.csv_layout import Layout, is_header
+from treasury.statements.csv.csv_text import Row
+from treasury.statements.csv.csv_values import (
+    amount_in,
+    cell,
+    day_in,
+    decimal_sign,
+    is_amount,
+    is_day,
+)
+from treasury.statements.csv.csv_words import (
+    BALANCES,
+    CODE,
+    IN,
+    LABELS,
+    OUT,
+    SIGNS,
+    STATUS,
+    TOTAL_ENDS,
+    TOTALS,
+    TURNOVERS,
+)
+from treasury.statements.csv.profiles import plain
+from treasury.statements.field_values import account_number, own_account
+from treasury.statements.statement_draft import MOST_PROBLEMS
+
+__all__ = ["Key", "Movement", "Rows", "stated_above"]
+
+Key = tuple[str | None, str | None]
+"""Account and currency."""
+
+_EXACT: Final = Context(prec=80)
+_MINUS: Final = frozenset({"-", "\u2212"})
+_AMOUNTS: Final = ("amount", "debit", "credit", "balance", "balance_before", "fee")
+_MOVED: Final = ("amount", "debit", "credit")
+_DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
+"""The roles without which a movement would be read as another one."""
+
+
+class Movement(msgspec.Struct, gc=False):
+    """A row that says something about an account: what it moved, its balance, or both.
+
+    `status` is empty for a row that only states a balance. `more` are texts of the rows below it.
+    """
+
+    key: Key
+    row: Row
+    status: str
+    booked: date | None
+    value: date | None = None
+    signed: Decimal = Decimal(0)
+    is_reversal: bool = False
+    fee: Decimal = Decimal(0)
+    balance: Decimal | None = None
+    more: list[str] = []
+    raw: list[str] = []
+
+
+class Rows:
+    """The rows of one file, by its layout. `stated` is what stands above the table.
+
+    `account` is that of files that name none, `currencies` those of accounts for which the file
+    states none. `fee_included` says whether amounts have the fee in them. `notes` says, by line,
+    what a person should know about rows that are read, or left out as one of the `totals` counted
+    so far.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        stated: Mapping[str, str],
+        account: str | None,
+        file_name: str,
+        currencies: Mapping[str, str],
+    ) -> None:
+        self.notes: dict[int, str] = {}
+        self.totals = 0
+        self.decimal: Literal["", ",", "."] = layout.profile.decimal
+        self.fee_included = layout.profile.fee_included
+        self._layout = layout
+        self._stated = stated
+        self._account = account
+        self._file_name = file_name
+        self._currencies = currencies
+        self._own: dict[str, str] = {}
+        """Each account number that the file states, as it is declared."""
+        self._usual_debit = -1
+        self._usual_currency = ""
+        self._unknown: set[str] = set()
+        self._cell_count = 0
+        self._last_needed = max(
+            (place for role in _DECIDES for place in layout.columns.get(role, ())), default=0
+        )
+
+    def learn(self, rows: Iterable[Row]) -> None:
+        """What only the whole file shows: decimal sign, sign of debits, currency, cells a row."""
+        counts = Counter[int]()
+        places = [p for role in _AMOUNTS for p in self._layout.columns.get(role, ())]
+        signs = Counter[bool]()
+        currencies: set[str] = set()
+
+        def amounts() -> Iterator[str]:
+            for row in rows:
+                debit = self.cell(row, "debit")
+                if debit:
+                    signs[debit[0] in _MINUS or debit[-1] == "-"] += 1
+                cells = [text for p in places if p < len(row.cells) if (text := row.cells[p])]
+                counts[len(row.cells)] += bool(cells)
+                for text in filter(is_amount, map(cell, cells)):
+                    if not text[0].isdigit() or not text[-1].isdigit():
+                        currencies.update(CODE.findall(text))
+                    yield text
+
+        found = decimal_sign(amounts(), is_guess=self._layout.is_proposed)
+        self.decimal = self.decimal or found
+        self._usual_debit = -1 if signs[True] > signs[False] else 1
+        self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
+        self._cell_count = self._usual_count(counts)
+
+    def _usual_count(self, counts: Counter[int]) -> int:
+        """How many cells nearly all rows with amounts have; 0 where they differ."""
+        header = len(self._layout.headers)
+        usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
+        others = counts.total() - counts[usual]
+        return usual if others <= max(1, counts.total() // 10) else 0
+
+    def cell(self, row: Row, role: str) -> str:
+        """The first cell of a role that is not empty."""
+        for place in self._layout.columns.get(role, ()):
+            if place < len(row.cells) and (text := cell(row.cells[place])):
+                return text
+        return ""
+
+    def read(self, row: Row) -> Movement | None:
+        """The movement or balance in a row; None where it has neither. InputError says why not."""
+        self._check_count(row)
+        has_amount = any(self.cell(row, role) for role in _MOVED)
+        has_balance = bool(self.cell(row, "balance"))
+        if not has_amount and not has_balance:
+            return None
+        day = self.cell(row, "booking_date") or self.cell(row, "value_date")
+        if not is_day(day):
+            if self._is_header_again(row, day):
+                return None
+            if STATUS.get(plain(day)) == "PDNG":
+                self._note(row, f"left out: {day[:40]!r} instead of a day, so it is not booked yet")
+                return None
+            if self._is_total(row, day):
+                self.totals += 1
+                return None
+            raise InputError(f"{day[:40]!r} is not a date" if day else "it has no booking date")
+        if not has_amount:
+            return self._balance(row, self._amount(row, "balance"))
+        label = "".join(plain(text) for text in self.texts(row))
+        if label in BALANCES:
+            return self._balance(row, self._signed(row)[0])
+        if label in TURNOVERS:
+            self._note(row, "left out as a turnover")
+            return None
+        return self._moved(row, day)
+
+    def _is_header_again(self, row: Row, day: str) -> bool:
+        """Whether a row is the table's header again.
+
+        InputError for the header of something else, StatementError where it has the same columns
+        in another order.
+        """
+        if not is_header(row):
+            return False
+        headers = [plain(text) for text in row.cells]
+        if headers != self._layout.headers:
+            if sorted(headers) == sorted(self._layout.headers):
+                raise StatementError(
+                    f"{self._file_name} line {row.line}: another table begins: {day[:40]!r}",
+                    do="put each table into a file of its own; nothing of it was stored",
+                )
+            raise InputError(f"{day[:40]!r} and no amount in it, as in a header")
+        self._note(row, "left out: the header again")
+        return True
+
+    def _check_count(self, row: Row) -> None:
+        """InputError for a row with a day that is cut off, or has a separator too many."""
+        count, usual = len(row.cells), self._cell_count
+        if count == usual or not usual:
+            return
+        is_dated = any(is_day(self.cell(row, role)) for role in ("booking_date", "value_date"))
+        is_cut = is_dated and count < usual and count <= self._last_needed + 1
+        is_shifted = count > max(usual, len(self._layout.headers)) and (
+            is_dated or any(is_day(cell(text)) for text in row.cells)
+        )
+        if is_cut or is_shifted:
+            raise InputError(f"it has {count} cells, where the others have {usual}")
+
+    def key(self, row: Row) -> Key:
+        """The account and currency that a row is about."""
+        account = self.cell(row, "account") or self._stated.get("account", "")
+        currency = self._said_currency(row) or self._layout.profile.currency or self._usual_currency
+        number = account_number(account.strip("'") if account else self._account or "")
+        if number not in self._own:
+            self._own[number] = own_account(number, self._currencies)
+        number = self._own[number]
+        currency = currency or self._currencies.get(number, "")
+        return number or None, SIGNS.get(currency, currency.upper()) or None
+
+    def _said_currency(self, row: Row) -> str:
+        """The currency that a row, its header or what stands above it states."""
+        said = self.cell(row, "currency")
+        if not said and (side := self._side(row)):
+            said = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
+        said = said or self._layout.header_currency or ""
+        return said or self._stated.get("currency", "") or self._beside_amount(row)
+
+    def texts(self, row: Row) -> tuple[str, ...]:
+        """What the payment is for, a text once."""
+        places = self._layout.columns.get("text", ())
+        texts = (cell(row.cells[p]) for p in places if p < len(row.cells))
+        return tuple(dict.fromkeys(text for text in texts if text))
+
+    def goes_on(self, row: Row) -> bool:
+        """Whether a row goes on with the text of the movement above it.
+
+        It says nothing else, and is not the small print below a table, which has few cells.
+        """
+        if len(row.cells) < min(len(self._layout.columns), 3) or not self.texts(row):
+            return False
+        return not any(self.cell(row, role) for role in (*_MOVED, "balance"))
+
+    def inferred(self, row: Row, currency: str | None) -> tuple[str, ...]:
+        """The columns that the row does not state by itself."""
+        inferred = []
+        if plain(self.cell(row, "status")) not in STATUS:
+            inferred.append("entry_status")
+        if currency and not self._said_currency(row):
+            inferred.append("currency")
+        places = self._layout.columns.get("booking_date", ())
+        is_other = places == self._layout.columns.get("value_date")
+        stated = cell(row.cells[places[0]]) if places and places[0] < len(row.cells) else ""
+        if is_other or not stated:
+            inferred.append("booking_date")
+        return tuple(inferred)
+
+    def above(self, name: str) -> Decimal | None:
+        """The balance `opening` or `closing` that is stated above the table."""
+        text = self._stated.get(name, "")
+        try:
+            return amount_in(text, self.decimal) if text else None
+        except InputError:
+            return None  # not in the file's own notation, so no balance to prove anything by
+
+    def _moved(self, row: Row, day: str) -> Movement:
+        order = self._layout.profile.day_order
+        value = self.cell(row, "value_date")
+        signed, is_reversal = self._signed(row)
+        key = self.key(row)
+        fee = self._fee(row, key) if "fee" in self._layout.columns else Decimal(0)
+        if fee and not self.fee_included:
+            signed = _EXACT.subtract(signed, fee)
+        balance = self._amount(row, "balance")
+        if balance is None and "balance_before" in self._layout.columns:
+            before = self._amount(row, "balance_before")
+            balance = None if before is None else _EXACT.add(before, signed)
+        return Movement(
+            key,
+            row,
+            self._status(row),
+            day_in(day, order),
+            day_in(value, order) if value else None,
+            signed,
+            is_reversal,
+            fee,
+            balance,
+        )
+
+    def _fee(self, row: Row, key: Key) -> Decimal:
+        """What a fee moved beside the amount; one in another currency, or the sender's, did not."""
+        if self.cell(row, "fee_currency") not in {"", key[1]} or self._side(row) > 0:
+            return Decimal(0)
+        return (self._amount(row, "fee") or Decimal(0)).copy_abs()
+
+    def _balance(self, row: Row, balance: Decimal | None) -> Movement:
+        return Movement(self.key(row), row, "", None, balance=balance)
+
+    def _status(self, row: Row) -> str:
+        """Booked where nothing else is said; a word that is not known counts as pending."""
+        text = self.cell(row, "status")
+        status = STATUS.get(plain(text)) if text else "BOOK"
+        if status is None and text not in self._unknown and len(self._unknown) < MOST_PROBLEMS:
+            self._unknown.add(text)
+            self._note(row, f"the status {text[:40]!r} is not known; taken as pending")
+        return status or "PDNG"
+
+    def _amount(self, row: Row, role: str) -> Decimal | None:
+        text = self.cell(row, role)
+        return amount_in(text, self.decimal) if text else None
+
+    def _signed(self, row: Row) -> tuple[Decimal, bool]:
+        """What the account gained or lost; whether in the other direction's column."""
+        amount = self._amount(row, "amount")
+        if amount is not None:
+            said = self.cell(row, "sign")
+            sign = plain(said)
+            if sign in OUT or said in _MINUS:
+                return -amount.copy_abs(), False
+            if said and sign not in IN and said != "+":
+                raise InputError(f"{said[:20]!r} says neither debit nor credit")
+            return (amount.copy_abs() if said else amount), False
+        side = self._side(row)
+        if not side and {"sign", "debit_currency"} <= self._layout.columns.keys():
+            raise InputError(f"{self.cell(row, 'sign')[:20]!r} says neither debit nor credit")
+        credit = self._amount(row, "credit") if side >= 0 else None
+        debit = self._amount(row, "debit") if side <= 0 else None
+        if debit is not None and (debit or credit is None):
+            if credit:
+                raise InputError("it has both a debit and a credit")
+            lost = debit * self._usual_debit
+            return -lost, lost < 0
+        if credit is None:
+            raise InputError("it has no amount on the side that it names")
+        return credit, credit < 0
+
+    def _side(self, row: Row) -> int:
+        """-1 for a debit, 1 for a credit by a row's own word, where each side has its column."""
+        if "debit_currency" not in self._layout.columns:
+            return 0
+        sign = plain(self.cell(row, "sign"))
+        return -1 if sign in OUT else 1 if sign in IN else 0
+
+    def counterparty_name(self, row: Row, *, is_debit: bool) -> str:
+        """The other party's name: of the two sides, where a row names both."""
+        name = self.cell(row, "counterparty_name")
+        return name or self.cell(row, "payee_name" if is_debit else "payer_name")
+
+    def _beside_amount(self, row: Row) -> str:
+        """The currency that stands beside an amount, as in `1,50 EUR`."""
+        for role in (*_MOVED, "balance"):
+            text = self.cell(row, role)
+            is_bare = not text or (text[0].isdigit() and text[-1].isdigit())
+            if not is_bare and (matched := CODE.search(text)):
+                return matched[0]
+        return ""
+
+    def _is_total(self, row: Row, day: str) -> bool:
+        """Whether a row without a day is one of totals: it has amounts and says at most what of."""
+        words = [text for text in map(cell, row.cells) if text and not is_amount(text)]
+        if not words:
+            return True
+        if any(map(str.isdigit, day)):
+            words = [day]  # a day that there is not, unless it is a label such as `Saldo 31.10.`
+        alone = bool(day) and words == [day] and not any(map(str.isdigit, day))
+        if alone or any(map(_says_total, words)):
+            self._note(row, f"left out as a total: {words[0][:60]!r}")
+            return True
+        return False
+
+    def _note(self, row: Row, what: str) -> None:
+        if len(self.notes) < MOST_PROBLEMS:
+            self.notes[row.line] = what
+
+    def check_quotes(self, row: Row) -> None:
+        """StatementError where a quote that nobody closed has swallowed further rows."""
+        lines = row.raw.split("\n")
+        if len(lines) == 1:
+            return
+        (day, *_), amounts = self._layout.columns["booking_date"], self._layout.columns
+        places = [p for role in _MOVED for p in amounts.get(role, ())]
+        for at, line in enumerate(lines[1:], 1):
+            cells = [cell(text) for text in line.split(self._layout.delimiter)]
+            if (
+                len(cells) >= len(row.cells)
+                and len(cells) > day
+                and is_day(cells[day])
+                and any(p < len(cells) and is_amount(cells[p]) for p in places)
+            ):
+                raise StatementError(
+                    f"{self._file_name} line {row.line}: a quote that begins there is not closed,"
+                    f" and line {row.line + at} would be lost in it",
+                    do="export it from the bank again; nothing of it was stored",
+                )
+
+
+def _says_total(text: str) -> bool:
+    first, *others = (plain(word).lstrip("#") for word in text.split(maxsplit=2)[:2])
+    return first in TOTALS or first.endswith(TOTAL_ENDS) or "".join((first, *others)) in TOTALS
+
+
+def stated_above(above: Sequence[Row]) -> dict[str, str]:
+    """What the rows above the table say: the account, its currency, its balances."""
+    found: dict[str, str] = {}
+    for row in above[:200]:
+        cells = [cell(text) for text in row.cells]
+        for label, value in pairwise(cells):
+            role = LABELS.get(plain(label).lstrip("#"))
+            if role and value:
+                found.setdefault(role, value)
+    if "iban" in found:
+        found["account"] = found["iban"]
+    return found

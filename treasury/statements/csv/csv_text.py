@@ -1,0 +1,146 @@
+"""A CSV file as text that can be read several times, in memory that does not grow with it.
+
+A CSV file shows only as a whole which sign separates its decimals and in what order its rows are,
+so it is read more than once: its bytes are kept on disk while they come, and their encoding is
+found out on the way.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Final, Self
+
+import msgspec
+
+from treasury.errors import StatementError
+from treasury.statements.byte_stream import Source
+from treasury.statements.text_encoding import Letters, utf_16
+
+__all__ = ["CsvText", "Row", "rows_of"]
+
+_CHUNK: Final = 1 << 18
+_IN_MEMORY: Final = 16 << 20
+_LONGEST_LINE: Final = 1 << 20
+_MOST_NUL: Final = 1000
+"""Bytes of text for each zero byte in it."""
+_DO: Final = "export it from the bank again; nothing of it was stored"
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """A row of the file: its cells, the lines it was written on, the first line's number."""
+
+    cells: list[str]
+    raw: str
+    line: int
+
+
+class CsvText:
+    """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text."""
+
+    def __init__(self, source: Source, file_name: str) -> None:
+        self.encoding = ""
+        self._nul_count = self._size = 0
+        self._source = source
+        self._file_name = file_name
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opening:
+            kept = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
+            self._kept = opening.enter_context(kept)
+            self._keep(self._source)
+            self._open = opening.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @property
+    def has_nul(self) -> bool:
+        """Whether it is no text: one with a few zero bytes in it is read without them."""
+        return not self.encoding.startswith("utf-16") and self._nul_count * _MOST_NUL > self._size
+
+    def lines(self) -> Iterator[str]:
+        """The lines from the first on. StatementError for one of a length that no bank writes."""
+        self._kept.seek(0)
+        made = codecs.getincrementaldecoder(self.encoding)("replace")
+        decoder = io.IncrementalNewlineDecoder(made, translate=True)
+        rest = ""
+        while chunk := self._kept.read(_CHUNK):
+            *lines, rest = (rest + decoder.decode(chunk).replace("\0", "")).split("\n")
+            for line in lines:
+                yield f"{line}\n"
+            if len(rest) > _LONGEST_LINE:
+                raise StatementError(
+                    f"{self._file_name}: a line of more than {_LONGEST_LINE >> 20} MB", do=_DO
+                )
+        if rest := rest + decoder.decode(b"", final=True):
+            yield rest
+
+    def rows(self, delimiter: str) -> Iterator[Row]:
+        """The rows from the first on."""
+        return rows_of(self.lines(), delimiter, self._file_name)
+
+    def _keep(self, source: Source) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        is_utf8 = True
+        letters = Letters()
+        first = b""
+        while chunk := source.read(_CHUNK):
+            if not first:
+                first = chunk
+                self.encoding = utf_16(first)
+            self._kept.write(chunk)
+            self._nul_count += chunk.count(b"\0")
+            self._size += len(chunk)
+            letters.add(chunk)
+            is_utf8 = is_utf8 and _decodes(decoder, chunk, final=False)
+        is_utf8 = is_utf8 and _decodes(decoder, b"", final=True)
+        self.encoding = self.encoding or ("utf-8-sig" if is_utf8 else letters.encoding)
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> bool:
+    try:
+        decoder.decode(data, final)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Row]:
+    """The rows that lines of text hold; a cell in quotes may go on over several.
+
+    StatementError where one is still open at the end: it would hold all that follows its quote.
+    """
+    taken: list[str] = []
+    ended = False
+
+    def noted() -> Iterator[str]:
+        nonlocal ended
+        for line in lines:
+            taken.append(line)
+            yield line
+        ended = True
+        yield "\n"  # a row of its own, unless a cell is open
+
+    reader = csv.reader(noted(), delimiter=delimiter)
+    before = 0
+    try:
+        for cells in reader:
+            if ended and not cells:
+                return
+            if ended:
+                what = f"{file_name} line {before + 1}: a quote that begins there is not closed"
+                raise StatementError(what, do=_DO)
+            yield Row(cells, "".join(taken).rstrip("\n"), before + 1)
+            before = reader.line_num
+            taken.clear()
+    except csv.Error as error:
+        raise StatementError(
+            f"{file_name} line {reader.line_num}: not a CSV file ({error})", do=_DO
+        ) from None

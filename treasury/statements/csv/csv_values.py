@@ -1,0 +1,210 @@
+"""Cells of a bank's CSV as values: days in any usual order, amounts with either decimal sign.
+
+Which sign separates the decimals is worked out over the whole file and then held strictly: an
+amount that does not fit is an error, never another amount.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import Final, Literal
+
+from treasury.errors import InputError
+from treasury.money import parse_amount
+from treasury.statements.csv.csv_words import MARK
+from treasury.statements.csv.profiles import plain
+
+__all__ = ["amount_in", "cell", "day_in", "decimal_sign", "is_amount", "is_day"]
+
+_EXCEL: Final = re.compile(r'="?(.*?)"?', re.DOTALL)
+_YEAR_FIRST: Final = re.compile(
+    r"(\d{4})(?:(\d{2})(\d{2})|([-./:]) ?(\d{1,2})\4 ?(\d{1,2})\.?)(?:[T ].*)?", re.ASCII
+)
+_YEAR_LAST: Final = re.compile(
+    r"(\d{1,2})[-./ ] ?(\d{1,2})[-./ ] ?(\d{4}|\d{2})\.?(?:[,T ].*)?", re.ASCII
+)
+_NAMED: Final = re.compile(r"(\d{1,2})\.?[-./ ]?([^\W\d_]{3,12})\.?[-./ ,]+(\d{4}|\d{2})(?: .*)?")
+_NAMED_FIRST: Final = re.compile(r"([^\W\d_]{3,12})\.? (\d{1,2}),? (\d{4})(?: .*)?")
+_MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        ("jan ene gen", "feb fev", "mar mrz mrt maa", "apr avr abr", "may mai mei maj mag",
+         "jun juin giu", "jul juil lug", "aug aou ago", "sep set", "oct okt ott out",
+         "nov", "dec dez dic des"), 1
+    )
+    for name in names.split()
+}  # fmt: skip
+"""The first letters of a month's name in the languages of most banks, without accents."""
+_PLAIN: Final = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9](?:[0-9.,'’ \u00a0\u202f]*[0-9])?[.,]?", re.ASCII)
+_WITHOUT_ZERO: Final = re.compile(r"[.,][0-9]+", re.ASCII)
+_CURRENCY: Final = re.compile(rf"^(?:{MARK})\s*|\s*(?:{MARK})$")
+_WAY: Final = re.compile(r"(?<=[0-9.,])\s*(?:(DR|Dr|D|S)|CR|Cr|C|H)$", re.ASCII)
+"""Debit or credit behind an amount, as in `12,50 S`."""
+_LONGEST: Final = 60
+"""Characters of an amount with all that may stand around it."""
+_GROUPING: Final = str.maketrans("", "", "'’ \u00a0\u202f")
+_SPACES: Final = "'’ \u00a0\u202f"
+
+
+def cell(text: str) -> str:
+    """A cell's text, out of the formula in which some banks hide it from a spreadsheet."""
+    text = text.strip().strip("|")
+    if text.startswith("="):
+        found = _EXCEL.fullmatch(text)
+        text = found[1].strip() if found else text
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].strip()
+    return text
+
+
+def day_in(text: str, order: str) -> date:
+    """The day in a cell, in the order dmy, mdy or ymd. InputError where there is none."""
+    if first := _YEAR_FIRST.fullmatch(text):
+        return _date(first[1], first[2] or first[5], first[3] or first[6], text)
+    if last := _YEAR_LAST.fullmatch(text):
+        if order == "mdy":
+            return _date(last[3], last[1], last[2], text)
+        if order == "ymd" and len(last[3]) == 2:
+            return _date(last[1], last[2], last[3], text)
+        return _date(last[3], last[2], last[1], text)
+    if named := _NAMED.fullmatch(text):
+        return _date(named[3], _month(named[2]), named[1], text)
+    if named := _NAMED_FIRST.fullmatch(text):
+        return _date(named[3], _month(named[1]), named[2], text)
+    raise InputError(f"{text[:40]!r} is not a date")
+
+
+def _month(name: str) -> str:
+    """The number of a month with this name, 0 where there is none."""
+    letters = plain(name)
+    return str(_MONTHS.get(letters[:4]) or _MONTHS.get(letters[:3], 0))
+
+
+def _date(year: str, month: str, day: str, text: str) -> date:
+    full = int(year) + (2000 if len(year) <= 2 else 0)
+    try:
+        return date(full, int(month), int(day))
+    except ValueError:
+        raise InputError(f"{text[:40]!r} is not a date") from None
+
+
+def is_day(text: str) -> bool:
+    """Whether a cell holds a day in some order."""
+    for order in ("dmy", "mdy"):
+        try:
+            day_in(text, order)
+        except InputError:
+            continue
+        return True
+    return False
+
+
+def _bare(text: str) -> tuple[str, bool]:
+    """The digits and signs of an amount, and whether it is negative."""
+    text = text.strip()
+    if _PLAIN.fullmatch(text):
+        return text.lstrip("-"), text.startswith("-")
+    negative = False
+    if text.startswith("(") and text.endswith(")"):
+        text, negative = text[1:-1], True
+    if way := _WAY.search(text):
+        text, negative = text[: way.start()], negative or way[1] is not None
+    text = _CURRENCY.sub("", _CURRENCY.sub("", text, count=1).strip(), count=1).strip()
+    for minus in ("-", "\u2212"):
+        if text.startswith(minus):
+            text, negative = text[len(minus) :], True
+        elif text.endswith(minus):
+            text, negative = text[: -len(minus)], True
+    text = text.removeprefix("+").removesuffix("+").strip()
+    text = _CURRENCY.sub("", text, count=1).strip()
+    return f"0{text}" if _WITHOUT_ZERO.fullmatch(text) else text, negative
+
+
+def is_amount(text: str) -> bool:
+    """Whether a cell could be an amount."""
+    return len(text) < _LONGEST and _NUMBER.fullmatch(_bare(text)[0]) is not None
+
+
+def decimal_sign(texts: Iterable[str], *, is_guess: bool = False) -> Literal["", ",", "."]:
+    """Which of comma and point separates the decimals in a file's amounts; empty if it is open.
+
+    A sign before the last one, or there twice, or beside another one, groups thousands; one before
+    other than three digits separates decimals. What could be either says nothing; for a guess it
+    separates decimals where the last of three digits is 0 throughout, as in `53.100`.
+    """
+    votes = Counter[str]()
+    ends = set[str]()
+    for text in texts:
+        vote = _vote(text)
+        votes[vote] += 1
+        if vote == "open" and len(ends) < _MOST_ENDS:
+            bare = _bare(text)[0]
+            ends.add(bare[-4] + bare[-1])
+    if is_guess and votes["open"] > _FEW and not votes[","] + votes["."]:
+        if ends == {".0"}:
+            return "."
+        if ends == {",0"}:
+            return ","
+    if votes[","] or votes["."]:
+        return "," if votes[","] > votes["."] else "."
+    return "" if votes["open"] else "."
+
+
+_FEW: Final = 2
+_MOST_ENDS: Final = 4
+
+
+def _vote(text: str) -> str:
+    """The sign that separates the decimals of an amount, `open` if it is one of the two."""
+    bare = _bare(text)[0]
+    points, commas = bare.count("."), bare.count(",")
+    if points and commas:
+        return "." if bare.rfind(".") > bare.rfind(",") else ","
+    if points + commas > 1:
+        return "," if points else "."
+    if points + commas == 0:
+        return ""
+    sign = "." if points else ","
+    grouped = any(space in bare for space in _SPACES)
+    if grouped or len(bare) - bare.index(sign) - 1 != 3 or bare.startswith("0"):
+        return sign
+    return "open"
+
+
+def amount_in(text: str, decimal: str) -> Decimal:
+    """The signed amount in a cell. InputError where it does not fit the file's decimal sign."""
+    if len(text) >= _LONGEST:
+        raise InputError(f"{text[:40]!r}... is not an amount")
+    bare, negative = _bare(text)
+    pattern = _STRICT.get(decimal)
+    if pattern is None:
+        if set(bare) & {".", ","}:
+            raise InputError(
+                f"{text[:40]!r}: is that sign for decimals or for thousands?",
+                do='say decimal = "," or "." in a profile',
+            )
+        pattern = _STRICT["."]
+    if not pattern.fullmatch(bare):
+        raise InputError(f"{text[:40]!r} is not an amount with {decimal or '.'!r} for decimals")
+    digits = bare.translate(_GROUPING)
+    if decimal == ",":
+        digits = digits.replace(".", "").replace(",", ".")
+    else:
+        digits = digits.replace(",", "")
+    amount = parse_amount(digits.rstrip("."))
+    return -amount if negative else amount
+
+
+def _strict(decimal: str, group: str) -> re.Pattern[str]:
+    groups = rf"[{re.escape(group + _SPACES)}]"
+    return re.compile(
+        rf"(?:[0-9]{{1,3}}(?:{groups}[0-9]{{3}})+|[0-9]+)(?:{re.escape(decimal)}[0-9]*)?", re.ASCII
+    )
+
+
+_STRICT: Final = {".": _strict(".", ","), ",": _strict(",", ".")}

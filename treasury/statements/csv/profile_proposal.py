@@ -1,0 +1,113 @@
+"""A profile for the CSV of a bank that is not known, worked out from one of its files."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import StatementError
+from treasury.statements.bank_file import open_file
+from treasury.statements.csv.csv_file import CsvFile
+from treasury.statements.csv.csv_layout import SAMPLE, samples
+from treasury.statements.csv.csv_text import CsvText, Row
+from treasury.statements.csv.csv_values import cell
+from treasury.statements.csv.profiles import Profile
+from treasury.statements.entry_rows import Problem, statement_table
+from treasury.statements.file_sources import documents
+from treasury.statements.statement_tables import STATEMENT_ENTRIES
+from treasury.text import clean
+
+__all__ = ["Proposal", "propose_profile", "sketch_profile"]
+
+_SHOWN: Final = 3
+_LONGEST: Final = 40
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """A profile, whether it is known already, and what it reads from the file it is made from."""
+
+    profile: Profile
+    is_known: bool
+    statements: pa.Table
+    entries: pa.Table
+    problems: tuple[Problem, ...]
+
+
+def propose_profile(path: Path, name: str = "", *, account: str | None = None) -> Proposal:
+    """The profile that a CSV file has or seems to have; `name` is what to call a new one.
+
+    StatementError where days and amounts cannot be told from the rest of its columns.
+    """
+    found = list(documents([path]))
+    if len(found) != 1:
+        raise StatementError(f"{path}: not one file", do="give one CSV file")
+    with found[0].open() as source:
+        file = open_file(source, found[0].name, account=account)
+        if not isinstance(file, CsvFile):
+            raise StatementError(
+                f"{found[0].name}: not a CSV; only that needs a profile",
+                do=f"read it as it is: treasury statements read {found[0].name}",
+            )
+        batches = list(file.batches())
+    layout = file.layout
+    assert layout is not None
+    profile = layout.profile
+    if layout.is_proposed:
+        profile = msgspec.structs.replace(profile, name=name or path.stem, decimal=file.decimal)
+    return Proposal(
+        profile,
+        not layout.is_proposed,
+        statement_table(file.statements),
+        pa.Table.from_batches(batches, schema=STATEMENT_ENTRIES.row_schema),
+        tuple(file.problems),
+    )
+
+
+def sketch_profile(path: Path) -> str:
+    """The beginning of a profile for a CSV of which days and amounts cannot be told, as TOML.
+
+    Comments number its columns and show what stands in them. StatementError for no table at all.
+    """
+    (document, *_) = documents([path])
+    with document.open() as source, CsvText(source, document.name) as text:
+        found = [rows for _, rows in samples(list(islice(text.lines(), SAMPLE)), document.name)]
+    widest = max(found, key=lambda rows: max(map(_width, rows), default=0), default=[])
+    count = max(map(_width, widest), default=0)
+    if count < _SHOWN:
+        raise StatementError(
+            f"{document.name}: no table with columns in it",
+            do="give the bank's CSV export, not a text or a picture of it",
+        )
+    shown = [row for row in widest if _width(row) >= _SHOWN][:_SHOWN]
+    columns = (
+        f"#   #{place + 1}: "
+        + " | ".join(clean(cell("".join(row.cells[place : place + 1])))[:_LONGEST] for row in shown)
+        for place in range(count)
+    )
+    return "\n".join((_SKETCH.format(name=document.name), *columns))
+
+
+def _width(row: Row) -> int:
+    return len(row.cells)
+
+
+_SKETCH: Final = """\
+# The days and amounts of {name} cannot be told from the rest. Say which columns they are:
+# a header as the file has it or, without headers, #1 for the first column; then keep this as
+# a file in the workspace's folder profiles, or read with --profile.
+name = "my bank"
+needs = []                 # headers that only this bank's files have together
+day_order = "dmy"          # dmy, mdy or ymd
+# shape = "dta"            # without headers: d day, a amount, t text, * anything, a letter a cell
+
+[columns]
+booking_date = []
+amount = []                # signed; or debit and credit, or amount and sign
+balance = []
+text = []
+
+# The columns and their first values:"""

@@ -1,0 +1,301 @@
+"""Where bank files come from: paths, folders, globs, standard input, and archives of any of them.
+
+Every file ends up as a `Document`: a name to show, and a way to open a bounded stream of bytes. An
+archive is unpacked as it is read, never to disk; one that swells beyond reason is refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import struct
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from glob import glob, has_magic
+from pathlib import Path
+from typing import IO, Final, NoReturn
+
+import msgspec
+
+from treasury.errors import StatementError
+from treasury.ground.regular_files import NotRegular, open_regular
+from treasury.statements.byte_stream import Source, UnknownFormat
+
+__all__ = ["STDIN", "Document", "documents"]
+
+STDIN: Final = "-"
+
+_ZIP: Final = b"PK\x03\x04"
+_EMPTY_ZIP: Final = b"PK\x05\x06"
+_GZIP: Final = b"\x1f\x8b"
+
+_WORKBOOK: Final = "xl/workbook.xml"
+_MOST_MEMBERS: Final = 100_000
+_MOST_BYTES: Final = 8 << 30
+_FREE_BYTES: Final = 64 << 20
+_MOST_SWELLING: Final = 250
+"""How many times larger than packed a file may be; bank XML packs 10 to 40 times."""
+_DEEPEST: Final = 2
+_IN_MEMORY: Final = 16 << 20
+
+_BROKEN: Final = (
+    OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error,
+    lzma.LZMAError,
+)  # fmt: skip
+"""What the standard library raises for archives that are none."""
+
+_DO: Final = "fetch the file from the bank again; nothing of it was stored"
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A file to read. `is_asked_for`: a person named it, rather than the folder it lies in."""
+
+    name: str
+    open: Callable[[], AbstractContextManager[Source]]
+    is_asked_for: bool = True
+    path: Path | None = None
+    """The plain file that it is; None for one from an archive or from standard input."""
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk; 0 where that is not known."""
+        try:
+            return self.path.stat().st_size if self.path else 0
+        except OSError:
+            return 0
+
+
+def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
+    """The files that paths, folders, globs and `-` stand for, folders in the order of names.
+
+    Where there is nothing at a path, or nothing comes out of an archive, there is a document that
+    says so when it is opened: what is wrong with one is no reason to pass over the next.
+    """
+    for path in paths:
+        if str(path) == STDIN:
+            yield from _or_why(_from_standard_input(), "standard input")
+        elif Path(path).is_dir():
+            yield from _or_why(_in_folder(Path(path)), str(path))
+        elif not Path(path).exists() and has_magic(str(path)):
+            yield from _or_why(_matching(str(path)), str(path))
+        else:
+            yield from _unpacked(_plain(Path(path)))
+
+
+def _or_why(found: Iterator[Document], name: str, is_asked_for: bool = True) -> Iterator[Document]:
+    """What is found, then a document that raises what ended it."""
+    try:
+        yield from found
+    except StatementError as error:
+        yield Document(name, partial(_raise, error), is_asked_for)
+
+
+def _raise(error: StatementError) -> NoReturn:
+    raise error
+
+
+def _in_folder(folder: Path) -> Iterator[Document]:
+    is_empty = True
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith((".", "__")) for part in inside.parts):
+            is_empty = False
+            yield from _unpacked(_plain(path, is_asked_for=False))
+    if is_empty:
+        raise StatementError(f"{folder}: no file is in that folder", do="check the path")
+
+
+def _matching(pattern: str) -> Iterator[Document]:
+    found = sorted(glob(pattern, recursive=True))
+    if not found:
+        raise StatementError(f"{pattern}: no file has such a name", do="check the path")
+    for name in found:
+        if Path(name).is_dir():
+            yield from _in_folder(Path(name))
+        else:
+            yield from _unpacked(_plain(Path(name), is_asked_for=False))
+
+
+def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
+    @contextmanager
+    def opened() -> Iterator[Source]:
+        try:
+            with open_regular(path) as source:
+                yield source
+        except OSError as error:
+            why = error.strerror or "cannot be read"
+            do = "name a file; - reads standard input"
+            raise StatementError(
+                f"{path}: {why}",
+                do=do if isinstance(error, NotRegular) else "check the path of the file",
+            ) from None
+
+    return Document(path.name, opened, is_asked_for, path)
+
+
+def _from_standard_input() -> Iterator[Document]:
+    """Standard input, kept on the way so that it can be looked at and then read."""
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
+        _copy("standard input", sys.stdin.buffer, kept)
+
+        @contextmanager
+        def opened() -> Iterator[Source]:
+            kept.seek(0)
+            yield kept
+
+        yield from _unpacked(Document("standard input", opened))
+
+
+def _copy(name: str, source: Source, kept: tempfile.SpooledTemporaryFile[bytes]) -> None:
+    size = 0
+    while chunk := source.read(1 << 20):
+        size += len(chunk)
+        if size > _MOST_BYTES:
+            raise StatementError(f"{name}: more than {_MOST_BYTES >> 30} GB", do="give it in parts")
+        kept.write(chunk)
+
+
+def _unpacked(document: Document, depth: int = 0) -> Iterator[Document]:
+    """The document itself, or those packed in it."""
+    yield from _or_why(_out_of(document, depth), document.name, document.is_asked_for)
+
+
+def _out_of(document: Document, depth: int) -> Iterator[Document]:
+    with document.open() as source:
+        head = source.read(4)
+    if head.startswith(_GZIP):
+        yield from _deeper(_gunzipped(document), depth)
+    elif head in {_ZIP, _EMPTY_ZIP}:
+        yield from _members(document, depth)
+    else:
+        yield document
+
+
+def _deeper(document: Document, depth: int) -> Iterator[Document]:
+    """What is in a file out of an archive, which may be an archive."""
+    if depth >= _DEEPEST:
+        raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
+    yield from _unpacked(document, depth + 1)
+
+
+def _gunzipped(document: Document) -> Document:
+    name = document.name.removesuffix(".gz")
+
+    @contextmanager
+    def opened() -> Iterator[Source]:
+        with document.open() as packed:
+            counted = _Counted(packed)
+            with gzip.GzipFile(fileobj=io.BufferedReader(counted)) as plain:
+                yield _Bounded(plain, document.name, lambda: counted.count)
+
+    return Document(name, opened, document.is_asked_for)
+
+
+def _members(document: Document, depth: int) -> Iterator[Document]:
+    with (
+        document.open() as source,
+        tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled,
+        _seekable(document, source, spooled) as seekable,
+    ):
+        try:
+            archive = zipfile.ZipFile(seekable)
+        except _BROKEN as error:
+            raise StatementError(f"{document.name}: a broken zip file ({error})", do=_DO) from None
+        with archive:
+            members = [m for m in archive.infolist() if not m.is_dir()]
+            if not members:
+                raise StatementError(f"{document.name}: no file is in that archive", do=_DO)
+            if any(member.filename == _WORKBOOK for member in members):
+                raise UnknownFormat(
+                    f"{document.name}: an Excel workbook, which is not read",
+                    do="save its sheet as CSV, or ask the bank for camt.053",
+                )
+            total = sum(member.file_size for member in members)
+            if len(members) > _MOST_MEMBERS or total > _MOST_BYTES:
+                raise StatementError(
+                    f"{document.name}: {len(members)} files of {total >> 20} MB are too much for"
+                    " one archive",
+                    do="unpack it and add what is needed",
+                )
+            for member in sorted(members, key=lambda m: m.filename):
+                if not Path(member.filename).name.startswith((".", "__")):
+                    yield from _deeper(_member(document, archive, member), depth)
+
+
+def _seekable(
+    document: Document, source: Source, spooled: tempfile.SpooledTemporaryFile[bytes]
+) -> AbstractContextManager[IO[bytes]]:
+    """The archive's bytes, to be read from anywhere: a zip lists its files at its end."""
+    if document.path is not None:
+        return open_regular(document.path)
+    _copy(document.name, source, spooled)
+    return nullcontext(spooled)
+
+
+def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Document:
+    name = f"{document.name}/{member.filename}"
+
+    @contextmanager
+    def opened() -> Iterator[Source]:
+        try:
+            unpacked = archive.open(member)
+        except (RuntimeError, NotImplementedError) as error:
+            raise StatementError(
+                f"{name}: it cannot be unpacked ({error})", do="unpack it, then add what is inside"
+            ) from None
+        except _BROKEN as error:
+            raise StatementError(f"{name}: a broken archive ({error})", do=_DO) from None
+        with unpacked:
+            yield _Bounded(unpacked, name, lambda: member.compress_size)
+
+    return Document(name, opened, is_asked_for=False)
+
+
+class _Counted(io.RawIOBase):
+    """A source that counts what is read of it, as the standard library wants one."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.count = 0
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer has it
+        """Fill the buffer; 0 at the end."""
+        chunk = self._source.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self.count += len(chunk)
+        return len(chunk)
+
+
+class _Bounded:
+    """Unpacked bytes, up to what is credible for the packed ones."""
+
+    def __init__(self, source: Source, name: str, packed: Callable[[], int]) -> None:
+        self._source = source
+        self._name = name
+        self._packed = packed
+        self._count = 0
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; StatementError where they are broken or too many."""
+        try:
+            chunk = self._source.read(size)
+        except _BROKEN as error:
+            raise StatementError(f"{self._name}: a broken archive ({error})", do=_DO) from None
+        self._count += len(chunk)
+        most = min(max(_FREE_BYTES, self._packed() * _MOST_SWELLING), _MOST_BYTES)
+        if self._count > most:
+            raise StatementError(
+                f"{self._name}: more than {most >> 20} MB come out of so small an archive",
+                do="unpack it and look at what it holds; nothing of it was stored",
+            )
+        return chunk

@@ -1,0 +1,1 @@
+"""Bank statements in records of fixed width: CODA and CFONB 120."""

@@ -1,0 +1,272 @@
+"""Reads CFONB 120: the statements of account of French banks.
+
+The standard is CFONB's, "Relevé de compte sur support informatique, 120 caractères". A statement is
+a record 01 (old balance), records 04 (movements), each with records 05 below it that say more, and
+a record 07 (new balance). The last digit of an amount is a letter that has its sign too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Final
+
+from treasury.errors import InputError
+from treasury.statements.balance_proof import Balance
+from treasury.statements.byte_stream import Source
+from treasury.statements.entry_rows import EntryRow
+from treasury.statements.field_values import account_number, reference
+from treasury.statements.fixed.fixed_records import FixedFile, Record, set_parties, six_digit_day
+from treasury.statements.statement_draft import Draft, Head
+
+__all__ = ["CfonbFile", "french_iban", "looks_like_cfonb"]
+
+_BEGINS: Final = re.compile(rb"01\d{5} {4}[0-9A-Z]{5}[A-Z]{3}\d[ 0-9][0-9A-Z]{11}")
+_AMOUNT: Final = re.compile(r"[0-9]{13}[{A-I}J-R]", re.ASCII)
+_POSITIVE: Final = "{ABCDEFGHI"
+_NEGATIVE: Final = "}JKLMNOPQR"
+_KEY_DIGITS: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "12345678912345678923456789")
+_MODULUS: Final = 97
+_FRANCE: Final = "152700"
+"""`FR00` with its letters as numbers, as the check digits of an IBAN are worked out."""
+_MOST_RECORDS: Final = 10_000
+
+
+def looks_like_cfonb(head: bytes) -> bool:
+    """Whether a file that begins like this is in CFONB 120."""
+    return _BEGINS.match(head) is not None
+
+
+def french_iban(bank: str, branch: str, account: str) -> str:
+    """The IBAN of a French account: its key and its check digits follow from the rest.
+
+    InputError where the parts are none of an account.
+    """
+    digits = [part.translate(_KEY_DIGITS) for part in (bank, branch, account)]
+    if [len(part) for part in digits] != [5, 5, 11] or not all(
+        part.isascii() and part.isdigit() for part in digits
+    ):
+        raise InputError(f"{bank} {branch} {account} is no account number")
+    weighted = sum(weight * int(part) for weight, part in zip((89, 15, 3), digits, strict=True))
+    number = f"{bank}{branch}{account}{_MODULUS - weighted % _MODULUS:02d}"
+    as_number = "".join(str(int(char, 36)) for char in number) + _FRANCE
+    return f"FR{_MODULUS + 1 - int(as_number) % _MODULUS:02d}{number}"
+
+
+class CfonbFile(FixedFile):
+    """One CFONB 120 file being read."""
+
+    format = "CFONB 120"
+    width = 120
+
+    def __init__(self, source: Source, file_name: str) -> None:
+        super().__init__(source, file_name)
+        self._draft: Draft | None = None
+        self._raws: list[str] = []
+        self._account = ""
+        self._entry: list[Record] = []
+
+    def take(self, record: Record) -> Iterator[EntryRow]:
+        """The rows that are complete with this record."""
+        kind = record.text[:2]
+        if kind == "05" and self._entry:
+            self._entry.append(record)
+            if len(self._entry) > _MOST_RECORDS:
+                raise self.refused(record, f"more than {_MOST_RECORDS} records of one entry")
+            return
+        yield from self._flush()
+        if kind == "01":
+            yield from self.close()
+            self._begin(record)
+            return
+        if self._draft is None:
+            raise self.refused(record, "a record before any old balance")
+        if kind == "04":
+            self._entry = [record]
+        elif kind == "07":
+            self._end(self._draft, record)
+        else:
+            what = f"a record of kind {kind!r} is not known, or not here"
+            self._draft.problem(f"line {record.line}", what, record.line)
+
+    def close(self) -> Iterator[EntryRow]:
+        """The rows that are complete with the end of the file or of a statement."""
+        yield from self._flush()
+        draft, self._draft = self._draft, None
+        if draft is not None:
+            draft.problem("", "it ends before its new balance")
+            self.finish(draft, "\n".join(self._raws))
+
+    def _begin(self, record: Record) -> None:
+        self._account, self._raws = _account_of(record), [record.text]
+        try:
+            balance = _balance(record, "OPBD", self.width)
+            account = french_iban(record.text[2:7], record.text[11:16], record.text[21:32])
+        except InputError as error:
+            raise self.refused(record, error.what) from None
+        self._draft = Draft(
+            Head(
+                file_name=self.file_name,
+                format=self.format,
+                place=f"line {record.line}",
+                account=account,
+                currency=balance.currency,
+                balances=(balance,),
+                told_apart_by=("CFONB", balance.day),
+            ),
+            self.ids,
+        )
+
+    def _end(self, draft: Draft, record: Record) -> None:
+        self._raws.append(record.text)
+        try:
+            if _account_of(record) != self._account:
+                raise InputError("the new balance is of another account")
+            draft.add_balance(_balance(record, "CLBD", self.width))
+        except InputError as error:
+            draft.problem(f"line {record.line}", error.what, record.line)
+        self._draft = None
+        self.finish(draft, "\n".join(self._raws))
+
+    def _flush(self) -> Iterator[EntryRow]:
+        """The row of the entry whose records are complete."""
+        records, self._entry = self._entry, []
+        if not records or self._draft is None:
+            return
+        first, draft = records[0], self._draft
+        try:
+            if _account_of(first) != self._account:
+                raise InputError("it is of another account than the statement")
+            row = _entry_of(first, self.width)
+            for record in records[1:]:
+                _add_more(row, record, first, self.width)
+        except InputError as error:
+            draft.lost(f"line {first.line}", error.what, first.line)
+            return
+        row.account, row.file_name = draft.head.account, self.file_name
+        set_parties(row)
+        raw = "\n".join(record.text for record in records)
+        draft.take(row, row.account_servicer_reference, f"line {first.line}", raw)
+        draft.count(row)
+        yield row
+
+
+def _account_of(record: Record) -> str:
+    """Bank, branch, currency and account, as every record repeats them."""
+    text = record.text
+    return f"{text[2:7]}{text[11:20]}{text[21:32]}"
+
+
+def _require_width(record: Record, width: int) -> None:
+    if len(record.text) != width:
+        found = len(record.text)
+        raise InputError(f"line {record.line} has {found} characters instead of {width}")
+
+
+def _balance(record: Record, code: str, width: int) -> Balance:
+    _require_width(record, width)
+    text = record.text
+    amount = _signed(text[90:104], text[19])
+    return Balance(code, amount, text[16:19], six_digit_day(text[34:40]))
+
+
+def _signed(text: str, decimals: str) -> Decimal:
+    """An amount whose last digit is a letter with the sign, negative for a debit."""
+    if not _AMOUNT.fullmatch(text) or not decimals.isdigit():
+        raise InputError(f"{text!r} with {decimals!r} decimals is not an amount")
+    last = text[-1]
+    is_debit = last in _NEGATIVE
+    digit = (_NEGATIVE if is_debit else _POSITIVE).index(last)
+    amount = Decimal(f"{text[:-1]}{digit}").scaleb(-int(decimals))
+    return -amount if is_debit else amount
+
+
+def _entry_of(record: Record, width: int) -> EntryRow:
+    """The row of a record 04."""
+    _require_width(record, width)
+    text = record.text
+    booked = six_digit_day(text[34:40])
+    if booked is None:
+        raise InputError("it has no booking date")
+    signed = _signed(text[90:104], text[19])
+    return EntryRow(
+        amount=signed.copy_abs(),
+        currency=text[16:19],
+        direction="DBIT" if text[103] in _NEGATIVE else "CRDT",
+        entry_status="BOOK",
+        booking_date=booked,
+        value_date=six_digit_day(text[42:48]),
+        entry_reference=record.field(81, 88).strip("0") and record.field(81, 88),
+        end_to_end_id=reference(record.field(104, 120) or None),
+        remittance=tuple(filter(None, [record.field(48, 79)])),
+        proprietary_code="+".join(filter(None, (record.field(32, 34), record.field(7, 11))))
+        or None,
+        return_reason=(record.field(40, 42).strip("0") and record.field(40, 42)) or None,
+    )
+
+
+def _add_more(row: EntryRow, record: Record, first: Record, width: int) -> None:
+    """What a record 05 says, by the three letters of its qualifier."""
+    _require_width(record, width)
+    if _account_of(record) != _account_of(first):
+        raise InputError(f"line {record.line} is of another account")
+    qualifier, text = record.text[45:48], record.text[48:118]
+    add = _MORE.get(qualifier)
+    if add is not None and text.strip():
+        add(row, text)
+
+
+def _remit(row: EntryRow, text: str) -> None:
+    row.remittance = (*row.remittance, text.strip())
+
+
+def _remit_on(row: EntryRow, text: str) -> None:
+    """The second half of a text of 140 characters, cut in the middle of a word or not."""
+    *before, last = row.remittance or ("",)
+    row.remittance = (*before, f"{last}{text}".strip())
+
+
+def _structured(row: EntryRow, text: str) -> None:
+    row.structured_references = (*row.structured_references, text.strip())
+
+
+def _end_to_end(row: EntryRow, text: str) -> None:
+    row.end_to_end_id = reference(text[:35].strip() or None) or row.end_to_end_id
+
+
+def _original(row: EntryRow, text: str) -> None:
+    """Currency, number of decimals, fourteen digits: the amount as it was ordered."""
+    currency, decimals, digits = text[:3], text[3], text[4:18]
+    if currency.isalpha() and decimals.isdigit() and digits.isascii() and digits.isdigit():
+        row.instructed_amount = Decimal(digits).scaleb(-int(decimals))
+        row.instructed_currency = currency
+
+
+def _into(name: str) -> Callable[[EntryRow, str], None]:
+    def put(row: EntryRow, text: str) -> None:
+        value = account_number(text) if name.endswith("account") else text.strip()
+        setattr(row, name, getattr(row, name) or value)
+
+    return put
+
+
+_MORE: Final[dict[str, Callable[[EntryRow, str], None]]] = {
+    "LIB": _remit,
+    "LCC": _remit,
+    "LC2": _remit_on,
+    "LCS": _structured,
+    "RCN": _end_to_end,
+    "MMO": _original,
+    "NPY": _into("counterparty_name"),
+    "NBE": _into("counterparty_name"),
+    "CPY": _into("counterparty_account"),
+    "CBE": _into("counterparty_account"),
+    "BPY": _into("counterparty_agent"),
+    "BBE": _into("counterparty_agent"),
+    "NPO": _into("ultimate_debtor_name"),
+    "NBU": _into("ultimate_creditor_name"),
+    "RUM": _into("mandate_id"),
+    "REF": _into("additional_information"),
+}
+"""What each qualifier says; the others are kept in `raw` alone."""

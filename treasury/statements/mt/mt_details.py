@@ -1,0 +1,485 @@
+"""Field 86 of MT940, the text in which banks hide everything that has no field: its dialects.
+
+SWIFT gives six lines of free text. German and central European banks cut them into numbered
+subfields (`?20`), in which SEPA put keywords (`EREF+`); Dutch banks write keywords between slashes
+(`/EREF/`); others number lines in a field of their own (`:NS:`). What is in none of these dialects
+stays as it is: lines of text.
+
+A bank repeats itself: texts with the same subfields or keywords in the same order are taken apart
+together, and each of their parts is a column at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache, reduce
+from itertools import repeat
+from operator import contains
+from typing import Any, Final, TypeVar
+
+from treasury.statements.field_values import account_number, reference
+
+__all__ = ["WORKING", "Columns", "details_of"]
+
+Columns = dict[str, list[Any]]
+"""Name -> a value for each text: columns of `statement_entries`, and those in `WORKING`."""
+
+WORKING: Final = ("code", "instructed", "charges", "rate", "name_in_id")
+"""What a rule of `mt_rows` has to look at: the booking code, amounts as text, and the other's name
+as its parts stand, which is what an id is made of."""
+
+_Row = Sequence[str]
+_Key = TypeVar("_Key", bound=Hashable)
+_Part = TypeVar("_Part")
+
+_KEYWORD: Final = re.compile(
+    r"(EREF|KREF|MREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|RREF|BREF|RTRN|IREF|PREF|UETR)"
+    r"\s?\+"
+)
+_COLON_KEYWORD: Final = re.compile(
+    r"(?:(?<=\s)|^)(EREF|KREF|MREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|PURP|IBAN|BIC):\s?"
+)
+_SLASHED: Final = re.compile(
+    r"/(ACCW|ADDR|BENM|BIC|BNAM|BUSP|CHGI|CHGS?|CNTP|CSID|EREF|EXCH|IBAN|ID|IREF|ISDT|KREF|MARF|MREF|"
+    r"NAME|NRTX|OAMT|OCMT|ORDP|PREF|PURP|PURS|REMI|RREF|RTRN|RTYP|SVCL|SVWZ|TRCD|TRTP|TXTP|TYPE|UDTR|"
+    r"UCRD|ULTB|ULTC|ULTD|UETR)(?=/)"
+)
+_BEGINS: Final = re.compile(
+    r"\s*(?:(?:\d{3,4}\s*)?([?>~<^|!%$@#])(?=\d\d)"
+    rf"|(?=(?:/[A-Z]{{4}}(?=/).*?)?{_SLASHED.pattern})(/)|(?={_KEYWORD.pattern})[A-Z]{{4}}\s?(\+))"
+)
+_NAMED: Final = tuple(
+    (mark, re.compile(pattern))
+    for mark, pattern in (
+        ("REK:", r"REK: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})/NAAM: ?([^\n]+)"),
+        (
+            "NAAM:",
+            r"IBAN: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})\s[\s\S]{0,390}?NAAM: ?(\S[^\n]*?)(?=\s\s|\n|$)",
+        ),
+        ("RACH.:", r"(?i:\brach\.:\s*(\w{4,34});\s*(?:od|dla):)\s*([^;]+);"),
+    )
+)
+"""Habits of single banks: what marks them, and where the other's account and name stand."""
+_LEADING_IBAN: Final = re.compile(r"([A-Z]{2}\d\d[A-Z]{4}[A-Z0-9]{6,26}) ([^\n]+)\n")
+_NO_VALUE: Final = re.compile(r"[\s/]*")
+
+
+def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> Columns:
+    """What the texts of some fields 86 say; those at the places `numbered` are of fields NS."""
+    way = _dialect(texts[0])
+    if len(way.strip("/+")) == 1 and not numbered and _all_begin(way, texts):
+        return _subfields(way, texts)
+    ways = list(map(_dialect, texts))
+    for at in numbered:
+        ways[at] = "NS"
+    return _together(ways, texts, _read)
+
+
+def _dialect(text: str) -> str:
+    """The sign before the numbers of subfields, else how a text of that dialect begins."""
+    matched = _BEGINS.match(text.replace("\n", ""))
+    return matched[matched.lastindex or 0] if matched else ""
+
+
+def _all_begin(separator: str, texts: Sequence[str]) -> bool:
+    """Whether all texts have numbered subfields after that sign: as a rule a bank writes one."""
+    return _whole(separator).fullmatch("\0".join(texts)) is not None
+
+
+@lru_cache(maxsize=16)
+def _whole(separator: str) -> re.Pattern[str]:
+    one = rf"\s*(?:\d{{3,4}}\s*)?{re.escape(separator)}\d\d[^\0]*"
+    return re.compile(rf"{one}(?:\0{one})*")
+
+
+def _read(way: str, texts: Sequence[str]) -> Columns:
+    read = _OTHERS.get(way)
+    return read(texts) if read else _subfields(way, texts)
+
+
+def _cut(
+    pattern: re.Pattern[str],
+    texts: Sequence[str],
+    read: Callable[[tuple[str, ...], Sequence[_Row]], Columns],
+) -> Columns:
+    """The columns of texts of one line cut at the keys that a pattern finds.
+
+    `read` gets the keys, and what stands before the first and after each of them as columns.
+    """
+    if alike := _cut_alike(pattern, texts):
+        return read(*alike)
+    rows = list(map(pattern.split, texts))
+    return _together(
+        [tuple(row[1::2]) for row in rows],
+        rows,
+        lambda keys, some: read(keys, list(zip(*some, strict=True))[::2]),
+    )
+
+
+def _cut_alike(
+    pattern: re.Pattern[str], texts: Sequence[str]
+) -> tuple[tuple[str, ...], Sequence[_Row]] | None:
+    """The same where all texts have the keys of the first one in its order: cut all at once."""
+    count, keys = len(texts), tuple(pattern.findall(texts[0]))
+    pieces = pattern.split("\n".join(texts)) if keys else []
+    if not keys or pieces[1::2] != list(keys) * count:
+        return None
+    *columns, last = [pieces[2 * at :: 2 * len(keys)] for at in range(1, len(keys) + 1)]
+    # Each text has to end within its own last value.
+    ends = "\n".join(last).split("\n")
+    if len(ends) != 2 * count - 1 or not all(map(contains, last[:-1], repeat("\n"))):
+        return None
+    return keys, [[pieces[0], *ends[1::2]], *columns, ends[::2]]
+
+
+def _together(
+    keys: Sequence[_Key],
+    rows: Sequence[_Part],
+    read: Callable[[_Key, Sequence[_Part]], Columns],
+) -> Columns:
+    """The columns of rows of which those with the same key are read together."""
+    if len(set(keys)) == 1:
+        return read(keys[0], rows)
+    places: dict[_Key, list[int]] = {}
+    for at, key in enumerate(keys):
+        places.setdefault(key, []).append(at)
+    columns: Columns = {}
+    for key, here in places.items():
+        for name, values in read(key, [rows[at] for at in here]).items():
+            column = columns.setdefault(name, [_EMPTY.get(name)] * len(rows))
+            for at, value in zip(here, values, strict=True):
+                column[at] = value
+    return columns
+
+
+_EMPTY: Final[dict[str, tuple[str, ...]]] = {
+    "remittance": (), "structured_references": (), "inferred": (),
+}  # fmt: skip
+
+
+def _subfields(separator: str, texts: Sequence[str]) -> Columns:
+    """`?20` and its like: `?00` booking text, `?20` remittance, `?30` the other party."""
+    return _cut(_cuts(separator), [text.replace("\n", "") for text in texts], _of_subfields)
+
+
+@lru_cache(maxsize=16)
+def _cuts(separator: str) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(separator)}(\d\d)")
+
+
+def _of_subfields(numbers: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
+    parts = _Parts(numbers, columns[1:])
+    pieces = (*parts.between("20", "29"), *parts.between("60", "63"))
+    found = _numbered(parts, pieces, (("32", "33"), "00", "31", "30"))
+    found["code"] = _stripped(columns[0])
+    other = parts.joined("38")
+    if other is not None:
+        _offer(found, "counterparty_account", _accounts(other), first=True)
+    return found
+
+
+def _numbered_lines(texts: Sequence[str]) -> Columns:
+    """The lines of a field NS, each of which begins with a number."""
+    rows = [[line for line in text.split("\n") if line[:2].isdigit()] for text in texts]
+    return _together([tuple(line[:2] for line in row) for row in rows], rows, _of_lines)
+
+
+def _of_lines(numbers: tuple[str, ...], rows: Sequence[_Row]) -> Columns:
+    columns = [[line[2:].strip() for line in column] for column in zip(*rows, strict=True)]
+    parts = _Parts(numbers, columns)
+    pieces = parts.between("01", "14")
+    return _numbered(parts, pieces, (("15", "16"), "17", "34", "33"))
+
+
+class _Parts:
+    """Columns by the number that stands before each; a number may come again."""
+
+    def __init__(self, numbers: Sequence[str], columns: Sequence[_Row]) -> None:
+        self._parts: dict[str, list[_Row]] = {}
+        for number, column in zip(numbers, columns, strict=True):
+            self._parts.setdefault(number, []).append(column)
+
+    def between(self, first: str, last: str) -> tuple[_Row, ...]:
+        """The columns with these numbers, in the order of the numbers."""
+        numbers = sorted(number for number in self._parts if first <= number <= last)
+        return tuple(column for number in numbers for column in self._parts[number])
+
+    def joined(self, *numbers: str) -> Sequence[str] | None:
+        """The texts of some numbers put together."""
+        columns = self.all(*numbers)
+        return _put_together(columns) if columns else None
+
+    def all(self, *numbers: str) -> list[_Row]:
+        """The columns with these numbers."""
+        return [column for number in numbers for column in self._parts.get(number, ())]
+
+
+def _put_together(columns: Sequence[_Row]) -> Sequence[str]:
+    return columns[0] if len(columns) == 1 else list(map("".join, zip(*columns, strict=True)))
+
+
+def _numbered(
+    parts: _Parts,
+    pieces: Sequence[_Row],
+    where: tuple[tuple[str, str], str, str, str],
+) -> Columns:
+    """What numbered parts say; `where` has the numbers of name, text, account, bank."""
+    names, booking, account, agent = where
+    found: Columns = {}
+    for name, number in (("additional_information", booking), ("counterparty_agent", agent)):
+        texts = parts.joined(number)
+        if texts is not None:
+            found[name] = _stripped(texts)
+    found.update(_named_in(parts.all(*names)))
+    stated = parts.joined(account)
+    if stated is not None:
+        found["counterparty_account"] = _accounts(stated)
+    if pieces:
+        texts = _put_together(pieces)
+        found.update(_remittance(texts, pieces))
+    return found
+
+
+def _named_in(parts: Sequence[_Row]) -> Columns:
+    """The other's name in parts of 27 characters: one that is shorter ends with a word."""
+    if not parts:
+        return {}
+    plain = _stripped(_put_together(parts))
+    if len(parts) == 1:
+        return {"counterparty_name": plain}
+    words = _stripped([reduce(_continued, row, ("", ""))[1] for row in zip(*parts, strict=True)])
+    return {"counterparty_name": words, "name_in_id": plain}
+
+
+def _continued(before: tuple[str, str], part: str) -> tuple[str, str]:
+    """The last part and the whole name, with one more part."""
+    last, name = before
+    is_word = 0 < len(last) < _NAME_PART and not last[-1].isspace() and not part[:1].isspace()
+    return part, f"{name} {part}" if is_word else name + part
+
+
+_NAME_PART: Final = 27
+"""Characters of `?32` and of `?33`, and of lines 15 and 16 of a field NS."""
+
+
+def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
+    """Texts put together of pieces: keywords in them, else each piece for itself."""
+    if alike := _cut_alike(_KEYWORD, texts):
+        return _of_keywords(*alike)
+    ways = [
+        "+" if _KEYWORD.search(text) else ":" if _COLON_KEYWORD.match(text) else ""
+        for text in texts
+    ]
+    if ":" in ways:
+        # Such a keyword is one only at the beginning of a word, and so of a piece.
+        texts = ["".join(map(_spaced, row)) for row in zip(*pieces, strict=True)]
+    if "" not in ways:
+        return _together(ways, texts, lambda way, some: _cut(_BY_WAY[way], some, _of_keywords))
+    rows = list(zip(texts, *pieces, strict=True))
+    return _together(ways, rows, _keywords_or_pieces)
+
+
+def _spaced(piece: str) -> str:
+    return f" {piece}" if _COLON_KEYWORD.match(piece) else piece
+
+
+def _keywords_or_pieces(way: str, rows: Sequence[_Row]) -> Columns:
+    texts, *pieces = zip(*rows, strict=True)
+    return _cut(_BY_WAY[way], texts, _of_keywords) if way else {"remittance": _texts(pieces)}
+
+
+_BY_WAY: Final = {"+": _KEYWORD, ":": _COLON_KEYWORD}
+
+
+def _keywords(texts: Sequence[str]) -> Columns:
+    """`EREF+... SVWZ+...` without subfields."""
+    return _cut(_KEYWORD, [text.replace("\n", "") for text in texts], _of_keywords)
+
+
+def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
+    """SEPA's keywords, the text before the first one being remittance too."""
+    found: Columns = {}
+    remittance: list[_Row] = [columns[0]]
+    for key, values in zip(keys, columns[1:], strict=True):
+        if key == "SVWZ":
+            remittance.append(values)
+        else:
+            _take(found, key, list(map(str.strip, values)))
+    found["remittance"] = _texts(remittance)
+    return found
+
+
+def _slashed(texts: Sequence[str]) -> Columns:
+    """`/EREF/.../REMI/...`: keywords between slashes."""
+    return _cut(_SLASHED, [text.replace("\n", "").lstrip() for text in texts], _of_slashed)
+
+
+def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
+    """A keyword may open a group of others: who is ultimately paid has a name too."""
+    found: Columns = {}
+    remittance: list[_Row] = []
+    if any(columns[0]):
+        found["additional_information"] = _stripped(columns[0])
+    group = ""
+    for key, column in zip(keys, columns[1:], strict=True):
+        values = [value.strip().strip("/").strip() for value in column]
+        group = key if key in _GROUPS else group
+        if key in _PARTY and group in _ULTIMATE:
+            if key == "NAME":
+                _offer(found, _ULTIMATE[group], [value or None for value in values], first=True)
+        elif key in {"CNTP", "ACCW"}:
+            cut = column if key == "CNTP" else [one.replace(",", "/") for one in column]
+            for name, parts in _counterparties(cut).items():
+                _offer(found, name, parts, first=True)
+        elif key == "REMI":
+            structured, free = zip(*map(_remitted, values), strict=True)
+            remittance.append(free)
+            _add_structured(found, structured)
+        elif key == "SVWZ":
+            remittance.append(values)
+        else:
+            _take(found, key, values)
+    if remittance:
+        found["remittance"] = _texts(remittance)
+    return found
+
+
+def _counterparties(values: Sequence[str]) -> Columns:
+    """`/CNTP/account/agent/name/town/`: parts without keywords."""
+    rows = [[part.strip() for part in f"{value}///".split("/")[1:4]] for value in values]
+    accounts, agents, names = zip(*rows, strict=True)
+    return {
+        "counterparty_account": _accounts(accounts),
+        "counterparty_agent": [agent or None for agent in agents],
+        "counterparty_name": [name or None for name in names],
+    }
+
+
+def _remitted(value: str) -> tuple[str, str]:
+    """Reference and text of `USTD//text`, `STRD/issuer/reference`, or just the text."""
+    kind, _, rest = value.partition("/")
+    if kind == "STRD":
+        return rest.rpartition("/")[2], ""
+    return "", rest.lstrip("/") if kind == "USTD" else value
+
+
+def _add_structured(found: Columns, references: Sequence[str]) -> None:
+    before = found.get("structured_references", [()] * len(references))
+    found["structured_references"] = [
+        (*those, one) if one else those for those, one in zip(before, references, strict=True)
+    ]
+
+
+def _free(texts: Sequence[str]) -> Columns:
+    """Text in no dialect, a line at a time; some banks name the other party in it."""
+    found: Columns = {
+        "remittance": [tuple(filter(None, map(str.strip, text.split("\n")))) for text in texts]
+    }
+    named = [_named(text) for text in texts]
+    if any(named):
+        found["counterparty_account"] = [one and account_number(one[1]) for one in named]
+        found["counterparty_name"] = [one and " ".join(one[2].split()) for one in named]
+        both = ("counterparty_account", "counterparty_name")
+        found["inferred"] = [both if one else () for one in named]
+    return found
+
+
+def _named(text: str) -> re.Match[str] | None:
+    upper = text.upper()
+    for mark, pattern in _NAMED:
+        if mark in upper and (matched := pattern.search(text)):
+            return matched
+    return _LEADING_IBAN.match(text) if "\n" in text else None
+
+
+def _take(found: Columns, key: str, values: Sequence[str]) -> None:
+    """Keep the values of a keyword in its column, if it has one; `raw` has it anyhow."""
+    name = _COLUMN.get(key)
+    if name == "counterparty_account":
+        _offer(found, name, _accounts(values))
+    elif name is not None:
+        _offer(found, name, [_meant(value) for value in values])
+
+
+def _meant(value: str) -> str | None:
+    return (reference(value) if value[0] in "Nn" else value) if value else None
+
+
+def _offer(found: Columns, name: str, values: list[Any], *, first: bool = False) -> None:
+    """Let the values stand where there are none yet; with `first`, before those there are."""
+    before = found.get(name)
+    if before is None:
+        found[name] = values
+    else:
+        one, two = (values, before) if first else (before, values)
+        found[name] = [a if a is not None else b for a, b in zip(one, two, strict=True)]
+
+
+def _texts(columns: Sequence[_Row]) -> list[tuple[str, ...]]:
+    """The texts of each row that are not empty."""
+    several = [column for column in columns if any(column)] or columns[:1]
+    if len(several) == 1:
+        return [(text,) if text else () for text in map(str.strip, several[0])]
+    return [
+        tuple([text for text in map(str.strip, row) if text]) for row in zip(*several, strict=True)
+    ]
+
+
+def _stripped(texts: Sequence[str]) -> list[str | None]:
+    return [text or None for text in map(str.strip, texts)]
+
+
+def _accounts(texts: Iterable[str]) -> list[str | None]:
+    return [text if text.isalnum() and text.isupper() else _account(text) for text in texts]
+
+
+def _account(text: str) -> str | None:
+    return account_number(text) if text and not _NO_VALUE.fullmatch(text) else None
+
+
+_OTHERS: Final[dict[str, Callable[[Sequence[str]], Columns]]] = {
+    "/": _slashed, "+": _keywords, "": _free, "NS": _numbered_lines,
+}  # fmt: skip
+_GROUPS: Final = frozenset(
+    {"BENM", "ORDP", "CNTP", "ULTB", "ULTC", "ULTD", "UDTR", "UCRD", "REMI", "EREF", "TRTP"}
+)
+_PARTY: Final = frozenset({"NAME", "ID", "IBAN", "BIC", "ADDR"})
+_ULTIMATE: Final = {
+    "ULTB": "ultimate_creditor_name",
+    "ULTC": "ultimate_creditor_name",
+    "UCRD": "ultimate_creditor_name",
+    "ULTD": "ultimate_debtor_name",
+    "UDTR": "ultimate_debtor_name",
+}
+_COLUMN: Final = {
+    "EREF": "end_to_end_id",
+    "KREF": "payment_information_id",
+    "PREF": "payment_information_id",
+    "IREF": "instruction_id",
+    "RREF": "transaction_id",
+    "BREF": "transaction_id",
+    "UETR": "uetr",
+    "MREF": "mandate_id",
+    "MARF": "mandate_id",
+    "RTRN": "return_reason",
+    "ABWA": "ultimate_debtor_name",
+    "ABWE": "ultimate_creditor_name",
+    **_ULTIMATE,
+    "OAMT": "instructed",
+    "OCMT": "instructed",
+    "COAM": "charges",
+    "CHGS": "charges",
+    "CHG": "charges",
+    "EXCH": "rate",
+    "NAME": "counterparty_name",
+    "BENM": "counterparty_name",
+    "ORDP": "counterparty_name",
+    "BIC": "counterparty_agent",
+    "IBAN": "counterparty_account",
+    "TRTP": "additional_information",
+    "RTYP": "additional_information",
+    "TYPE": "additional_information",
+    "TXTP": "additional_information",
+}
+"""Where the value of a keyword goes; the other keywords only end the value before them."""

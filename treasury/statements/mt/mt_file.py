@@ -1,0 +1,304 @@
+"""Reads MT940 and MT942, statement by statement, whatever dialect a bank writes them in.
+
+A statement may go on over several messages: a page that ends with an interim balance (62M) is
+continued by the one that opens with it (60M), and both are one statement. MT942 has no balances and
+is never proved; what it reports is pending until a statement has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.identifiers import is_iban
+from treasury.statements.balance_proof import Balance
+from treasury.statements.byte_stream import Source, Stream
+from treasury.statements.entry_identity import Ordinals
+from treasury.statements.entry_rows import Problem, StatementRow, column_batch
+from treasury.statements.field_values import account_number, own_account, reference
+from treasury.statements.mt.mt_details import Columns
+from treasury.statements.mt.mt_rows import movement_columns
+from treasury.statements.mt.mt_tags import END, ENVELOPE, Field, Fields, Movements
+from treasury.statements.mt.mt_values import balance_of, with_currency
+from treasury.statements.statement_draft import MOST_PROBLEMS, Draft, Head, check_number
+
+__all__ = ["MtFile"]
+
+_BATCH: Final = 1024
+_BALANCES: Final = {
+    "60F": "OPBD", "60M": "ITBD", "62F": "CLBD", "62M": "ITBD", "64": "CLAV", "65": "FWAV",
+}  # fmt: skip
+_MOST_HEAD: Final = 1 << 18
+
+
+class _Block(msgspec.Struct):
+    """A message being read: what stood in it outside its movements."""
+
+    line: int
+    tags: dict[str, str] = {}
+    texts: list[str] = []
+    size: int = 0
+    balances: list[Balance] = []
+    problems: list[tuple[str, str]] = []
+    bic: str | None = None
+    is_interim_report: bool = False
+    draft: Draft | None = None
+    ended_by: str = ""
+    closing: Balance | None = None
+
+
+class MtFile:
+    """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold."""
+
+    def __init__(self, source: Source, file_name: str, accounts: Collection[str] = ()) -> None:
+        self.file_name = file_name
+        self.format = "MT940"
+        self.statements: tuple[StatementRow, ...] = ()
+        self.problems: list[Problem] = []
+        self.lost_count = 0
+        self._source = source if isinstance(source, Stream) else Stream(source)
+        self._ids = Ordinals()
+        self._accounts = accounts
+        self._done: list[StatementRow] = []
+        self._columns: list[Columns] = []
+        self._held = 0
+        self._block: _Block | None = None
+        self._page: _Block | None = None
+        self._envelope: dict[str, str] = {}
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file's bytes, once they are all read."""
+        return self._source.sha256
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        fields = Fields(self._source, self.file_name)
+        for field in fields:
+            if isinstance(field, Movements):
+                self._take_movements(field)
+            else:
+                self._take(field)
+            if self._held >= _BATCH:
+                yield self._batch()
+        self._close()
+        self._finish_page()
+        if self._held:
+            yield self._batch()
+        self._finish(fields)
+
+    def _batch(self) -> pa.RecordBatch:
+        columns, self._columns, self._held = self._columns, [], 0
+        return column_batch(columns)
+
+    def _take(self, field: Field) -> None:
+        if field.tag == END:
+            self._close()
+        elif field.tag == ENVELOPE:
+            self._read_envelope(field.text)
+        else:
+            self._take_head(field)
+
+    def _take_movements(self, found: Movements) -> None:
+        block = self._block or self._begin(found.lines[0])
+        if block.draft is None and self._page is not None:
+            self._finish_page()
+        columns = movement_columns(self._draft(block), found)
+        if columns:
+            self._columns.append(columns)
+            self._held += len(columns["amount"])
+
+    def _take_head(self, field: Field) -> None:
+        tag = _SAME.get(field.tag, field.tag)
+        if tag in {"940", "942"}:
+            self._close()
+            self._envelope["type"] = tag
+            return
+        block = self._block
+        if block is None or tag == "20" or (tag in _ONCE and (tag in block.tags or block.ended_by)):
+            self._close()
+            block = self._begin(field.line)
+        block.tags[tag] = field.text
+        block.size += len(field.text)
+        if block.size <= _MOST_HEAD:
+            block.texts.append(f":{field.tag}:{field.text}")
+        if tag in _INTERIM:
+            block.is_interim_report = True
+        code = _BALANCES.get(tag[:2] if tag.startswith("65") else tag)
+        if code is not None:
+            self._take_balance(block, tag, code, field)
+
+    def _begin(self, line: int) -> _Block:
+        self._block = _Block(
+            line,
+            bic=self._envelope.get("bic"),
+            is_interim_report=self._envelope.get("type") == "942",
+        )
+        return self._block
+
+    def _take_balance(self, block: _Block, tag: str, code: str, field: Field) -> None:
+        known = block.balances[0].currency if block.balances else None
+        try:
+            balance, is_guessed = balance_of(field.text, code, known)
+        except InputError as error:
+            self._tell(block, f":{tag}:", f"balance not read: {error.what}", field.line)
+            return
+        if is_guessed:
+            self._tell(block, f":{tag}:", f"the balance has no currency; {known} as above", None)
+        if tag == "60M" and self._goes_on(block, balance):
+            return
+        block.balances.append(balance)
+        if tag in {"62F", "62M"}:
+            block.ended_by, block.closing = tag, balance
+        if block.draft is not None:
+            block.draft.add_balance(balance)
+
+    def _goes_on(self, block: _Block, opening: Balance) -> bool:
+        """Whether this message is the next page of the one before; then it becomes part of it."""
+        page = self._page
+        if page is None or page.closing is None:
+            return False
+        same = page.tags.get("25") == block.tags.get("25")
+        before, after = _number(page), _number(block)
+        follows = before[0] == after[0] and after[1] == before[1] + 1
+        if not (same and follows and page.closing.amount == opening.amount):
+            return False
+        page.texts += block.texts
+        page.tags["28"] = block.tags.get("28", "")
+        page.ended_by, page.closing = "", None
+        self._block, self._page = page, None
+        return True
+
+    def _tell(self, block: _Block, position: str, what: str, line: int | None) -> None:
+        self._draft(block).problem(position, what, line)
+
+    def _draft(self, block: _Block) -> Draft:
+        if block.draft is None:
+            block.draft = Draft(_head(block, self.file_name, self._accounts), self._ids)
+        return block.draft
+
+    def _close(self) -> None:
+        """The message ends; one that ends with an interim balance may be continued."""
+        block, self._block = self._block, None
+        if block is None:
+            return
+        self._finish_page()
+        if block.ended_by == "62M":
+            self._page = block
+        else:
+            self._finish_block(block)
+
+    def _finish_page(self) -> None:
+        page, self._page = self._page, None
+        if page is not None:
+            self._finish_block(page)
+
+    def _finish_block(self, block: _Block) -> None:
+        if not (block.draft or block.balances or "25" in block.tags):
+            return  # a file may end with the beginning of a message
+        draft = self._draft(block)
+        _check_counts(block, draft)
+        self._done.append(draft.finish("\n".join(block.texts)))
+        self.lost_count += draft.lost_count
+        check_number(len(self._done), self.file_name)
+        self.problems += draft.problems[: MOST_PROBLEMS - len(self.problems)]
+
+    def _read_envelope(self, text: str) -> None:
+        found = _FROM_US.search(text), _TO_US.search(text)
+        for matched in filter(None, found):
+            self._envelope["bic"] = matched[1][:8] + matched[1][9:12].replace("XXX", "")
+        if kind := _TYPE.search(text):
+            self._envelope["type"] = kind[1]
+
+    def _finish(self, fields: Fields) -> None:
+        self.statements = tuple(
+            msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
+        )
+        if self._done:
+            self.format = self._done[0].format
+        else:
+            self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
+        if fields.text.odd_lines:
+            named = fields.text.encoding.title()
+            what = f"{fields.text.odd_lines} lines are not UTF-8; read as {named}"
+            self.problems.append(Problem(self.file_name, "", what))
+
+
+_ONCE: Final = frozenset({"25", "28", "60F", "60M"})
+_SAME: Final = {"25P": "25", "28C": "28"}
+_INTERIM: Final = frozenset({"34F", "13", "13C", "13D", "90C", "90D"})
+_FROM_US: Final = re.compile(r"\{1:F\d\d([A-Z0-9]{8,12})")
+_TO_US: Final = re.compile(r"\{2:O94\d\d{10}([A-Z0-9]{8,12})")
+_TYPE: Final = re.compile(r"\{2:[IO](94[02])")
+
+
+def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Head:
+    tags = block.tags
+    number, page = _number(block)
+    currency = block.balances[0].currency if block.balances else _floor_currency(tags)
+    account = own_account(_account(tags.get("25", "").partition("\n")[0], currency), accounts)
+    is_report = block.is_interim_report and not {"60F", "60M"} & tags.keys()
+    return Head(
+        file_name=file_name,
+        format="MT942" if is_report else "MT940",
+        place=f"line {block.line}",
+        message_id=reference(tags.get("20", "").strip()) or None,
+        bank_statement_id=tags.get("28", "").strip() or None,
+        sequence_number=number or None,
+        account=account or None,
+        account_name=_named(tags.get("NS", "")),
+        servicer_bic=block.bic,
+        currency=currency,
+        balances=tuple(block.balances),
+        told_apart_by=("MT942" if is_report else "MT940", tags.get("13D"), page),
+    )
+
+
+def _account(text: str, currency: str | None) -> str:
+    """The account: an IBAN without the BIC before it or the currency after it, else as it is."""
+    account = account_number(text)
+    for part in account.split("/"):
+        for number in (part, part.removesuffix(currency or "")):
+            if is_iban(number):
+                return number
+    bare = account.removesuffix(currency or "")
+    return bare if bare[-1:].isdigit() or (len(account) > 18 and account[:2].isalpha()) else account
+
+
+def _number(block: _Block) -> tuple[int, int]:
+    """The statement's number and its page, 0 where they are not stated."""
+    number, _, page = block.tags.get("28", "").strip().partition("/")
+    return _count(number), _count(page)
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def _floor_currency(tags: dict[str, str]) -> str | None:
+    stated = tags.get("34F", "").strip()[:3]
+    return stated if stated.isalpha() else None
+
+
+def _named(text: str) -> str | None:
+    return next((line[2:].strip() for line in text.split("\n") if line[:2] == "22"), None)
+
+
+_COUNTED: Final = re.compile(r"\s*(\d{1,5})\s*([A-Z]{3})\s*([0-9.,]+)", re.ASCII)
+
+
+def _check_counts(block: _Block, draft: Draft) -> None:
+    """The bank's own sums of an interim report, where it states them."""
+    for tag, direction in (("90C", "CRDT"), ("90D", "DBIT")):
+        matched = _COUNTED.match(block.tags.get(tag, ""))
+        if matched is None:
+            continue
+        stated, _ = with_currency(matched[3])
+        read = draft.pending[direction]
+        if stated is not None and stated != read:
+            draft.note(f":{tag}:", f"the bank says {stated:f}, the movements are {read:f}")

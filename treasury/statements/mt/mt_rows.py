@@ -1,0 +1,261 @@
+"""Movements of MT940 and MT942 as columns of `statement_entries`: the rules, for many at once.
+
+A statement's head gives what all of them share; field 61 gives amount, direction and days; what
+field 86 says fills the rest (`mt_details`). Everything here is a list with a value a movement, so
+that a file of very many is read in a few passes over each column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.identifiers import is_iban
+from treasury.money import parse_amount
+from treasury.statements.field_values import reference
+from treasury.statements.mt.mt_details import WORKING, Columns, details_of
+from treasury.statements.mt.mt_tags import Movements
+from treasury.statements.mt.mt_values import Lines, lines_of, with_currency
+from treasury.statements.statement_draft import Draft, Head
+
+__all__ = ["movement_columns"]
+
+
+def movement_columns(draft: Draft, found: Movements) -> Columns:
+    """The columns of some movements of a statement, complete; what is not in it is null.
+
+    A movement that cannot be read is lost, and the draft says so.
+    """
+    try:
+        lines = lines_of(found.first)
+    except InputError:
+        found = _only(found, [at for at in range(len(found.first)) if _is_read(draft, found, at)])
+        if not found.first:
+            return {}
+        lines = lines_of(found.first)
+    columns, names = _columns(draft.head, lines, found)
+    draft.take_all(columns, [f"line {line}" for line in found.lines], found.raws, names)
+    return columns
+
+
+def _is_read(draft: Draft, found: Movements, at: int) -> bool:
+    """Whether its field 61 can be read; the draft notes one that cannot."""
+    try:
+        lines_of(found.first[at : at + 1])
+    except InputError as error:
+        draft.lost("", error.what, found.lines[at])
+        return False
+    return True
+
+
+def _only(found: Movements, kept: Sequence[int]) -> Movements:
+    return Movements(
+        [found.first[at] for at in kept],
+        [found.texts[at] for at in kept],
+        [found.raws[at] for at in kept],
+        [found.lines[at] for at in kept],
+        frozenset(new for new, at in enumerate(kept) if at in found.numbered),
+    )
+
+
+def _columns(head: Head, lines: Lines, found: Movements) -> tuple[Columns, list[str | None] | None]:
+    """The columns, and the names that ids are made of where they are written otherwise."""
+    count = len(lines.marks)
+    columns = details_of(found.texts, found.numbered)
+    working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
+    inferred = columns.pop("inferred", None)
+    columns.update(
+        account=[head.account] * count,
+        currency=[head.currency] * count,
+        file_name=[head.file_name] * count,
+        amount=lines.amounts,
+        direction=[_DIRECTIONS[mark] for mark in lines.marks],
+        is_reversal=[mark[0] == "R" for mark in lines.marks],
+        booking_date=lines.booking_dates,
+        value_date=lines.value_dates,
+        account_servicer_reference=_meant(lines.own),
+        proprietary_code=_codes(lines.kinds, working.get("code")),
+    )
+    _add_status(columns, head, lines, inferred)
+    _add_own_references(columns, lines)
+    _add_amounts(columns, lines, working)
+    _add_parties(columns, lines)
+    return columns, _names_in_ids(columns, working)
+
+
+def _names_in_ids(columns: Columns, working: Columns) -> list[str | None] | None:
+    names = working.get("name_in_id")
+    if names is None:
+        return None
+    shown = columns["counterparty_name"]
+    return [one if one is not None else other for one, other in zip(names, shown, strict=True)]
+
+
+_DIRECTIONS: Final = {
+    "C": "CRDT", "RD": "CRDT", "EC": "CRDT", "D": "DBIT", "RC": "DBIT", "ED": "DBIT",
+}  # fmt: skip
+
+
+def _meant(texts: Sequence[str]) -> list[str | None]:
+    """References, None where the text only says that there is none."""
+    known = set(texts)
+    if len(known) * 4 < len(texts):
+        meant = {text: reference(text) or None for text in known}
+        return [meant[text] for text in texts]
+    return [(reference(text) if text[0] in "Nn" else text) if text else None for text in texts]
+
+
+def _codes(kinds: Sequence[str], codes: Sequence[str | None] | None) -> list[str | None]:
+    if codes is None:
+        return [kind or None for kind in kinds]
+    pairs = zip(kinds, codes, strict=True)
+    return [f"{kind}+{code}" if code else kind or None for kind, code in pairs]
+
+
+def _add_status(
+    columns: Columns, head: Head, lines: Lines, details: Sequence[tuple[str, ...]] | None
+) -> None:
+    """Whether they are booked, and the columns so far that the bank did not state.
+
+    It never states the booking day: a day without its year, or none at all.
+    """
+    count = len(lines.marks)
+    is_report = head.format == "MT942"
+    pending = [is_report or mark[0] == "E" for mark in lines.marks]
+    columns["entry_status"] = ["PDNG" if is_pending else "BOOK" for is_pending in pending]
+    inferred: list[tuple[str, ...]] = [("booking_date",)] * count
+    for at in lines.moved:
+        inferred[at] = ("value_date", "booking_date")
+    if details is not None:
+        inferred = [(*one, *two) for one, two in zip(inferred, details, strict=True)]
+    if any(pending):
+        inferred = [
+            (*one, "entry_status") if is_pending else one
+            for one, is_pending in zip(inferred, pending, strict=True)
+        ]
+    columns["inferred"] = inferred
+
+
+_POINTERS: Final = frozenset({"EREF", "KREF+", "KREF", "EREF+", "MREF+", "IREF+", "PREF", "MARF"})
+
+
+def _add_own_references(columns: Columns, lines: Lines) -> None:
+    """The reference for the account's owner: as a rule the payment's own, so the end-to-end id."""
+    own = _meant(lines.references)
+    if not any(own):
+        return
+    count = len(own)
+    stated = columns.get("end_to_end_id", [None] * count)
+    accounts = columns.get("counterparty_account", [None] * count)
+    taken = [
+        text
+        if text is not None
+        and known is None
+        and len(text) > 1
+        and text not in _POINTERS
+        and text != account
+        else None
+        for text, known, account in zip(own, stated, accounts, strict=True)
+    ]
+    if any(taken):
+        both = zip(taken, stated, strict=True)
+        columns["end_to_end_id"] = [known if text is None else text for text, known in both]
+        columns["inferred"] = [
+            one if text is None else (*one, "end_to_end_id")
+            for text, one in zip(taken, columns["inferred"], strict=True)
+        ]
+
+
+def _add_parties(columns: Columns, lines: Lines) -> None:
+    """Who pays and who is paid: of a return it is the other way round."""
+    reasons = columns.get("return_reason")
+    returned = columns["is_reversal"]
+    if reasons is not None or "NRTI" in lines.kinds:
+        reasons = reasons or [None] * len(returned)
+        returned = [
+            is_reversal or reason is not None or kind == "NRTI"
+            for is_reversal, reason, kind in zip(returned, reasons, lines.kinds, strict=True)
+        ]
+    pays = [
+        (direction == "CRDT") != is_return
+        for direction, is_return in zip(columns["direction"], returned, strict=True)
+    ]
+    is_paid = [not it_pays for it_pays in pays]
+    for part in ("name", "account", "agent"):
+        values = columns.get(f"counterparty_{part}")
+        if values is not None:
+            columns[f"debtor_{part}"] = _where(pays, values)
+            columns[f"creditor_{part}"] = _where(is_paid, values)
+    if any(returned) and "end_to_end_id" in columns:
+        columns["original_end_to_end_id"] = _where(returned, columns["end_to_end_id"])
+
+
+def _where(wanted: Sequence[bool], values: list[Any]) -> list[Any]:
+    if all(wanted):
+        return values
+    return [value if it_is else None for value, it_is in zip(values, wanted, strict=True)]
+
+
+class _Amounts(msgspec.Struct):
+    """Amounts of one movement that did not move the account, as text."""
+
+    instructed: str | None = None
+    charges: str | None = None
+    rate: str | None = None
+
+
+_EXTRA: Final = re.compile(r"/(OCMT|CHGS|EXCH)/([^/\n]+)(?:/(?=[/\s]|$))?")
+_KEEP: Final = {"OCMT": "instructed", "CHGS": "charges", "EXCH": "rate"}
+
+
+def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
+    """The amount ordered, charges and rate, from a movement's second line or its text.
+
+    Few movements have any, so this goes from one to the next.
+    """
+    count = len(lines.marks)
+    stated = [working.get(name, [None] * count) for name in _Amounts.__struct_fields__]
+    places = {at for column in stated for at, text in enumerate(column) if text is not None}
+    for at in sorted(places | lines.more.keys()):
+        amounts = _Amounts(*[column[at] for column in stated])
+        more = lines.more.get(at, "")
+        for key, value in _EXTRA.findall(more):
+            setattr(amounts, _KEEP[key], value)
+        left = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
+        if is_iban(left):
+            _put_account(columns, left, at, count)
+        elif left and _column(columns, "additional_information", count)[at] is None:
+            columns["additional_information"][at] = left
+        _put_money(columns, "instructed", amounts.instructed, at, count)
+        _put_money(columns, "charges", amounts.charges, at, count)
+        if amounts.rate:
+            _column(columns, "exchange_rate", count)[at] = _rate(amounts.rate)
+
+
+def _put_account(columns: Columns, account: str, at: int, count: int) -> None:
+    """The other party's account, where a bank writes nothing else below the movement."""
+    stated = _column(columns, "counterparty_account", count)
+    stated[at] = stated[at] or account
+
+
+def _column(columns: Columns, name: str, count: int) -> list[Any]:
+    return columns.setdefault(name, [None] * count)
+
+
+def _put_money(columns: Columns, name: str, text: str | None, at: int, count: int) -> None:
+    if text:
+        amount, currency = with_currency(text)
+        _column(columns, f"{name}_amount", count)[at] = amount
+        _column(columns, f"{name}_currency", count)[at] = currency or columns["currency"][at]
+
+
+def _rate(text: str) -> Decimal | None:
+    try:
+        return parse_amount(text.strip().replace(",", "."))
+    except InputError:
+        return None  # `raw` keeps what it says

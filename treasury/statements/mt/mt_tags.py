@@ -1,0 +1,204 @@
+"""The fields of an MT940 or MT942 file, in order, SWIFT's envelope off.
+
+A field begins where a line begins with one of the tags there are. Any other line goes on with the
+field before it, also one that only looks like a tag: banks cut their texts at 65 characters, and a
+time of day may land at the beginning of a line. The text is cut a chunk at a time, and movements
+that follow one another are given together, as lists: a statement has very many of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+import msgspec
+
+from treasury.errors import StatementError
+from treasury.statements.byte_stream import Source
+from treasury.statements.mt.mt_text import MtText, plain_head
+
+__all__ = ["END", "ENVELOPE", "Field", "Fields", "Movements", "looks_like_mt"]
+
+END: Final = "-"
+"""The tag given for the end of a message."""
+ENVELOPE: Final = "{"
+"""The tag given for SWIFT's blocks before one."""
+
+_TAGS: Final = r"20|21|25P?|28C?|34F|13[DC]?|60[FM]|61|86|62[FM]|64|65[A-Z]?|90[CD]|NS|94[02]"
+_SEEN: Final = re.compile(
+    rb"(?:^|[\r\n])[ \t\x0b\x0c]*(?:\{1:F01|:20:|:25P?:|:28C?:|:60[FM]:|:61:)", re.MULTILINE
+)
+_BREAK: Final = re.compile(
+    rf"\n[^\S\n]*(?::({_TAGS}):|(-{{1,2}}[^\S\n]*(?=\n)|(?:-[}}{{]|\{{[124]:)[^\n]*))"
+)
+"""Where a field begins: its tag, or a whole line that ends a message or is an envelope."""
+_LONGEST_FIELD: Final = 1 << 16
+_MOST_TOGETHER: Final = 1 << 20
+_DETAILS: Final = re.compile(r"\s*\d{3,4}\?\d\d")
+
+
+class Field(msgspec.Struct, frozen=True, gc=False):
+    """A field: its tag, its lines joined by line breaks, the line of the file it begins on."""
+
+    tag: str
+    text: str
+    line: int
+
+
+class Movements(msgspec.Struct, frozen=True):
+    """Movements that follow one another: their fields 61, what explains them, all of it as sent.
+
+    `texts` has the field or fields 86 of each, empty where there is none; `numbered` says which of
+    them are lines of a field NS.
+    """
+
+    first: Sequence[str]
+    texts: Sequence[str]
+    raws: Sequence[str]
+    lines: Sequence[int]
+    numbered: frozenset[int] = frozenset()
+
+
+def looks_like_mt(head: bytes) -> bool:
+    """Whether a file that begins like this has SWIFT's fields."""
+    return _SEEN.search(plain_head(head)) is not None
+
+
+class Fields:
+    """The fields of a file; `text` says what encoding it was in."""
+
+    def __init__(self, source: Source, file_name: str) -> None:
+        self.text = MtText(source, file_name)
+        self._file_name = file_name
+        self._line = 0
+
+    def __iter__(self) -> Iterator[Field | Movements]:
+        """StatementError for lines and fields of a length that no bank writes."""
+        rest = "\n"
+        for text in self.text:
+            rest += text
+            last = _last_beginning(rest)
+            if len(rest) - last > _MOST_TOGETHER:
+                raise self._refused(self._line, "a movement of more than 1 MB")
+            if last > 0:
+                following = _BREAK.match(rest, last)
+                yield from self._cut(rest[:last], (following and following[1]) or END)
+                rest = rest[last:]
+        yield from self._cut(rest.removesuffix("\n"))
+
+    def _cut(self, text: str, following: str = END) -> Iterator[Field | Movements]:
+        """The fields in a text that ends where one ends, and which field is next."""
+        pieces = _BREAK.split(f"{text}\n")
+        tags = [tag or END for tag in pieces[1::3]]
+        texts = pieces[3::3]
+        breaks = [piece.count("\n") + 1 for piece in pieces[::3]]
+        lines = list(accumulate(breaks, initial=self._line))
+        self._line = lines[-1] - 2  # the last break was added, and none follows it
+        texts[-1:] = [last[:-1] for last in texts[-1:]]
+        lines = lines[1:-1]
+        envelopes = pieces[2::3]
+        if END in tags:
+            for at in _inner_dashes(tags, envelopes, following):
+                tags[at] = _INNER
+            _join_inner(tags, texts, lines, envelopes)
+        if texts and max(map(len, texts)) > _LONGEST_FIELD:
+            at = next(i for i, one in enumerate(texts) if len(one) > _LONGEST_FIELD)
+            raise self._refused(lines[at], "a field of more than 64 KB")
+        kinds = _kinds(tags, texts)
+        for run in _RUN.finditer(kinds):
+            begin, end = run.span()
+            if kinds[begin] == "m":
+                yield _movements(tags[begin:end], texts[begin:end], lines[begin:end], run[0])
+            elif tags[begin] != END:
+                yield Field(tags[begin], texts[begin], lines[begin])
+            else:
+                yield Field(END, "", lines[begin])
+                if "{" in (envelopes[begin] or ""):
+                    yield Field(ENVELOPE, envelopes[begin], lines[begin])
+
+    def _refused(self, line: int, why: str) -> StatementError:
+        return StatementError(
+            f"{self._file_name}: line {line}: {why}",
+            do="ask the bank for a plain MT940 file; nothing of this one was stored",
+        )
+
+
+def _join_inner(tags: list[str], texts: list[str], lines: list[int], envelopes: list[str]) -> None:
+    """Give lines of a dash, and the lines below each, back to the field that they are in."""
+    for at in reversed(range(len(tags))):
+        if tags[at] == _INNER:
+            texts[at - 1] += f"\n-{texts[at]}"
+            for column in (tags, texts, lines, envelopes):
+                del column[at]
+
+
+def _inner_dashes(tags: Sequence[str], envelopes: Sequence[str], following: str) -> Iterator[int]:
+    """Which lines of a dash end no message: they stand in a movement's text, and others follow."""
+    before = ""
+    for at, tag in enumerate(tags):
+        after = tags[at + 1] if at + 1 < len(tags) else following
+        if tag != END:
+            before = before if tag in _EXPLAINS else tag
+        elif before == "61" and after in _GOES_ON and envelopes[at].strip() == "-":
+            yield at
+        else:
+            before = ""
+
+
+_INNER: Final = "inner"
+_EXPLAINS: Final = frozenset({"86", "NS"})
+_GOES_ON: Final = frozenset({"61", "86", "NS", "62F", "62M", "64", "65", "90C", "90D"})
+
+
+def _kinds(tags: Sequence[str], texts: Sequence[str]) -> str:
+    """A letter a field: m for a movement, t and n for what explains it, h for anything else."""
+    kinds = "".join([_KINDS.get(tag, "h") for tag in tags])
+    if "25" not in tags:
+        return kinds
+    # Field 86 under a wrong tag, as one bank writes it.
+    wrong = (tag == "25" and _DETAILS.match(text) for tag, text in zip(tags, texts, strict=True))
+    return "".join("t" if is_wrong else k for k, is_wrong in zip(kinds, wrong, strict=True))
+
+
+_KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
+_RUN: Final = re.compile(r"m[mtn]*|.")
+_ONE: Final = re.compile(r"m[tn]*")
+_NOT_A_BEGINNING: Final = re.compile(r"\n[^\S\n]*(?::(?:86|NS|25):|-{1,2}[^\S\n]*\n)")
+
+
+def _last_beginning(text: str) -> int:
+    """Where the last movement or other field begins that what comes may belong to."""
+    at = len(text)
+    while (at := text.rfind("\n", 0, at)) > 0:
+        if _BREAK.match(text, at) and not _NOT_A_BEGINNING.match(text, at):
+            return at
+    return 0
+
+
+def _movements(
+    tags: Sequence[str], texts: Sequence[str], lines: Sequence[int], kinds: str
+) -> Movements:
+    """Fields as movements. Mostly each is one field 61 and one 86."""
+    count = len(kinds) // 2
+    if kinds == "mt" * count and "25" not in tags:
+        first, more = texts[::2], texts[1::2]
+        raws = [f":61:{one}\n:86:{two}" for one, two in zip(first, more, strict=True)]
+        return Movements(first, more, raws, lines[::2])
+    spans = [one.span() for one in _ONE.finditer(kinds)]
+    raws = [
+        "\n".join([f":{tags[i]}:{texts[i]}" for i in range(begin, end)]) for begin, end in spans
+    ]
+    return Movements(
+        [texts[begin] for begin, _ in spans],
+        [_explained(texts, kinds, begin + 1, end) for begin, end in spans],
+        raws,
+        [lines[begin] for begin, _ in spans],
+        frozenset(at for at, (begin, _) in enumerate(spans) if kinds[begin + 1 : begin + 2] == "n"),
+    )
+
+
+def _explained(texts: Sequence[str], kinds: str, begin: int, end: int) -> str:
+    """What explains a movement: a field NS alone where it comes first, else all of the fields."""
+    return "\n".join(texts[begin : begin + 1 if kinds[begin : begin + 1] == "n" else end])

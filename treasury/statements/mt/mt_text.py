@@ -1,0 +1,151 @@
+"""The text of an MT940 or MT942 file, whole lines at a time: encoding and line breaks put right.
+
+The encoding is decided once, by the whole file: what is ASCII goes through as it comes, and from
+the first other byte on the file is kept on disk until its last one is seen.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import tempfile
+from collections.abc import Iterator
+from itertools import chain
+from typing import IO, Final
+
+from treasury.errors import StatementError
+from treasury.statements.byte_stream import Source
+from treasury.statements.text_encoding import Letters, utf_16
+
+__all__ = ["MtText", "plain_head"]
+
+_CONTROL: Final = bytes([0, 1, 2, 3, 4, 26])
+_BOM: Final = b"\xef\xbb\xbf"
+_CHUNK: Final = 1 << 18
+_LONGEST_LINE: Final = 1 << 16
+_IN_MEMORY: Final = 16 << 20
+_AT_SIGNS: Final = re.compile(rb"@@:\d\d[A-Z]?:")
+_BREAKS: Final = b"@@"
+"""What some banks write where a line ends."""
+
+
+def plain_head(head: bytes) -> bytes:
+    """The beginning of a file as it reads: in UTF-8, with line breaks."""
+    encoding = utf_16(head)
+    if encoding:
+        head = codecs.getincrementaldecoder(encoding)("replace").decode(head).encode()
+    return head.replace(_BREAKS, b"\n") if _AT_SIGNS.search(head) else head
+
+
+class MtText:
+    """The lines of a file. `odd_lines` counts those not UTF-8; `encoding` is what they are in."""
+
+    def __init__(self, source: Source, file_name: str) -> None:
+        self.odd_lines = 0
+        self.encoding = ""
+        self._source = source
+        self._file_name = file_name
+        self._is_mixed = False
+
+    def __iter__(self) -> Iterator[str]:
+        """Whole lines, many at a time, with a line break for each of whatever kind.
+
+        StatementError for a line of a length that no bank writes.
+        """
+        rest, lines = b"", 0
+        broken = ""  # a line of only ":" is the first character of the next one
+        first = True
+        for chunk in chain(self._decided(), (b"",)):
+            data = (rest + chunk).removeprefix(_BOM) if first else rest + chunk
+            first = False
+            end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1 if chunk else len(data)
+            data, rest = data[:end], data[end:]
+            lines += data.count(b"\n")
+            if len(rest) > _LONGEST_LINE:
+                raise StatementError(
+                    f"{self._file_name}: line {lines + 1}: a line of more than 64 KB",
+                    do="ask the bank for a plain text file; nothing of this one was stored",
+                )
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(None, _CONTROL)
+            text = f"\n{broken}{self._text(data)}"
+            while "\n:\n" in text:
+                text = text.replace("\n:\n", "\n:")
+            broken = ":" if text.endswith("\n:") else ""
+            yield text.removesuffix(":")[1:] if broken else text[1:]
+
+    def _text(self, data: bytes) -> str:
+        if not self.encoding:
+            return data.decode()
+        if not self._is_mixed:
+            return data.decode(self.encoding)
+        return "\n".join(map(self._line, data.split(b"\n")))
+
+    def _line(self, line: bytes) -> str:
+        """A line of a file that is mostly UTF-8."""
+        return line.decode() if _is_utf_8(line) else line.decode(self.encoding)
+
+    def _decided(self) -> Iterator[bytes]:
+        """The bytes, of which none beyond ASCII is given before their encoding is known."""
+        chunks = self._plain()
+        for chunk in chunks:
+            if chunk.isascii():
+                yield chunk
+                continue
+            with tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY) as kept:
+                for one in chain((chunk,), chunks):
+                    kept.write(one)
+                self._decide(kept)
+                kept.seek(0)
+                while data := kept.read(_CHUNK):
+                    yield data
+
+    def _decide(self, kept: IO[bytes]) -> None:
+        kept.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while data := kept.read(_CHUNK):
+                decoder.decode(data)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            self._judge(kept)
+
+    def _judge(self, kept: IO[bytes]) -> None:
+        """Find the encoding of what is not UTF-8: the whole file, or a few lines of it."""
+        everything, odd = Letters(), Letters()
+        utf_8_count = odd_count = 0
+        kept.seek(0)
+        while data := kept.read(_CHUNK):
+            data += kept.readline(_LONGEST_LINE)
+            everything.add(data)
+            lines = [line for line in data.splitlines() if not line.isascii()]
+            others = [line for line in lines if not _is_utf_8(line)]
+            odd.add(b"\n".join(others))
+            odd_count += len(others)
+            utf_8_count += len(lines) - len(others)
+        self._is_mixed = utf_8_count > odd_count
+        self.odd_lines = odd_count if self._is_mixed else odd_count + utf_8_count
+        self.encoding = (odd if self._is_mixed else everything).encoding
+
+    def _plain(self) -> Iterator[bytes]:
+        """The bytes with UTF-16 as UTF-8, and line breaks for the signs that stand for them."""
+        chunk, held = self._source.read(_CHUNK), b""
+        encoding = utf_16(chunk)
+        decode = codecs.getincrementaldecoder(encoding or "utf-8")("replace").decode
+        has_signs = _AT_SIGNS.search(chunk) is not None
+        while chunk:
+            data = held + (decode(chunk).encode() if encoding else chunk)
+            if has_signs:
+                held = b"@" * (len(data) - len(data.rstrip(b"@")) == 1)
+                data = data.removesuffix(held).replace(_BREAKS, b"\n")
+            yield data
+            chunk = self._source.read(_CHUNK)
+        if held:
+            yield held
+
+
+def _is_utf_8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,182 @@
+"""What SWIFT writes in fields 60 to 65 and 61: balances, and the line of a movement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.money import parse_amount
+from treasury.statements.balance_proof import Balance
+
+__all__ = ["Lines", "amount_of", "balance_of", "lines_of", "near", "short_day", "with_currency"]
+
+_BALANCE: Final = re.compile(r"\s*(R?[CD])\s*(\d{6})\s*([A-Z]{3})?\s*([0-9.,' ]+?)\s*$", re.ASCII)
+_LONGEST: Final = 100
+"""Characters of a balance with all that may stand around it."""
+_LINE: Final = (
+    r"[^\S\n]*(\d{6}|\d{8})(\d{4})? *(R[CD]|E[CD]|[CD])[A-Z]?"
+    r"(,[0-9][0-9.]*|[0-9][0-9.]*,[0-9.]*|[0-9]+\.[0-9]+|[0-9]+(?=[NSF][A-Z0-9]{3})) ?"
+    r"((?!NONREF)[A-NP-Z](?:[A-Z0-9 ]{3}|[A-Z0-9]{2}))"
+    r"([^\n/]*(?:/(?!/)[^\n/]*)*)(?://([^\n]*))?"
+)
+"""Days, mark, amount, kind, and the two references: the owner's, and the bank's after a `//`.
+
+An amount has its decimal sign or one of SWIFT's own kinds behind it, and no kind begins with O: a
+mistyped zero would else end the amount.
+"""
+_LINES: Final = re.compile(f"^{_LINE}$", re.ASCII | re.MULTILINE)
+_ONE_LINE: Final = re.compile(rf"{_LINE}(?:\n(.*))?", re.ASCII | re.DOTALL)
+_MONEY: Final = re.compile(r"([A-Z]{3})?\s*([0-9][0-9.,]*)", re.ASCII)
+_PLAIN: Final = re.compile(r"[0-9]{1,18},[0-9]{0,18}", re.ASCII)
+_ALL_PLAIN: Final = re.compile(r"(?:[0-9]{1,18},[0-9]{0,18}(?: |$))+", re.ASCII)
+_HALF_A_YEAR: Final = 183
+_CENTURY: Final = 80
+"""Two digits of a year from here on are of the 1900s: no bank has older statements in a file."""
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """Fields 61, a list for each part of them. `marks`: C, D, RC, RD, EC or ED.
+
+    `references` are the customer's, `own` the bank's; `more` what stands on further lines, `moved`
+    the places of those whose value date is a day that there is not.
+    """
+
+    value_dates: list[date]
+    booking_dates: list[date]
+    marks: Sequence[str]
+    amounts: list[Decimal]
+    kinds: Sequence[str]
+    references: Sequence[str]
+    own: Sequence[str]
+    more: dict[int, str]
+    moved: frozenset[int]
+
+
+def lines_of(texts: Sequence[str]) -> Lines:
+    """What some fields 61 say. InputError where one of them has not got the shape of one."""
+    together = "\n".join(texts)
+    rows = _LINES.findall(together) if together.count("\n") < len(texts) else []
+    more: dict[int, str] = {}
+    if len(rows) != len(texts):
+        found = [_ONE_LINE.fullmatch(text.lstrip()) or _odd_line(text) for text in texts]
+        rows = [matched.groups("")[:-1] for matched in found]
+        more = {at: matched[8] for at, matched in enumerate(found) if matched[8]}
+    days, booked, marks, amounts, kinds, references, own = zip(*rows, strict=True)
+    known = {day: short_day(day) for day in set(days)}
+    pairs = {
+        pair: near(known[pair[0]][0], pair[1]) if pair[1] else known[pair[0]][0]
+        for pair in set(zip(days, booked, strict=True))
+    }
+    moved = {day for day, (_, was_moved) in known.items() if was_moved}
+    return Lines(
+        [known[day][0] for day in days],
+        [pairs[pair] for pair in zip(days, booked, strict=True)],
+        marks,
+        amounts_of(amounts),
+        list(map(str.strip, kinds)),
+        list(map(str.strip, references)),
+        list(map(str.strip, own)),
+        more,
+        frozenset(at for at, day in enumerate(days) if day in moved) if moved else frozenset(),
+    )
+
+
+def _odd_line(text: str) -> re.Match[str]:
+    # Some files break the line within the amount; SWIFT itself does not.
+    matched = _ONE_LINE.fullmatch(text.replace("\n", "", 1).lstrip())
+    if matched is None:
+        raise InputError(f"{text[:40]!r} is not a movement")
+    return matched
+
+
+def balance_of(text: str, code: str, currency: str | None) -> tuple[Balance, bool]:
+    """A balance, and whether it lacks the currency that it then gets.
+
+    InputError where it cannot be read.
+    """
+    line = text.partition("\n")[0].strip()
+    matched = _BALANCE.match(line) if len(line) < _LONGEST else None
+    if matched is None:
+        raise InputError(f"{text[:40]!r} is not a balance")
+    mark, day, stated, amount = matched.groups()
+    if stated is None and currency is None:
+        raise InputError(f"{text[:40]!r} has no currency")
+    sign = -1 if mark in {"D", "RC"} else 1
+    value = amount_of(amount)
+    known = stated or currency or ""
+    return Balance(code, -value if sign < 0 else value, known, short_day(day)[0]), stated is None
+
+
+@lru_cache(maxsize=4096)
+def short_day(text: str) -> tuple[date, bool]:
+    """The day in YYMMDD or YYYYMMDD, and whether it had to be moved back to one that exists.
+
+    Banks that count 30 days to a month write 30 February.
+    """
+    if len(text) == 8:
+        year, rest = int(text[:4]), text[4:]
+    else:
+        year, rest = int(text[:2]), text[2:]
+        year += 1900 if year >= _CENTURY else 2000
+    month, day = int(rest[:2]), int(rest[2:])
+    if 1 <= month <= 12 and 1 <= day <= 31 and year:
+        for back in range(4):
+            try:
+                return date(year, month, day - back), back > 0
+            except ValueError:
+                continue
+    raise InputError(f"{text!r} is not a date")
+
+
+@lru_cache(maxsize=4096)
+def near(known: date, month_day: str) -> date:
+    """The day with this month and day that is nearest to a known one: its year is not stated."""
+    month, day = int(month_day[:2]), int(month_day[2:])
+    found: list[date] = []
+    for year in (known.year, known.year - 1, known.year + 1):
+        try:
+            found.append(date(year, month, day))
+        except ValueError:
+            continue
+    if not found:
+        last = date(known.year, 3, 1) - timedelta(days=1)
+        if month == 2 and day in {29, 30}:
+            return last
+        raise InputError(f"{month_day!r} is not a day")
+    return min(found, key=lambda one: abs((one - known).days))
+
+
+def amounts_of(texts: Sequence[str]) -> list[Decimal]:
+    """The amounts in texts, mostly all of them as SWIFT writes them."""
+    if _ALL_PLAIN.fullmatch(" ".join(texts)):
+        return [Decimal(text.replace(",", ".")) for text in texts]
+    return [amount_of(text) for text in texts]
+
+
+def amount_of(text: str) -> Decimal:
+    """An amount as SWIFT writes it, with a comma; one with a point is understood too."""
+    if _PLAIN.fullmatch(text):
+        return Decimal(text.replace(",", "."))
+    plain = text.replace(" ", "").replace("'", "")
+    comma, point = plain.rfind(","), plain.rfind(".")
+    group, sign = (".", ",") if comma > point else (",", ".")
+    plain = plain.replace(group, "").replace(sign, ".").rstrip(".")
+    return parse_amount(f"0{plain}" if plain.startswith(".") else plain)
+
+
+def with_currency(text: str | None) -> tuple[Decimal | None, str | None]:
+    """`EUR11,85` as amount and currency; nothing where it is something else."""
+    matched = _MONEY.match(text or "")
+    if matched is None:
+        return None, None
+    try:
+        return amount_of(matched[2]), matched[1]
+    except InputError:
+        return None, None

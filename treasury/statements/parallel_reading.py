@@ -1,0 +1,239 @@
+"""Large bank files shared out to processes, one each; small ones are read where we are.
+
+A process of its own is started for a large file and hands its rows over as an Arrow file, which is
+mapped into memory, so nothing is copied.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, Self
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import StatementError
+from treasury.ground.decoding import decode_json
+from treasury.ground.interpreter import started
+from treasury.ground.regular_files import open_regular
+from treasury.statements.bank_file import (
+    StatementFile,
+    all_problems,
+    mapped,
+    open_file,
+    read_document,
+)
+from treasury.statements.byte_stream import UnknownFormat
+from treasury.statements.csv.profiles import Profile
+from treasury.statements.entry_rows import Problem, statement_table
+from treasury.statements.file_sources import Document
+from treasury.statements.statement_tables import STATEMENT_ENTRIES
+
+__all__ = ["Job", "Outcome", "read_in_processes", "work"]
+
+_LARGE: Final = 8 << 20
+"""Bytes from which a file is worth a process of its own, which takes half a second to start."""
+_AHEAD: Final = 4
+_WORKER: Final = "treasury.statements.reading_worker"
+
+
+Read = StatementFile | Problem | StatementError
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What a process is to read, and where it is to leave it."""
+
+    path: str
+    out: str
+    profiles: tuple[Profile, ...] = ()
+    account: str | None = None
+    currencies: dict[str, str] = {}
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a process says about a file: its head, or why it was refused."""
+
+    name: str = ""
+    sha256: str = ""
+    format: str = ""
+    problems: tuple[Problem, ...] = ()
+    lost_count: int = 0
+    error: str = ""
+    do: str | None = None
+    is_unknown: bool = False
+    """Whether it was refused because it is no bank statement at all."""
+
+
+def read_in_processes(
+    found: Iterable[Document],
+    *,
+    profiles: Sequence[Profile],
+    account: str | None,
+    workers: int | None,
+    currencies: Mapping[str, str] | None = None,
+    refused: list[StatementError] | None = None,
+) -> Iterator[StatementFile | Problem]:
+    """The files as read, in order, twins not marked; a Problem for what is no bank statement.
+
+    Such a file is one in a folder: one that a person named is refused. StatementError for a file
+    that is refused; where there is a list for them they go there, and the others are read.
+    """
+    count = max(1, workers if workers is not None else os.cpu_count() or 1)
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        _Workers() as processes,
+        ThreadPoolExecutor(count) as pool,
+    ):
+        waiting: deque[Future[Read] | Read] = deque()
+        for number, document in enumerate(found):
+            out = str(Path(folder) / f"{number}.arrow")
+            if count > 1 and document.path is not None and document.size >= _LARGE:
+                job = Job(
+                    str(document.path.absolute()),
+                    out,
+                    tuple(profiles),
+                    account,
+                    dict(currencies or {}),
+                )
+                waiting.append(pool.submit(processes.read, job, document))
+            else:
+                waiting.append(_here(document, profiles, account, currencies, out))
+            while waiting and (_is_done(waiting[0]) or len(waiting) > count * _AHEAD):
+                yield from _result(waiting.popleft(), refused)
+        while waiting:
+            yield from _result(waiting.popleft(), refused)
+
+
+def _is_done(one: Future[Read] | Read) -> bool:
+    return not isinstance(one, Future) or one.done()
+
+
+def _result(
+    one: Future[Read] | Read, refused: list[StatementError] | None
+) -> Iterator[StatementFile | Problem]:
+    done = one.result() if isinstance(one, Future) else one
+    if not isinstance(done, StatementError):
+        yield done
+    elif refused is None:
+        raise done
+    else:
+        refused.append(done)
+
+
+def _here(
+    document: Document,
+    profiles: Sequence[Profile],
+    account: str | None,
+    currencies: Mapping[str, str] | None,
+    rows: str,
+) -> Read:
+    try:
+        return read_document(
+            document, profiles=profiles, account=account, currencies=currencies, rows=rows
+        )
+    except StatementError as error:
+        return _refused(error, document)
+
+
+def _refused(error: StatementError, document: Document) -> Problem | StatementError:
+    """The error, or only a note where nobody asked for that file and it is no statement."""
+    if isinstance(error, UnknownFormat) and not document.is_asked_for:
+        return Problem(document.name, "", f"left out: {error.what.partition(': ')[2]}")
+    return error
+
+
+class _Workers:
+    """Processes that read files, started as they are needed, one for each thread that waits."""
+
+    def __init__(self) -> None:
+        self._mine = threading.local()
+        self._all: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._all:
+            with process:  # closes its input, which ends it, and waits
+                if process.stdin:
+                    process.stdin.close()
+
+    def read(self, job: Job, document: Document) -> Read:
+        """What becomes of a job's file, read in the process of this thread."""
+        process = getattr(self._mine, "process", None) or self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(msgspec.json.encode(job) + b"\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except OSError:
+            answer = b""
+        if not answer:
+            return StatementError(
+                f"{Path(job.path).name}: the process that read it ended",
+                do="run this again; if it happens again, read the file with workers=1",
+            )
+        outcome = decode_json(answer, Outcome)
+        if outcome.error:
+            kind = UnknownFormat if outcome.is_unknown else StatementError
+            return _refused(kind(outcome.error, do=outcome.do), document)
+        return _mapped(outcome, job)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        process = started(_WORKER, "serve", stdout=subprocess.PIPE)
+        self._mine.process = process
+        self._all.append(process)
+        return process
+
+
+def _mapped(outcome: Outcome, job: Job) -> StatementFile:
+    """The file that a process read, its rows mapped from where it left them."""
+    return StatementFile(
+        outcome.name,
+        outcome.sha256,
+        outcome.format,
+        mapped(f"{job.out}.statements"),
+        mapped(job.out),
+        outcome.problems,
+        job.out,
+        outcome.lost_count,
+    )
+
+
+def work(job: Job) -> Outcome:
+    """Read one file and leave its rows where the job says, batch by batch."""
+    path = Path(job.path)
+    try:
+        with open_regular(path) as source:
+            file = open_file(
+                source,
+                path.name,
+                profiles=job.profiles,
+                account=job.account,
+                currencies=job.currencies,
+            )
+            schema = STATEMENT_ENTRIES.row_schema
+            with pa.OSFile(job.out, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+                for batch in file.batches():
+                    writer.write_batch(batch)
+    except StatementError as error:
+        is_unknown = isinstance(error, UnknownFormat)
+        return Outcome(error=error.what, do=error.do, is_unknown=is_unknown)
+    except OSError as error:
+        return Outcome(error=f"{path}: {error.strerror}", do="check the path of the file")
+    statements = statement_table(file.statements)
+    with (
+        pa.OSFile(f"{job.out}.statements", "wb") as sink,
+        pa.ipc.new_stream(sink, statements.schema) as writer,
+    ):
+        writer.write_table(statements)
+    problems = all_problems(file, path.name)
+    return Outcome(path.name, file.sha256, file.format, problems, file.lost_count)

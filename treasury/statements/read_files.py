@@ -1,0 +1,119 @@
+"""Bank files in, Arrow out: from paths, folders, globs, archives and standard input.
+
+Nothing is stored here. A file is read whole or refused whole, with one error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import StatementError
+from treasury.statements.bank_file import StatementFile, open_file, read_document, with_twins
+from treasury.statements.csv.profiles import Profile
+from treasury.statements.entry_rows import Problem, statement_table
+from treasury.statements.file_sources import documents
+from treasury.statements.parallel_reading import read_in_processes
+from treasury.statements.statement_tables import STATEMENT_ENTRIES
+
+__all__ = ["Reading", "read_batches", "read_file", "read_statements"]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """Files read together; `skipped` are those in a folder or archive that are no statements.
+
+    `refused` says of each file that was refused why, where reading went on with the others.
+    """
+
+    files: tuple[StatementFile, ...]
+    skipped: tuple[Problem, ...] = ()
+    refused: tuple[StatementError, ...] = ()
+
+    @property
+    def statements(self) -> pa.Table:
+        """All statements, in the columns of the table `statements` and `raw`."""
+        return pa.concat_tables([statement_table([]), *(file.statements for file in self.files)])
+
+    @property
+    def entries(self) -> pa.Table:
+        """All entries, in the columns of the table `statement_entries` and `raw`."""
+        empty = STATEMENT_ENTRIES.row_schema.empty_table()
+        return pa.concat_tables([empty, *(file.entries for file in self.files)])
+
+    @property
+    def lost_count(self) -> int:
+        """How many entries of all files could not be read."""
+        return sum(file.lost_count for file in self.files)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What a person should know, file by file."""
+        found = (problem for file in self.files for problem in file.problems)
+        return (*found, *self.skipped)
+
+
+def read_statements(
+    paths: Iterable[Path | str],
+    *,
+    profiles: Sequence[Profile] = (),
+    account: str | None = None,
+    currencies: Mapping[str, str] | None = None,
+    workers: int | None = None,
+    go_on: bool = False,
+) -> Reading:
+    """Read bank files of any format from files, folders, globs, archives and `-`.
+
+    `profiles` are for CSV, before the built-in ones; `account` is that of files that name none,
+    `currencies` (account of ours -> its only currency, or nothing) count where a file states none.
+    `workers` processes share large files; as many as there are cores if not given. StatementError
+    if a file is refused; with `go_on` the others are read all the same.
+    """
+    files: list[StatementFile] = []
+    skipped: list[Problem] = []
+    refused: list[StatementError] = []
+    found = documents(paths)
+    for done in read_in_processes(
+        found,
+        profiles=profiles,
+        account=account,
+        currencies=currencies,
+        workers=workers,
+        refused=refused if go_on else None,
+    ):
+        if isinstance(done, Problem):
+            skipped.append(done)
+        else:
+            files.append(with_twins(done))
+    return Reading(tuple(files), tuple(skipped), tuple(refused))
+
+
+def read_batches(
+    path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The entries of one file of any size, some thousands at a time; no more of it is held.
+
+    A row may have come before the file proves to be broken: only the end of the iteration says that
+    it is whole. Twins are not marked. StatementError says what is wrong with the file.
+    """
+    for document in documents([path]):
+        with document.open() as source:
+            yield from open_file(
+                source, document.name, profiles=profiles, account=account
+            ).batches()
+
+
+def read_file(
+    path: Path, *, profiles: Sequence[Profile] = (), account: str | None = None
+) -> StatementFile:
+    """Read one file of bank statements; StatementError says what is wrong with it."""
+    if path.is_dir():
+        raise StatementError(f"{path}: a directory, not a file", do="use read_statements for it")
+    several = list(documents([path]))
+    if len(several) != 1:
+        raise StatementError(
+            f"{path}: an archive of {len(several)} files", do="use read_statements for it"
+        )
+    return with_twins(read_document(several[0], profiles=profiles, account=account))

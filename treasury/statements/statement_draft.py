@@ -1,0 +1,214 @@
+"""A statement of any format while it is read: its head, the ids of its rows, its running sum.
+
+A reader hands over the head first, then each movement; at the end it has the statement's own row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Context, Decimal
+from typing import Any
+
+import msgspec
+
+from treasury.errors import StatementError
+from treasury.money import format_amount, total
+from treasury.statements.balance_proof import Balance, Tally, closing_balance, opening_balance
+from treasury.statements.entry_identity import Ordinals, content_id, entry_id, entry_ids
+from treasury.statements.entry_rows import EntryRow, Problem, StatementRow
+
+__all__ = ["MOST_PROBLEMS", "Draft", "Head", "check_number"]
+
+MOST_PROBLEMS = 1000
+_MOST_STATEMENTS = 50_000
+_EXACT = Context(prec=80)
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What a statement says about itself before its movements."""
+
+    file_name: str
+    format: str
+    place: str
+    """Where it is in the file: `Stmt[1]`, `line 3`."""
+    message_id: str | None = None
+    bank_statement_id: str | None = None
+    sequence_number: int | None = None
+    account: str | None = None
+    account_name: str | None = None
+    servicer_bic: str | None = None
+    currency: str | None = None
+    from_date: date | None = None
+    to_date: date | None = None
+    created_at: datetime | None = None
+    balances: Sequence[Balance] = ()
+    told_apart_by: tuple[object, ...] = ()
+    """What else tells it from another statement, as the bank wrote it."""
+    is_page: bool = False
+    """The bank says that another page follows: an interim balance ends this one."""
+
+
+def check_number(statements: int, file_name: str) -> None:
+    """StatementError for more statements in a file than fit in memory, or than a bank writes."""
+    if statements > _MOST_STATEMENTS:
+        raise StatementError(
+            f"{file_name}: more than {_MOST_STATEMENTS} statements in one file",
+            do="ask the bank for smaller files; nothing of it was stored",
+        )
+
+
+class Draft:
+    """One statement being read; `ids` counts those of the file that cannot be told apart."""
+
+    def __init__(self, head: Head, ids: Ordinals) -> None:
+        self.head = head
+        self.problems: list[Problem] = []
+        self.rows = 0
+        self.lost_count = 0
+        self.pending = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
+        """What is not booked yet, as counted."""
+        self._balances = list(head.balances)
+        self._tally = Tally(head.currency)
+        self._ordinals = Ordinals()
+        self.statement_id = self._id(ids)
+        if head.account is None:
+            self.problem("", "the statement names no account")
+        if head.currency is None and head.balances:
+            self.problem("", "the statement names no currency")
+
+    def _id(self, ids: Ordinals) -> str:
+        """The bank's ids and the days; not what a corrected version of it may state otherwise."""
+        head = self.head
+        opening = opening_balance(head.balances, head.currency)
+        stated = (head.account, head.currency, head.bank_statement_id, head.sequence_number)
+        opened = (opening.amount.normalize(), opening.day) if opening else ()
+        key = content_id((*stated, *head.told_apart_by, head.from_date, head.to_date, *opened))
+        ordinal = ids.next(int(key[:16], 16))
+        return key if ordinal == 0 else content_id((key, ordinal))
+
+    def note(self, position: str, what: str, line: int | None = None) -> None:
+        """Tell a person something that the balances do not depend on."""
+        place = f"{self.head.place}/{position}" if position else self.head.place
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(self.head.file_name, place, what, line))
+
+    def problem(self, position: str, what: str, line: int | None = None) -> None:
+        """Note something that keeps the statement from being proved."""
+        self.note(position, what, line)
+        self._tally.fail(f"{position}: {what}" if position else what)
+
+    def lost(self, position: str, why: str, line: int | None = None) -> None:
+        """Note an entry that could not be read."""
+        self.lost_count += 1
+        self.problem(position, f"entry not read: {why}", line)
+
+    def count(self, row: EntryRow) -> None:
+        """Add what moved to the sum, if it is booked and its amount is stated."""
+        if row.amount is None:
+            return
+        if row.entry_status != "BOOK":
+            self.pending[row.direction] = _EXACT.add(self.pending[row.direction], row.amount)
+        else:
+            self._tally.add(row.amount, row.currency or "", row.direction)
+
+    @property
+    def tally(self) -> Tally:
+        """The running sum."""
+        return self._tally
+
+    def take(self, row: EntryRow, own_reference: str | None, position: str, raw: str) -> None:
+        """Complete a row: its ids, its place, its text as received."""
+        self.rows += 1
+        row.statement_id = self.statement_id
+        row.ordinal = self.rows
+        row.position = position
+        row.raw = raw
+        row.entry_id = entry_id(row, own_reference, self._ordinals)
+
+    def take_all(
+        self,
+        columns: dict[str, list[Any]],
+        positions: list[str],
+        raws: Sequence[str],
+        names: list[str | None] | None = None,
+    ) -> None:
+        """Complete rows that are columns, all in the statement's currency, and add what moved.
+
+        `names` are the other parties' for the ids, where how they are set is not part of those.
+        """
+        count, before = len(positions), self.rows
+        self.rows += count
+        columns["statement_id"] = [self.statement_id] * count
+        columns["ordinal"] = list(range(before + 1, self.rows + 1))
+        columns["position"] = positions
+        columns["raw"] = list(raws)
+        stated = columns if names is None else {**columns, "counterparty_name": names}
+        columns["entry_id"] = entry_ids(stated, self._ordinals)
+        amounts, ways = columns["amount"], columns["direction"]
+        is_booked = [status == "BOOK" for status in columns["entry_status"]]
+        for way in ("CRDT", "DBIT"):
+            moved = [(a, b) for a, b, w in zip(amounts, is_booked, ways, strict=True) if w == way]
+            booked = [amount for amount, counts in moved if counts]
+            if booked:
+                self._tally.add(total(booked), self.head.currency or "", way)
+            if len(booked) < len(moved):
+                pending = (amount for amount, counts in moved if not counts)
+                self.pending[way] = total((self.pending[way], *pending))
+
+    def add_balance(self, balance: Balance) -> None:
+        """A balance that stands after the movements."""
+        self._balances.append(balance)
+
+    def _with_signs(self, opening: Balance, closing: Balance) -> tuple[Balance, Balance]:
+        """Balances that state no sign with the one that the movements show, else as credits."""
+        if opening is closing or (opening.is_signed and closing.is_signed):
+            return opening, closing
+        found = self._tally.signed(opening, closing)
+        if len(found) != 1:
+            return opening, closing
+        for before, after in zip((opening, closing), found[0], strict=True):
+            self._balances[self._balances.index(before)] = after
+        self.note("Bal", "the balances have no sign; it is the one that the movements show")
+        return found[0]
+
+    def finish(self, raw: str) -> StatementRow:
+        """The statement's own row; the file's hash is known when all of it is read."""
+        head = self.head
+        opening = opening_balance(self._balances, head.currency)
+        closing = closing_balance(self._balances, head.currency)
+        if opening is not None and closing is not None:
+            opening, closing = self._with_signs(opening, closing)
+        proved, proof = self._tally.result(opening, closing, is_page=head.is_page)
+        return StatementRow(
+            statement_id=self.statement_id,
+            file_name=head.file_name,
+            file_sha256="",
+            format=head.format,
+            message_id=head.message_id,
+            bank_statement_id=head.bank_statement_id,
+            sequence_number=head.sequence_number,
+            account=head.account,
+            account_name=head.account_name,
+            servicer_bic=head.servicer_bic,
+            currency=head.currency or self._tally.currency or None,
+            from_date=head.from_date,
+            to_date=head.to_date,
+            created_at=head.created_at,
+            opening_balance=opening.amount if opening else None,
+            opening_date=opening.day if opening else None,
+            closing_balance=closing.amount if closing else None,
+            closing_date=closing.day if closing else None,
+            balances=tuple(map(_told, self._balances)),
+            entry_count=self.rows,
+            credit_total=self._tally.credits,
+            debit_total=self._tally.debits,
+            proved=proved,
+            proof=proof,
+            raw=raw,
+        )
+
+
+def _told(balance: Balance) -> str:
+    day = f" {balance.day}" if balance.day else ""
+    return f"{balance.code}{day} {format_amount(balance.amount, balance.currency)}"

@@ -1,0 +1,237 @@
+"""Adding bank files to the lake: all of a call's files in one commit, or none of them.
+
+Adding is safe to repeat. A movement that is known stays as it is, unless it comes better: booked
+after pending, proved after not proved, or in a later statement with other content (`movements`).
+The rows wait on disk until it is known which of them are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import StatementError
+from treasury.ground.decoding import convert
+from treasury.lake import BOOL, DATE, INTEGER, TEXT, Lake, mark_of
+from treasury.statements.balance_proof import is_provable
+from treasury.statements.bank_file import StatementFile
+from treasury.statements.csv.csv_file import GUESSED
+from treasury.statements.csv.profiles import FOLDER, load_profiles
+from treasury.statements.entry_rows import Problem
+from treasury.statements.field_values import Currencies, account_number, declared_currencies
+from treasury.statements.file_sources import documents
+from treasury.statements.parallel_reading import read_in_processes
+from treasury.statements.statement_tables import STATEMENT_ENTRIES, TABLES
+from treasury.statements.store.row_staging import Staging
+from treasury.statements.store.statement_heads import (
+    Heads,
+    State,
+    heads_of,
+    rivals_of,
+    write_heads,
+)
+from treasury.statements.store.written_rows import versions_of, write_rows
+from treasury.tables.tabular import Tabular, html_table
+from treasury.text import safe_html
+
+__all__ = ["AddReport", "AddedStatement", "add_statements"]
+
+
+class AddedStatement(msgspec.Struct, frozen=True):
+    """One statement of the files that were added, and whether it was known already."""
+
+    state: State
+    statement_id: str
+    file_name: str
+    account: str | None
+    currency: str | None
+    from_date: date | None
+    to_date: date | None
+    entry_count: int
+    proved: bool
+    proof: str
+    source: str | None
+    """`own_bank` or `provider_report`; None where the account is not declared."""
+
+
+_MOST_NAMED = 5
+_DAYS = ("from_date", "to_date")
+_OTHERS = {"entry_count": INTEGER, "proved": BOOL, **dict.fromkeys(_DAYS, DATE)}
+ADDED = pa.schema([(name, _OTHERS.get(name, TEXT)) for name in AddedStatement.__struct_fields__])
+"""A report's statements as a table."""
+SHOWN = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
+"""What a notebook shows of each."""
+
+
+class AddReport(Tabular, msgspec.Struct, frozen=True):
+    """What adding did: the statements in the order of the files, entries in rows, problems."""
+
+    statements: tuple[AddedStatement, ...]
+    entries_new: int
+    entries_changed: int
+    entries_known: int
+    problems: tuple[Problem, ...]
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """A row for each statement of the files."""
+        rows = list(map(msgspec.structs.asdict, self.statements))
+        return {"Statements": pa.Table.from_pylist(rows, schema=ADDED)}
+
+    def _repr_html_(self) -> str:
+        lines = "<br>".join(map(safe_html, str(self).splitlines()))
+        return f"<p class='tex2jax_ignore'>{lines}</p>{html_table(self.to_arrow().select(SHOWN))}"
+
+    @property
+    def sql(self) -> str:
+        """The query of every statement that is stored."""
+        return "SELECT * FROM statements ORDER BY account, closing_date, statement_id"
+
+    @property
+    def statements_new(self) -> int:
+        """How many statements were not known before."""
+        return sum(statement.state == "new" for statement in self.statements)
+
+    @property
+    def not_proved(self) -> tuple[AddedStatement, ...]:
+        """The statements whose balances do not prove what is in them."""
+        return tuple(statement for statement in self.statements if not statement.proved)
+
+    @property
+    def failed(self) -> tuple[AddedStatement, ...]:
+        """Those of them whose proof fails: nothing of such a statement is matched by itself."""
+        return tuple(one for one in self.not_proved if is_provable(one.proof))
+
+    def __str__(self) -> str:
+        """What was added in a line; then a line for each statement not proved and each problem."""
+        proved = len(self.statements) - len(self.not_proved)
+        first = (
+            f"{len(self.statements)} statements ({self.statements_new} new, {proved} proved),"
+            f" {self.entries_new:,} entries new, {self.entries_changed:,} changed,"
+            f" {self.entries_known:,} known before"
+        )
+        unproved = (
+            f"NOT {'PROVED' if one in self.failed else 'PROVABLE'} {one.file_name}: {one.proof}"
+            for one in self.not_proved
+        )
+        failed = len(self.failed)
+        step = (
+            (
+                f"nothing of {failed} not proved is matched without you: add the right file, or"
+                " take it out with `treasury statements withdraw ID --reason …`"
+            ),
+        )
+        return "\n".join((first, *unproved, *map(str, self.problems), *(step if failed else ())))
+
+
+def add_statements(
+    lake: Lake,
+    paths: Iterable[Path | str],
+    now: datetime,
+    *,
+    declared: Mapping[str, str],
+    currencies: Currencies | None = None,
+    account: str | None = None,
+    workers: int | None = None,
+) -> AddReport:
+    """Read files of bank statements and add what is new in one commit.
+
+    `declared` maps each account of ours to `own_bank` or `provider_report`, `currencies` to its
+    currencies: a single one counts where a file states none. `account` is that of files that name
+    none. CSV profiles of the workspace's own lie in its folder `profiles`. StatementError if a file
+    is refused: then nothing of any file is stored.
+    WorkspaceLocked while another writes.
+    """
+    profiles = load_profiles(lake.folder.parent / FOLDER)
+    found = documents(paths)
+    declared_in = currencies or {}
+    with Staging() as staging:
+        files, skipped = _staged(
+            staging,
+            read_in_processes(
+                found,
+                profiles=profiles,
+                account=account,
+                currencies=declared_currencies(declared, declared_in),
+                workers=workers,
+            ),
+        )
+        if not files:
+            raise StatementError(
+                "no bank statement is in what was given",
+                do="; ".join(map(str, skipped[:_MOST_NAMED])) or "name the bank's files",
+            )
+        tables = [file.statements for file in files]
+        with lake.writer("statements", now) as writer:
+            versions = versions_of(lake, staging, tables)
+            heads = heads_of(writer, tables, declared_in, versions)
+            new, changed = write_rows(writer, staging, heads)
+            write_heads(writer, tables, heads)
+            # What a repair could not find again of these statements has now been read again.
+            writer.refetch -= {mark_of(t.name, one) for t in TABLES for one in heads.states}
+        rows = staging.rows
+    sources = {account_number(number): source for number, source in declared.items()}
+    listed = tuple(_added(row, sources) for row in heads.listed)
+    return AddReport(
+        statements=listed,
+        entries_new=new,
+        entries_changed=changed,
+        entries_known=max(rows - new - changed, 0),
+        problems=(
+            *(problem for file in files for problem in file.problems),
+            *skipped,
+            *_undeclared(listed),
+            *_in_doubt(heads),
+        ),
+    )
+
+
+def _staged(
+    staging: Staging, reading: Iterable[StatementFile | Problem]
+) -> tuple[list[StatementFile], list[Problem]]:
+    """The files without their rows, which are staged, and what is no bank statement."""
+    files: list[StatementFile] = []
+    skipped: list[Problem] = []
+    nothing = STATEMENT_ENTRIES.row_schema.empty_table()
+    for done in reading:
+        if isinstance(done, Problem):
+            skipped.append(done)
+            continue
+        if done.format == GUESSED:
+            raise StatementError(
+                f"{done.name}: a CSV of a bank without a profile",
+                do=f"keep what `treasury statements profile {done.name}` proposes, then add it",
+            )
+        staging.add(done.batches())
+        files.append(msgspec.structs.replace(done, entries=nothing, rows=""))
+    return files, skipped
+
+
+def _added(row: Mapping[str, object], sources: Mapping[str, str]) -> AddedStatement:
+    fields = {name: row[name] for name in AddedStatement.__struct_fields__ if name in row}
+    return convert({**fields, "source": sources.get(str(row["account"]))}, AddedStatement)
+
+
+def _undeclared(statements: Iterable[AddedStatement]) -> tuple[Problem, ...]:
+    strangers = {s.account: s.file_name for s in statements if s.source is None and s.account}
+    return tuple(
+        Problem(name, "", f"account {account} is not declared; add it to [[accounts]]")
+        for account, name in strangers.items()
+    )
+
+
+def _in_doubt(heads: Heads) -> tuple[Problem, ...]:
+    """What is missing before a statement, and which of the stored ones are another matter now."""
+    came = (heads.came[key] for key in heads.accepted)
+    told = (row for row in came if (row["proved"] and row["doubt"]) or row["rivals"])
+    return tuple(Problem(row["file_name"], "", _doubt(row)) for row in (*told, *heads.doubted))
+
+
+def _doubt(row: Mapping[str, Any]) -> str:
+    if row["rivals"] and not row["doubt"]:
+        return rivals_of(row)
+    return row["doubt"] or f"proved now: {row['proof']}"

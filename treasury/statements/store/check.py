@@ -1,0 +1,77 @@
+"""What bank files prove, statement by statement, as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT
+from treasury.statements.field_values import Currencies, account_number
+from treasury.statements.read_files import Reading
+from treasury.statements.store.statement_heads import HEAD, doubted, doubts, find_rivals
+
+__all__ = ["CHECKS", "check_statements"]
+
+CHECKS: Final = pa.schema(
+    [
+        ("file_name", TEXT),
+        ("format", TEXT),
+        ("account", TEXT),
+        ("currency", TEXT),
+        ("sequence_number", INTEGER),
+        ("opening_date", DATE),
+        ("closing_date", DATE),
+        ("opening_balance", AMOUNT),
+        ("closing_balance", AMOUNT),
+        ("entry_count", INTEGER),
+        ("source", TEXT),
+        ("proved", BOOL),
+        ("proof", TEXT),
+    ]
+)
+"""A row per statement; `source` is null for an account that is not declared."""
+
+
+def check_statements(
+    reading: Reading,
+    declared: Mapping[str, str] | None = None,
+    currencies: Currencies | None = None,
+) -> pa.Table:
+    """What each statement proves, or what fails, also beside the others that were read with it.
+
+    With `declared` (account -> source) an account that is not among them fails too, with
+    `currencies` (account -> currencies) a statement in another one.
+    """
+    known = {account_number(k): v for k, v in (declared or {}).items()}
+    rows = reading.statements.select(list(HEAD)).to_pylist()
+    _find_rivals(reading, rows)
+    found = doubts(rows, currencies or {})
+    checked = []
+    for place, alone in enumerate(rows):
+        row = doubted(alone, found.get(place))
+        row["source"] = known.get(row["account"] or "")
+        if declared is not None and row["proved"] and row["source"] is None:
+            row["proved"] = False
+            row["proof"] = f"account {row['account']} is not declared; {row['proof']}"
+        checked.append({name: row[name] for name in CHECKS.names})
+    return pa.Table.from_pylist(checked, schema=CHECKS)
+
+
+def _find_rivals(reading: Reading, rows: Sequence[dict[str, Any]]) -> None:
+    """Note at each of several versions of a statement which others are as proved and as new."""
+    counts = Counter(row["statement_id"] for row in rows)
+    if counts.total() == len(counts):
+        return
+    entries: dict[tuple[str, str], Counter[str]] = {}
+    for file in reading.files:
+        for batch in file.batches():
+            for key, raw in zip(*(batch[name].to_pylist() for name in _SAID), strict=True):
+                if counts[key] > 1:
+                    entries.setdefault((file.sha256, key), Counter())["".join(raw.split())] += 1
+    find_rivals(rows, entries)
+
+
+_SAID: Final = ("statement_id", "raw")

@@ -1,0 +1,47 @@
+"""A bank account's balance as a person read it: evidence where the bank writes no statement."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from treasury.lake import Lake
+from treasury.statements.entry_identity import content_id
+from treasury.statements.field_values import account_number
+from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS
+
+__all__ = ["confirm_balance"]
+
+
+def confirm_balance(
+    lake: Lake,
+    now: datetime,
+    *,
+    account: str,
+    currency: str,
+    balance: Decimal,
+    day: date,
+    source: str,
+    by: str,
+) -> pa.Table:
+    """Store what an account held at the end of a day; a later one of the day takes its place."""
+    number = account_number(account)
+    row: dict[str, Any] = {
+        "confirmation_id": content_id((number, currency, day)),
+        "account": number,
+        "currency": currency,
+        "balance": balance,
+        "balance_date": day,
+        "source": source,
+        "stated_by": by,
+        "stated_at": now,
+    }
+    row["raw"] = msgspec.json.encode(row).decode()
+    with lake.writer("confirmation", now, note=f"balance of {number} on {day}") as writer:
+        stated = pa.Table.from_pylist([row], schema=BALANCE_CONFIRMATIONS.row_schema)
+        writer.upsert(BALANCE_CONFIRMATIONS, stated)
+    return stated

@@ -1,0 +1,150 @@
+"""Rows on their way to the lake, kept on disk: adding holds neither them nor an index of them.
+
+What decides which movement a row is goes into a database of bounded memory, where it is compared
+with what is stored (`written`); the rows themselves are read again, some megabytes at a time, when
+it is known which of them are to be written. A row is known by its place among all of the call.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from hashlib import md5
+from pathlib import Path
+from typing import Final, Self
+
+import duckdb
+import pyarrow as pa
+
+from treasury.errors import StorageError
+from treasury.lake import DATE, INTEGER, TEXT
+from treasury.statements.arrow_columns import column
+from treasury.statements.statement_tables import STATEMENT_ENTRIES
+
+__all__ = ["RAW_HASH", "Staging"]
+
+_INDEX: Final = pa.schema(
+    [
+        ("place", INTEGER), ("file", INTEGER), ("entry_id", TEXT), ("statement_id", TEXT),
+        ("entry_status", TEXT), ("booking_date", DATE), ("raw", TEXT),
+    ]
+)  # fmt: skip
+"""What says which movement a row is; `raw` is a hash of what the bank sent, spaces apart."""
+
+RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
+"""The same hash of a stored row, in SQL; it only tells whether a text is the same as before."""
+
+_SPACES: Final = b" \t\r\n"
+_AT_ONCE: Final = 4 << 20
+"""Bytes of rows that are indexed, and read again, together."""
+_MEMORY: Final = "64MB"
+"""What the database may hold; the rest of what it compares waits on disk."""
+
+
+class Staging:
+    """The rows of a call: a file of them, and the table `came` of what tells them apart."""
+
+    def __init__(self) -> None:
+        self.files = 0
+        self.rows = 0
+        self._held: list[pa.RecordBatch] = []
+        self._holds = 0
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._path = Path(self._folder.name) / "rows.arrow"
+        self._sink = pa.OSFile(str(self._path), "wb")
+        self._writer = pa.ipc.new_stream(self._sink, STATEMENT_ENTRIES.row_schema)
+        self._database = duckdb.connect(config=_settings(self._folder.name))
+        self._database.register("index", _INDEX.empty_table())
+        self._database.execute("CREATE TABLE came AS FROM index")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+        self._database.close()
+        self._folder.cleanup()
+
+    def _end(self) -> None:
+        if not self._sink.closed:
+            self._writer.close()
+            self._sink.close()
+
+    def add(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Keep the rows of one bank file, the files being numbered from 0."""
+        for batch in batches:
+            self._writer.write_batch(batch)
+            self._held.append(_indexed(batch, self.files, self.rows))
+            self.rows += batch.num_rows
+            self._holds += batch.nbytes  # some columns of a batch hold on to all of it
+            if self._holds > _AT_ONCE:
+                self._flush()
+        self.files += 1
+
+    def _flush(self) -> None:
+        if self._held:
+            self.keep("came", pa.Table.from_batches(self._held))
+            self._held, self._holds = [], 0
+
+    def keep(self, table: str, rows: pa.Table) -> None:
+        """Put rows into a table of the database, by the names of its columns."""
+        self._database.register("held", rows)
+        self._execute(f"INSERT INTO {table} BY NAME FROM held")
+        self._database.unregister("held")
+
+    def run(self, query: str) -> duckdb.DuckDBPyConnection:
+        """Run SQL of our own over `came`, which has all rows by then, and what was made of it.
+
+        StorageError where the disk has no room for what is compared.
+        """
+        self._flush()
+        return self._execute(query)
+
+    def _execute(self, query: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self._database.execute(query)
+        except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
+            raise StorageError(
+                f"the rows cannot be compared in {self._folder.name}: {error}",
+                do="free space on that disk, or set TMPDIR to a larger one, and add them again",
+            ) from error
+
+    def parts(self) -> Iterator[tuple[int, pa.Table]]:
+        """All rows again, some megabytes at a time, with the place of the first of each part."""
+        self._end()
+        place = size = 0
+        held: list[pa.RecordBatch] = []
+        with pa.OSFile(str(self._path), "rb") as source, pa.ipc.open_stream(source) as reader:
+            for batch in reader:
+                held.append(batch)
+                size += batch.nbytes
+                if size > _AT_ONCE:
+                    part = pa.Table.from_batches(held)
+                    yield place, part
+                    place, size, held = place + part.num_rows, 0, []
+        if held:
+            yield place, pa.Table.from_batches(held)
+
+
+def _settings(folder: str) -> dict[str, str | bool | int | float | list[str]]:
+    return {
+        "memory_limit": _MEMORY,
+        "temp_directory": folder,
+        "threads": "1",
+        "preserve_insertion_order": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+    }
+
+
+def _indexed(batch: pa.RecordBatch, file: int, place: int) -> pa.RecordBatch:
+    raws = batch["raw"].cast(pa.binary()).to_pylist()
+    hashes = [md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws]
+    made = {
+        "place": column(range(place, place + len(raws)), INTEGER),
+        "file": column([file] * len(raws), INTEGER),
+        "raw": column(hashes, TEXT),
+    }
+    arrays = [made[name] if name in made else batch[name] for name in _INDEX.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=_INDEX)

@@ -1,0 +1,429 @@
+"""Which statements of a call are new or say something else now, and what each of them proves.
+
+A statement is proved by its own sum, if it is in the currency that its account is declared to have,
+and if it goes on where the statement before it ended. The last depends on what is stored: each call
+looks again at the stored statements too, for what it adds may stand between two of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import msgspec
+import pyarrow as pa
+
+from treasury.lake import BOOL, INSTANT, TEXT, TEXTS, Writer, mark_of
+from treasury.statements.field_values import Currencies, account_number
+from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.store.continuity import Continuity, continuity
+from treasury.statements.store.movement_identity import Facts, facts_of
+from treasury.statements.store.other_format import DaysByFormat, repeated_elsewhere
+
+__all__ = [
+    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "find_rivals", "heads_of",
+    "restate", "rivals_of", "write_heads",
+]  # fmt: skip
+
+State = Literal["new", "changed", "known"]
+Row = dict[str, Any]
+
+HEAD: Final = (
+    "statement_id", "file_name", "file_sha256", "format", "account", "currency", "from_date",
+    "to_date", "opening_date", "closing_date", "opening_balance", "closing_balance",
+    "sequence_number", "created_at", "entry_count", "credit_total", "debit_total", "proved",
+    "proof", "doubt", "added_at", "movements_hash", "rivals",
+)  # fmt: skip
+"""The columns of a statement that decide; not its text."""
+_SAME: Final = ("entry_count", "credit_total", "debit_total", "closing_balance", "proved")
+_PROOF: Final = ("proved", "proof", "doubt", "rivals")
+_STORED: Final = -1
+"""The number of the file that a stored statement is of."""
+_ROWS: Final = STATEMENT_ENTRIES.name
+
+
+class Versions(msgspec.Struct, frozen=True):
+    """What the rows say about the statements that came; a head alone may look the same."""
+
+    superseded: frozenset[tuple[str, str]] = frozenset()
+    """Id and SHA-256 of the file of each version that is or was stored, and of their rivals."""
+    hashes: Mapping[tuple[int, str], str] = {}
+    """What the rows of each are, by file and id."""
+    extended: frozenset[tuple[str, int, int]] = frozenset()
+    """Id of a CSV, and the numbers of two files of which the first has all rows of the second."""
+
+
+class Heads(msgspec.Struct, frozen=True):
+    """The statements that came and those that were stored, by statement id; nothing written yet.
+
+    Of several versions of one that counts which would if they came one after the other. Rows have
+    the proof that they have now.
+    """
+
+    states: dict[str, State]
+    came: dict[str, Row]
+    stored: dict[str, Row]
+    doubted: tuple[Row, ...]
+    """Stored ones whose proof is another now."""
+    listed: tuple[Row, ...]
+    """Those that came, each with its `state`, in the order of the files."""
+    places: tuple[tuple[int, str], ...]
+    """File and id of each of them whose rows count."""
+    written: tuple[int, ...]
+    """Which of them are written, counted over all files."""
+    overtaken: tuple[tuple[int, str], ...]
+    """Those of which another version has all that happened: their rows say nothing."""
+    outvoted: tuple[tuple[int, str], ...]
+    """Those that a rival counts for: their rows are kept as superseded."""
+    corrected: frozenset[str]
+    """The ids of those whose stored rows are of a version that counts no more."""
+    repeated: frozenset[str]
+    """The ids of those that count, and whose movements another one has in another format."""
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The ids of those that came and say something that was not known."""
+        return tuple(key for key, state in self.states.items() if state != "known")
+
+    @property
+    def counting(self) -> dict[str, Facts]:
+        """What every statement says that counts from now on."""
+        rows = {**self.stored, **{key: self.came[key] for key in self.accepted}}
+        return {key: facts_of(row) for key, row in rows.items()}
+
+
+def heads_of(
+    writer: Writer, files: Sequence[pa.Table], declared: Currencies, versions: Versions
+) -> Heads:
+    """What the statements that came, a table a file, are beside the stored ones.
+
+    `declared` has the currencies of our accounts.
+    """
+    before = _stored(writer)
+    alone = {key: _alone(row) for key, row in before.items()}
+    came = _Came(alone, versions)
+    for number, statements in enumerate(files):
+        for row in statements.select(list(HEAD)).to_pylist():
+            came.add(number, row)
+    states = came.states
+    counting = {**alone, **{key: row for key, row in came.rows.items() if states[key] != "known"}}
+    lacking = {key for key in alone if mark_of(_ROWS, key) in writer.refetch} - came.rows.keys()
+    now = _beside_others(counting, declared, lacking)
+    stored = {key: now[key] if states.get(key) != "changed" else row for key, row in alone.items()}
+    places = dict.fromkeys((number, row["statement_id"]) for number, row in came.listed)
+    return Heads(
+        states,
+        {key: now[key] if states[key] != "known" else row for key, row in came.rows.items()},
+        stored,
+        tuple(row for key, row in stored.items() if _is_other(row, before[key], states.get(key))),
+        tuple(
+            _repeated(row, came.repeats[number, row["statement_id"]])
+            if (number, row["statement_id"]) in came.repeats
+            else _listed(
+                row, counting, now, states, counts=came.counts(number, row["statement_id"])
+            )
+            for number, row in came.listed
+        ),
+        tuple(place for place in places if came.counts(*place)),
+        tuple(at for at, (_, row) in enumerate(came.listed) if came.is_written(row)),
+        tuple(came.overtaken),
+        tuple(came.outvoted),
+        frozenset(came.corrected),
+        repeated_elsewhere(map(facts_of, counting.values())),
+    )
+
+
+def _beside_others(
+    counting: Mapping[str, Row], declared: Currencies, lacking: Collection[str]
+) -> dict[str, Row]:
+    """The statements that count with the proof that each has beside the others, by id."""
+    found = doubts(counting.values(), declared, lacking)
+    return {
+        key: doubted(row, found.get(place)) for place, (key, row) in enumerate(counting.items())
+    }
+
+
+def _listed(
+    row: Row, counting: Mapping[str, Row], now: Mapping[str, Row], states: Mapping[str, State],
+    *, counts: bool,
+) -> Row:  # fmt: skip
+    """A statement that came, with its own state and proof: not those of a version that counts."""
+    key = row["statement_id"]
+    if counts and all(row[name] == counting[key][name] for name in _SAME):
+        return {**row, **_proof(now[key]), "state": states[key]}
+    which = "proved" if now[key]["proved"] else "not proved"
+    said = f"it does not count, another version of it does ({counting[key]['file_name']}, {which})"
+    return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
+
+
+def _repeated(row: Row, holders: Sequence[Facts]) -> Row:
+    """A statement that came, and whose movements others have in another format."""
+    names = ", ".join(dict.fromkeys(holder.file_name for holder in holders[:_MOST_NAMED]))
+    more = f" and {len(holders) - _MOST_NAMED} more" if len(holders) > _MOST_NAMED else ""
+    said = f"its days are in {names}{more} too, as {holders[0].format}: nothing of it is added"
+    return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
+
+
+_MOST_NAMED: Final = 5
+
+
+class _Came:
+    """The statements of a call as they come, each beside the version that counts so far."""
+
+    def __init__(self, stored: Mapping[str, Row], versions: Versions) -> None:
+        self.listed: list[tuple[int, Row]] = []
+        self.rows: dict[str, Row] = {}
+        self.states: dict[str, State] = {}
+        self.overtaken: dict[tuple[int, str], None] = {}
+        self.outvoted: dict[tuple[int, str], None] = {}
+        self.corrected: set[str] = set()
+        self._counts = dict(stored)
+        self.repeats: dict[tuple[int, str], list[Facts]] = {}
+        """File and id of each whose days others have in another format."""
+        self._days = DaysByFormat(map(facts_of, stored.values()))
+        self._files: dict[str, int] = {}
+        self._stored = stored
+        self._versions = versions
+
+    def add(self, number: int, row: Row) -> None:
+        """A statement of the file with this number."""
+        self.listed.append((number, row))
+        key = row["statement_id"]
+        row["movements_hash"] = self._versions.hashes.get((number, key), "")
+        before = self._counts.get(key)
+        if before is None:
+            facts = facts_of(row)
+            holders = self._days.holders(facts)
+            if holders:
+                self.repeats[number, key] = holders
+                self.overtaken[number, key] = None
+                return
+            self._days.add(facts)
+            self._count(number, row, "new")
+            return
+        row["added_at"] = before["added_at"]
+        if _say_the_same(row, before):
+            if key not in self._files:
+                self.rows[key], self.states[key] = row, "known"
+        elif self._was_superseded(row, before):
+            self.overtaken[number, key] = None
+            self._know(row)
+        elif not (_is_whole(row) or _is_whole(before)):
+            # Reports and exports that nothing proves: each has what the other may lack.
+            if facts_of(row).version[1:] >= facts_of(before).version[1:]:
+                self._count(number, row, "changed" if key in self._stored else "new")
+            else:
+                self._know(row)
+        else:
+            self._choose(number, row, before)
+
+    def _choose(self, number: int, row: Row, before: Row) -> None:
+        """Let one of two versions count, whichever came first; the other may be as right."""
+        key, file = row["statement_id"], self._files.get(row["statement_id"], _STORED)
+        mine, theirs = facts_of(row).version, facts_of(before).version
+        is_same_file = row["file_sha256"] == before["file_sha256"]
+        extended = {(key, number, file), (key, file, number)} & self._versions.extended
+        is_rival = _age(row) == _age(before) and not (is_same_file or extended)
+        wins = is_same_file or mine > theirs
+        winner, other = (row, before) if wins else (before, row)
+        if is_rival:
+            winner["rivals"] = sorted({*(before["rivals"] or ()), _rival(other)})
+        if not wins:
+            (self.outvoted if is_rival else self.overtaken)[number, key] = None
+            self._know(row)
+            return
+        if file != _STORED:
+            (self.outvoted if is_rival else self.overtaken)[file, key] = None
+        self._count(number, row, "changed" if key in self._stored else "new")
+        if key in self._stored:
+            self.corrected.add(key)
+
+    def _know(self, row: Row) -> None:
+        self.rows.setdefault(row["statement_id"], row)
+        self.states.setdefault(row["statement_id"], "known")
+
+    def counts(self, number: int, key: str) -> bool:
+        """Whether the rows of a statement that came count, or are those of the one that does."""
+        return (number, key) not in self.overtaken and (number, key) not in self.outvoted
+
+    def is_written(self, row: Row) -> bool:
+        """Whether the row is the version that counts now and did not before."""
+        key = row["statement_id"]
+        return row is self.rows.get(key) and self.states[key] != "known"
+
+    def _count(self, number: int, row: Row, state: State) -> None:
+        key = row["statement_id"]
+        self.rows[key] = self._counts[key] = row
+        self._files[key] = number
+        self.states[key] = state
+
+    def _was_superseded(self, row: Row, before: Row) -> bool:
+        """Whether its very file was added before, and another version counts since."""
+        if row["statement_id"] not in self._stored or row["file_sha256"] == before["file_sha256"]:
+            return False
+        return (row["statement_id"], row["file_sha256"]) in self._versions.superseded
+
+
+def _say_the_same(row: Row, before: Row) -> bool:
+    """Whether two versions have the same movements, sums and proof."""
+    hashes = {row["movements_hash"], before["movements_hash"] or row["movements_hash"]}
+    is_read_anew = row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
+    return len(hashes) == 1 and not is_read_anew and all(row[n] == before[n] for n in _SAME)
+
+
+def _is_whole(row: Row) -> bool:
+    """Whether of several versions only one counts.
+
+    Not of reports; nor of exports that nothing proves, which may be of some movements only.
+    """
+    facts = facts_of(row)
+    return not facts.is_provisional and (facts.proved or not facts.is_csv)
+
+
+def doubts(
+    rows: Iterable[Row], declared: Currencies, lacking: Collection[str] = ()
+) -> dict[int, Continuity]:
+    """What makes statements doubtful though each by itself adds up, by their place in `rows`.
+
+    `lacking` are the ids of those of which movements are not stored any more.
+    """
+    several = list(rows)
+    found = continuity(map(facts_of, several))
+    wanted = {account_number(account): codes for account, codes in declared.items()}
+    for place, row in enumerate(several):
+        codes = wanted.get(account_number(row["account"] or ""))
+        if not row["proved"]:
+            continue
+        if row["rivals"]:
+            found[place] = Continuity(rivals_of(row), holds=False)
+        elif codes and row["currency"] not in {*codes, None}:
+            named = " and ".join(sorted(codes))
+            said = f"account {row['account']} is declared in {named}, not in {row['currency']}"
+            found[place] = Continuity(said, holds=False)
+        elif row["statement_id"] in lacking:
+            found[place] = Continuity(LACKING, holds=False)
+    return found
+
+
+def find_rivals(rows: Sequence[Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
+    """Note the rivals of each of the versions that were read together, none being stored.
+
+    `movements` has what the bank sent of each, by the file's SHA-256 and the statement's id.
+    """
+    versions: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        versions[row["statement_id"]].append(row)
+    for row in rows:
+        mine = movements.get((row["file_sha256"], row["statement_id"]), Counter())
+        rivals: set[str] = set()
+        for other in versions[row["statement_id"]]:
+            theirs = movements.get((other["file_sha256"], row["statement_id"]), Counter())
+            is_same = mine == theirs and all(row[name] == other[name] for name in _SAME)
+            extends = facts_of(row).is_csv and (mine <= theirs or theirs <= mine)
+            if not is_same and not extends and _age(row) == _age(other) and _is_whole(row):
+                rivals.add(_rival(other))
+        row["rivals"] = sorted(rivals) or None
+
+
+def _age(row: Row) -> tuple[bool, datetime]:
+    """What shows which of two versions is right: its proof, then when it was written."""
+    facts = facts_of(row)
+    return facts.proved, facts.written
+
+
+def _rival(row: Row) -> str:
+    return f"{row['file_sha256']} {row['file_name']}"
+
+
+def rivals_of(row: Mapping[str, Any]) -> str:
+    """What is said of a statement that has other versions, none of them older or newer."""
+    names = [f"{rival[65:]} (SHA-256 {rival[:12]})" for rival in row["rivals"][:_MOST_NAMED]]
+    more = len(row["rivals"]) - len(names)
+    others = ", ".join([*names, *([f"{more} more"] if more else [])])
+    return (
+        f"{others} has it otherwise and neither is the newer one: withdraw it, then add the file"
+        " that is right"
+    )
+
+
+LACKING: Final = "movements of it are not stored any more: add its file again"
+
+
+def _stored(writer: Writer) -> dict[str, Row]:
+    """The stored statements that count, by id."""
+    rows = writer.read(STATEMENTS, HEAD, COUNTING).to_pylist()
+    return {row["statement_id"]: row for row in rows}
+
+
+def restate(writer: Writer, declared: Currencies, without: str) -> None:
+    """Write what the stored statements prove where one of them counts no more."""
+    before = _stored(writer)
+    del before[without]
+    lacking = {key for key in before if mark_of(_ROWS, key) in writer.refetch}
+    now = _beside_others({key: _alone(row) for key, row in before.items()}, declared, lacking)
+    _write_proofs(writer, [row for key, row in now.items() if _proof(row) != _proof(before[key])])
+
+
+def doubted(row: Row, said: Continuity | None) -> Row:
+    """The statement with the proof that it has beside others; one that has none gets none."""
+    if said is None or not row["proved"]:
+        return {**row, "doubt": None}
+    proof = f"{said.said}; {row['proof']}"
+    return {**row, "proved": said.holds, "proof": proof, "doubt": said.said}
+
+
+def _alone(row: Row) -> Row:
+    """A stored statement as it is by itself: only one that is proved can be in doubt."""
+    if row["doubt"] is None:
+        return dict(row)
+    return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}
+
+
+def _is_other(row: Row, before: Row, state: State | None) -> bool:
+    return state != "changed" and _proof(row) != _proof(before)
+
+
+def write_heads(writer: Writer, files: Sequence[pa.Table], heads: Heads) -> None:
+    """Write the statements that are new or changed, and the stored ones with another proof now."""
+    if heads.written:
+        rows = pa.concat_tables(files).take(pa.array(heads.written, pa.int64()))
+        heads_in_order = [heads.came[key] for key in rows["statement_id"].to_pylist()]
+        writer.upsert(STATEMENTS, _with(rows, heads_in_order, writer.now))
+    _write_proofs(writer, heads.doubted)
+
+
+def _write_proofs(writer: Writer, doubted_rows: Sequence[Row]) -> None:
+    """Write stored statements with the proof that they have now."""
+    for start in range(0, len(doubted_rows), _AT_ONCE):
+        several = {row["statement_id"]: row for row in doubted_rows[start : start + _AT_ONCE]}
+        quoted = ", ".join(f"'{key}'" for key in several)  # hashes of our own
+        names = STATEMENTS.row_schema.names
+        rows = writer.read(STATEMENTS, names, f"statement_id IN ({quoted})")
+        in_order = [several[key] for key in rows["statement_id"].to_pylist()]
+        writer.upsert(STATEMENTS, _with(rows, in_order, writer.now).cast(STATEMENTS.row_schema))
+
+
+_AT_ONCE: Final = 1000
+
+
+def _with(statements: pa.Table, rows: Sequence[Row], now: datetime) -> pa.Table:
+    """The statements with the proof that the rows have, and when they were first added."""
+    for name, kind in _FOUND_OUT:
+        values = [row[name] for row in rows]
+        if name == "added_at":
+            values = [value or now for value in values]
+        at = statements.schema.get_field_index(name)
+        statements = statements.set_column(at, name, pa.array(values, kind))
+    return statements
+
+
+_FOUND_OUT: Final = (
+    ("proved", BOOL), ("proof", TEXT), ("doubt", TEXT), ("added_at", INSTANT),
+    ("movements_hash", TEXT), ("rivals", TEXTS),
+)  # fmt: skip
+
+
+def _proof(row: Row) -> Row:
+    return {name: row[name] for name in _PROOF}

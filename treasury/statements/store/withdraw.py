@@ -1,0 +1,194 @@
+"""Taking a stored statement out of what counts: nothing is deleted, and earlier views keep it.
+
+A movement that two files have is stored with one of them. Where that one goes, the other lacks it:
+it is no longer proved, and its file has to be added again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.ground.decoding import convert
+from treasury.lake import TEXT, Lake, Snapshot, mark_of
+from treasury.statements.field_values import Currencies
+from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.store.statement_heads import restate
+from treasury.tables.tabular import Tabular
+from treasury.text import clean
+
+__all__ = [
+    "StoredStatement",
+    "Withdrawal",
+    "find_statement",
+    "planned_withdrawal",
+    "withdraw_statement",
+]
+
+SHORTEST: Final = 6
+"""An id may be written by its first so many characters."""
+
+_STANDING: Final = f"""
+SELECT statement_id, file_name, account, currency, coalesce(from_date, opening_date) AS first_day,
+    coalesce(to_date, closing_date) AS last_day, entry_count
+FROM statements WHERE {COUNTING} ORDER BY account, closing_date, statement_id
+"""  # noqa: S608 - names of our own
+_MOVEMENTS: Final = f"""
+SELECT entry_id FROM statement_entries WHERE {COUNTING} AND statement_id = $id
+"""  # noqa: S608 - names of our own
+_LACKING: Final = f"""
+WITH gone AS (
+    SELECT booking_date FROM statement_entries WHERE {COUNTING} AND statement_id = $id
+), others AS (
+    SELECT s.statement_id, s.file_name, s.entry_count, s.format,
+        coalesce(s.from_date, s.opening_date, s.closing_date) AS first_day,
+        coalesce(s.to_date, s.closing_date) AS last_day
+    FROM statements AS s JOIN statements AS w ON w.statement_id = $id
+    WHERE s.{COUNTING} AND s.statement_id <> $id AND s.account IS NOT DISTINCT FROM w.account
+), stored AS (
+    SELECT statement_id, count(*) AS movements, bool_or(entry_status = 'SUPERSEDED'
+        AND booking_date IN (SELECT booking_date FROM gone)) AS superseded
+    FROM statement_entries WHERE {COUNTING} GROUP BY statement_id
+)
+SELECT o.statement_id, o.file_name
+FROM others AS o LEFT JOIN stored AS t ON t.statement_id = o.statement_id
+WHERE EXISTS (SELECT 1 FROM gone AS g WHERE g.booking_date BETWEEN o.first_day AND o.last_day)
+    AND (coalesce(t.movements, 0) < o.entry_count
+        OR ((o.format IN ('camt.052', 'camt.054', 'MT942') OR o.format LIKE 'CSV%')
+            AND coalesce(t.superseded, FALSE)))
+ORDER BY o.file_name, o.statement_id
+"""  # noqa: S608 - names of our own
+"""Other statements of the account whose movements of the same days are stored with this one, and
+reports and exports of a day of which this statement had the last word."""
+
+
+class StoredStatement(msgspec.Struct, frozen=True):
+    """A stored statement as a person names it."""
+
+    statement_id: str
+    file_name: str | None
+    account: str | None
+    currency: str | None
+    first_day: date | None
+    last_day: date | None
+    entry_count: int
+
+    def __str__(self) -> str:
+        named = " ".join(filter(None, (clean(self.file_name), self.statement_id[:8])))
+        of = " ".join(filter(None, (clean(self.account), self.currency))) or "no account"
+        return f"{named} ({of}, {self.first_day} to {self.last_day})"
+
+
+_WITHDRAWN: Final = pa.schema([("withdrawn", TEXT), ("add_again", TEXT)])
+
+
+class Withdrawal(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What counts no more, and the files to add again because they have movements of its days.
+
+    `entry_ids` are its movements, pending ones too; `is_planned` where nothing was written.
+    """
+
+    statement: StoredStatement
+    entry_ids: tuple[str, ...]
+    add_again: tuple[str, ...]
+    is_planned: bool = False
+
+    @property
+    def movements(self) -> int:
+        """How many movements count no more."""
+        return len(self.entry_ids)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """A row for each file to add again."""
+        named = str(self.statement)
+        rows = [{"withdrawn": named, "add_again": file} for file in self.add_again or (None,)]
+        return {"Withdrawn": pa.Table.from_pylist(rows, schema=_WITHDRAWN)}
+
+    @property
+    def sql(self) -> str:
+        """The query of every statement that counts no more."""
+        return "SELECT * FROM statements WHERE vanished_at IS NOT NULL ORDER BY vanished_at"
+
+    def __str__(self) -> str:
+        """What counts no more in a line; then what has to be added again."""
+        done = "would be withdrawn" if self.is_planned else "withdrawn"
+        first = f"{done}: {self.statement}, {self.movements:,} movements count no more"
+        files = (
+            f"add {clean(file)} again: it has movements of these days" for file in self.add_again
+        )
+        return "\n".join((first, *files))
+
+
+def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
+    """The stored statement that an id, its beginning or a file's name stands for.
+
+    InputError where there is none, or several.
+    """
+    asked = name.strip()
+    rows = _standing(snapshot)
+    matching = [row for row in rows if row.statement_id == asked]
+    if not matching and len(asked) >= SHORTEST:
+        matching = [row for row in rows if row.statement_id.startswith(asked)]
+    matching = matching or [row for row in rows if row.file_name == asked]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        ids = ", ".join(str(row) for row in matching[:SHORTEST])
+        raise InputError(f"{clean(asked)!r} stands for {len(matching)}: {ids}", do="give the id")
+    raise InputError(
+        f"no stored statement has the id or the file name {clean(asked)[:60]!r}",
+        do="run `treasury statements list`: it shows the id of each",
+    )
+
+
+def _standing(snapshot: Snapshot) -> list[StoredStatement]:
+    return convert(snapshot.sql(_STANDING).to_pylist(), list[StoredStatement])
+
+
+def planned_withdrawal(snapshot: Snapshot, statement: StoredStatement) -> Withdrawal:
+    """What would count no more, and what would have to be added again; nothing is written."""
+    wanted = {"id": statement.statement_id}
+    movements, lacking = snapshot.sql(_MOVEMENTS, wanted), snapshot.sql(_LACKING, wanted)
+    return _withdrawal(statement, movements, lacking.to_pylist(), is_planned=True)
+
+
+def _withdrawal(
+    statement: StoredStatement,
+    movements: pa.Table,
+    lacking: Iterable[Mapping[str, Any]],
+    *,
+    is_planned: bool,
+) -> Withdrawal:
+    return Withdrawal(
+        statement=statement,
+        entry_ids=tuple(movements["entry_id"].to_pylist()),
+        add_again=tuple(dict.fromkeys(row["file_name"] or row["statement_id"] for row in lacking)),
+        is_planned=is_planned,
+    )
+
+
+def withdraw_statement(
+    lake: Lake, statement: StoredStatement, now: datetime, declared: Currencies
+) -> Withdrawal:
+    """Let a stored statement and its movements count no more, in one commit.
+
+    `declared` has the currencies of our accounts. WorkspaceLocked while another writes.
+    """
+    wanted: dict[str, Any] = {"id": statement.statement_id}
+    with lake.writer("withdrawal", now, note=f"{statement.statement_id} withdrawn") as writer:
+        snapshot = lake.snapshot()
+        movements = snapshot.sql(_MOVEMENTS, wanted)
+        lacking = snapshot.sql(_LACKING, wanted).to_pylist()
+        writer.refetch |= {mark_of(STATEMENT_ENTRIES.name, row["statement_id"]) for row in lacking}
+        writer.refetch -= {
+            mark_of(table.name, statement.statement_id) for table in (STATEMENTS, STATEMENT_ENTRIES)
+        }
+        restate(writer, declared, statement.statement_id)
+        writer.vanish(STATEMENT_ENTRIES, movements)
+        writer.vanish(STATEMENTS, pa.table({"statement_id": [statement.statement_id]}))
+    return _withdrawal(statement, movements, lacking, is_planned=False)

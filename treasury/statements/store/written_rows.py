@@ -1,0 +1,302 @@
+"""The rows of a call that are written: those of movements that are new, or known less well.
+
+Most rows are either of a movement that nothing else is like, or word for word what is stored: SQL
+tells them by their ids alone. Only the others are compared one by one (`movements`), those of equal
+content together, some ten thousand at a time.
+"""
+
+# ruff: noqa: S608 - names, numbers, days and hashes of our own are all that is put into queries
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.errors import StorageError
+from treasury.lake import BOOL, INTEGER, TEXT, Changes, Lake, Writer
+from treasury.statements.arrow_columns import column
+from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.store.movement_identity import Facts, Movements, Version, facts_of
+from treasury.statements.store.row_staging import RAW_HASH, Staging
+from treasury.statements.store.statement_heads import HEAD, Heads, Versions
+
+__all__ = ["versions_of", "write_rows"]
+
+_AROUND: Final = timedelta(days=20)
+_COMPARED_AT_ONCE: Final = 50_000
+_PATCHED_AT_ONCE: Final = 5_000
+
+_TABLES: Final = """
+    CREATE TABLE looked_at (statement_id VARCHAR);
+    CREATE TABLE overtaken (file BIGINT, statement_id VARCHAR);
+    CREATE TABLE chosen (place BIGINT, entry_id VARCHAR, entry_status VARCHAR, is_twin BOOLEAN);
+    CREATE TABLE patches (entry_id VARCHAR, entry_status VARCHAR, is_twin BOOLEAN);
+"""
+_LEAVE_OUT: Final = """
+    DELETE FROM came WHERE EXISTS (
+        SELECT 1 FROM overtaken o
+        WHERE o.file = came.file AND o.statement_id = came.statement_id
+    )
+"""
+_PART: Final = """
+    CREATE OR REPLACE TABLE mine AS
+        SELECT *, left(entry_id, 32) AS content FROM came WHERE hash(content) % {parts} = {part};
+    CREATE OR REPLACE TABLE theirs AS
+        SELECT *, left(entry_id, 32) AS content FROM stored WHERE hash(content) % {parts} = {part};
+    CREATE OR REPLACE TABLE several AS
+        SELECT content, count(*) AS number
+        FROM (SELECT content FROM mine UNION ALL SELECT content FROM theirs)
+        GROUP BY content HAVING count(*) > 1;
+    -- One row came and one is stored, and all that they and their statements say is the same.
+    CREATE OR REPLACE TABLE same AS
+        SELECT m.place
+        FROM mine m
+        JOIN theirs t ON t.entry_id = m.entry_id AND t.statement_id = m.statement_id
+        JOIN several s ON s.content = m.content AND s.number = 2
+        ANTI JOIN looked_at l ON l.statement_id = m.statement_id
+        WHERE t.entry_status IS NOT DISTINCT FROM m.entry_status AND t.raw = m.raw;
+    CREATE OR REPLACE TABLE compared AS
+        SELECT * FROM mine
+        WHERE place NOT IN (SELECT place FROM same) AND (
+            statement_id IN (SELECT statement_id FROM looked_at)
+            OR content IN (SELECT content FROM several)
+        );
+    CREATE OR REPLACE TABLE known AS
+        SELECT * FROM theirs
+        WHERE statement_id IN (SELECT statement_id FROM looked_at)
+            OR content IN (SELECT content FROM compared);
+    -- What is like no other is written as it is.
+    INSERT INTO chosen
+        SELECT place, entry_id, entry_status, false
+        FROM mine
+        WHERE statement_id NOT IN (SELECT statement_id FROM looked_at)
+            AND content NOT IN (SELECT content FROM several);
+"""
+"""The rows of a part, those of equal content being in the same one: what is to be compared."""
+
+
+_EXTENDED: Final = """
+    WITH versions AS (
+        SELECT file, statement_id, entry_id FROM came SEMI JOIN exports USING (statement_id)
+        UNION ALL
+        SELECT -1, statement_id, entry_id FROM stored SEMI JOIN exports USING (statement_id)
+        WHERE entry_status <> 'SUPERSEDED'
+    ), counted AS (
+        SELECT *, count(*) OVER (PARTITION BY file, statement_id) AS rows FROM versions
+    )
+    SELECT longer.statement_id, longer.file, shorter.file
+    FROM counted AS longer JOIN counted AS shorter USING (statement_id, entry_id)
+    WHERE longer.file <> shorter.file
+    GROUP BY longer.statement_id, longer.file, shorter.file, shorter.rows
+    HAVING count(*) = shorter.rows
+"""
+"""The exports that have all rows of another of the same days: a later one of a day in progress."""
+_FILES_ADDED: Final = f"""
+    SELECT statement_id, file_sha256 FROM {STATEMENTS.name}_history
+    WHERE statement_id IN (SELECT unnest($ids)) AND file_sha256 IS NOT NULL
+    UNION
+    SELECT statement_id, left(unnest(rivals), 64) FROM {STATEMENTS.name}_history
+    WHERE statement_id IN (SELECT unnest($ids)) AND rivals IS NOT NULL
+"""
+
+
+def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Versions:
+    """What the rows that came say beside the stored ones, which are looked up for it."""
+    _load_stored(lake, staging, files)
+    sums = staging.run(
+        "SELECT file, statement_id, sum(md5_number_lower(raw)::HUGEINT) FROM came"
+        " GROUP BY file, statement_id"
+    ).fetchall()
+    exports = [
+        row["statement_id"]
+        for statements in files
+        for row in statements.select(["statement_id", "format"]).to_pylist()
+        if row["format"].startswith("CSV")
+    ]
+    staging.run("CREATE TABLE exports (statement_id VARCHAR)")
+    if exports:
+        staging.keep("exports", _table(statement_id=(sorted(set(exports)), TEXT)))
+    return Versions(
+        frozenset(_superseded(lake, files)),
+        {(file, key): f"{one:032x}" for file, key, one in sums},
+        frozenset(staging.run(_EXTENDED).fetchall()) if exports else frozenset(),
+    )
+
+
+def _superseded(lake: Lake, files: Sequence[pa.Table]) -> Iterator[tuple[str, str]]:
+    """Id and file of every version of the statements that came that was ever added."""
+    ids = [key for statements in files for key in statements["statement_id"].to_pylist()]
+    for row in lake.snapshot().sql(_FILES_ADDED, {"ids": ids}).to_pylist():
+        yield row["statement_id"], row["file_sha256"]
+
+
+def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int]:
+    """Write the movements that are new, or better than the version known; how many of each.
+
+    What a version and a later one of the same call undo of each other is no change.
+    """
+    _look_at(staging, heads)
+    parts = (_count(staging, "came") + _count(staging, "stored")) // _COMPARED_AT_ONCE + 1
+    for part in range(parts):
+        staging.run(_PART.format(parts=parts, part=part))
+        _compare(staging, heads)
+    done = [*_write(writer, staging), *_patch(writer, staging)]
+    return sum(one.new for one in done), sum(one.changed for one in done)
+
+
+def _look_at(staging: Staging, heads: Heads) -> None:
+    """Statements whose rows may change whatever they are like: reports, and corrected ones."""
+    reports = {key for key, one in heads.counting.items() if one.is_provisional}
+    reports |= {key for key, row in heads.came.items() if facts_of(row).is_provisional}
+    changed = {key for key, state in heads.states.items() if state == "changed"}
+    outvoted = {key for _, key in heads.outvoted}
+    staging.run(_TABLES)
+    ids = sorted(reports | changed | outvoted | heads.repeated)
+    staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
+    if heads.overtaken:
+        files, overtaken = zip(*heads.overtaken, strict=True)
+        staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(overtaken, TEXT)))
+        staging.run(_LEAVE_OUT)
+
+
+def _table(**columns: tuple[Sequence[Any], pa.DataType]) -> pa.Table:
+    return pa.table({name: column(values, kind) for name, (values, kind) in columns.items()})
+
+
+def _load_stored(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> None:
+    """The stored movements that the incoming ones could be: those of days not far from theirs."""
+    first, last = _days(staging, files)
+    snapshot = lake.snapshot()
+    names = "entry_id, statement_id, entry_status, booking_date, is_twin"
+    where = f"{COUNTING} AND booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
+    try:
+        staging.run(
+            f"CREATE TABLE stored AS SELECT {names}, {RAW_HASH} AS raw"
+            f" FROM ({snapshot.views()[STATEMENT_ENTRIES.name]}) WHERE {where}"
+        )
+    except StorageError:
+        # If it is a stored file that does not read, the lake says which, and what to do.
+        snapshot.sql(f"SELECT count({RAW_HASH}) FROM {STATEMENT_ENTRIES.name} WHERE {where}")
+        raise
+
+
+def _days(staging: Staging, files: Sequence[pa.Table]) -> tuple[date, date]:
+    came = staging.run("SELECT min(booking_date), max(booking_date) FROM came").fetchall()
+    days = [day for row in came for day in row]
+    for statements in files:
+        for row in statements.select(list(HEAD)).to_pylist():
+            facts = facts_of(row)
+            days += [facts.first, facts.last]
+    known = [day for day in days if day] or [date.min]
+    first, last = min(known), max(known)
+    return (
+        first - _AROUND if first - date.min > _AROUND else date.min,
+        last + _AROUND if date.max - last > _AROUND else date.max,
+    )
+
+
+def _count(staging: Staging, table: str) -> int:
+    return int(staging.run(f"SELECT count(*) FROM {table}").fetchall()[0][0])
+
+
+def _compare(staging: Staging, heads: Heads) -> None:
+    """Compare the rows of a part one by one, and keep what is chosen of them."""
+    if not _count(staging, "compared") and not _count(staging, "known"):
+        return
+    before = {key: facts_of(row) for key, row in heads.stored.items()}
+    incoming = {key: facts_of(row) for key, row in heads.came.items()}
+    movements = Movements(_known(staging, {**incoming, **before}))
+    rows = _came(staging, incoming)
+    for file, statement_id in heads.places:
+        facts = incoming[statement_id]
+        corrects = statement_id in heads.corrected
+        used = movements.add(rows.get((file, statement_id), ()), corrects=corrects)
+        if corrects:
+            movements.correct(facts, used)
+    for place in heads.outvoted:
+        movements.keep_superseded(rows.get(place, ()))
+    movements.settle(heads.counting.values(), heads.repeated)
+    for name, versions in (("chosen", movements.chosen), ("patches", movements.patches)):
+        if versions:
+            staging.keep(name, _marks(list(versions.values()), with_place=name == "chosen"))
+
+
+def _known(staging: Staging, statements: Mapping[str, Facts]) -> Iterator[Version]:
+    """The stored rows that the incoming ones are compared with, twins in the order of counting."""
+    names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
+    found = staging.run(f"SELECT {names} FROM known ORDER BY length(entry_id), entry_id").fetchall()
+    for entry_id, statement_id, status, booked, raw, is_twin in found:
+        facts = statements.get(statement_id) or _unknown(statement_id)
+        yield Version(entry_id, facts, status, booked, raw, is_twin)
+
+
+def _came(
+    staging: Staging, statements: Mapping[str, Facts]
+) -> dict[tuple[int, str], list[Version]]:
+    """The incoming rows to compare, by file and statement; twins are those alike in one of them."""
+    alike = "file, statement_id, content, booking_date"
+    found = staging.run(
+        "SELECT file, entry_id, statement_id, entry_status, booking_date, raw,"
+        f" count(*) OVER (PARTITION BY {alike}) > 1, place FROM compared ORDER BY place"
+    ).fetchall()
+    rows: dict[tuple[int, str], list[Version]] = defaultdict(list)
+    for file, entry_id, statement_id, status, booked, raw, is_twin, place in found:
+        version = Version(entry_id, statements[statement_id], status, booked, raw, is_twin, place)
+        rows[file, statement_id].append(version)
+    return rows
+
+
+def _unknown(statement_id: str) -> Facts:
+    return Facts(
+        statement_id, None, None, "", False, datetime.min.replace(tzinfo=UTC), None, None, None,
+        None, None,
+    )  # fmt: skip
+
+
+def _marks(versions: Sequence[Version], *, with_place: bool) -> pa.Table:
+    """What was found out about each version, and which row it is."""
+    marks = _table(
+        entry_id=([one.entry_id for one in versions], TEXT),
+        entry_status=([one.status for one in versions], TEXT),
+        is_twin=([one.is_twin for one in versions], BOOL),
+    )
+    if not with_place:
+        return marks
+    return marks.append_column("place", column([one.place for one in versions], INTEGER))
+
+
+def _write(writer: Writer, staging: Staging) -> Iterator[Changes]:
+    """The chosen rows, as they were read but for what was found out about them."""
+    for place, rows in staging.parts():
+        marks = staging.run(
+            "SELECT place, entry_id, entry_status, is_twin FROM chosen"
+            f" WHERE place >= {place} AND place < {place + rows.num_rows} ORDER BY place"
+        ).to_arrow_table()
+        if marks.num_rows:
+            places = pc.subtract(marks["place"], place)
+            yield writer.upsert(STATEMENT_ENTRIES, _marked(rows.take(places), marks))
+
+
+def _patch(writer: Writer, staging: Staging) -> Iterator[Changes]:
+    """The stored rows that are marked otherwise now."""
+    for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
+        marks = staging.run(
+            f"FROM patches ORDER BY entry_id LIMIT {_PATCHED_AT_ONCE} OFFSET {start}"
+        ).to_arrow_table()
+        quoted = ", ".join(f"'{entry_id}'" for entry_id in marks["entry_id"].to_pylist())
+        names = STATEMENT_ENTRIES.row_schema.names
+        rows = writer.read(STATEMENT_ENTRIES, names, f"entry_id IN ({quoted})")
+        rows = rows.sort_by("entry_id").cast(STATEMENT_ENTRIES.row_schema)
+        yield writer.upsert(STATEMENT_ENTRIES, _marked(rows, marks))
+
+
+def _marked(rows: pa.Table, marks: pa.Table) -> pa.Table:
+    """The rows with what was found out about each, the marks being in the same order."""
+    for name in ("entry_id", "entry_status", "is_twin"):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, marks[name])
+    return rows.cast(STATEMENT_ENTRIES.row_schema)

@@ -1,0 +1,1 @@
+"""What every answer made of tables does: show itself, become pandas, go to CSV and Excel."""

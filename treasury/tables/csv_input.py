@@ -1,0 +1,144 @@
+"""CSV files that a person gives us: named columns, one kind of value each, errors by line.
+
+The delimiter is a comma, a semicolon or a tab, whichever the first line has; the columns are found
+by name, in any order. An amount is written 1234.56: what could be read two ways is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from treasury.errors import InputError, TreasuryError
+from treasury.ground.regular_files import open_regular
+from treasury.money import parse_amount
+
+__all__ = ["Column", "Line", "amount", "day", "read_csv", "text"]
+
+LARGEST: Final = 64 * 1024 * 1024
+_DELIMITERS: Final = ",;\t"
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column by its name; `read` takes a cell's text and the name, or raises InputError."""
+
+    name: str
+    read: Callable[[str, str], Any]
+    required: bool = True
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A row of a file: its line number and its values by column; None for an empty cell."""
+
+    number: int
+    values: dict[str, Any]
+
+
+def text(cell: str, _: str) -> str:
+    """The cell as it is."""
+    return cell
+
+
+def amount(cell: str, what: str) -> Decimal:
+    """The cell as an exact Decimal."""
+    return parse_amount(cell, what=what)
+
+
+def day(cell: str, what: str) -> date:
+    """The cell as a date, 2026-10-31."""
+    try:
+        return date.fromisoformat(cell)
+    except ValueError:
+        raise InputError(
+            f"{what}: {cell[:40]!r} is not a day", do="write it as 2026-10-31"
+        ) from None
+
+
+def read_csv(path: Path, columns: Sequence[Column]) -> list[Line]:
+    """The rows of a UTF-8 file. InputError names the file, the line and the column."""
+    rows = _rows(path)
+    if not rows:
+        raise InputError(f"{path} is empty", do=f"give it the columns {_names(columns)}")
+    number, head = rows[0]
+    places = _places(path, number, [name.strip().lower() for name in head], columns)
+    for at, cells in rows[1:]:
+        # 1.000,00 between commas is two cells: read as one it would be 1.
+        if any(map(str.strip, cells[len(head) :])):
+            raise InputError(
+                f"{path}, line {at}: {len(cells)} cells for {len(head)} columns",
+                do="write an amount as 1234.56, and quote a text that has the delimiter in it",
+            )
+    return [_line(path, at, cells, columns, places) for at, cells in rows[1:]]
+
+
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Line numbers and cells of the lines that are not empty."""
+    try:
+        with open_regular(path) as file:
+            bytes_read = file.read(LARGEST + 1)
+        if len(bytes_read) > LARGEST:
+            raise InputError(f"{path} is larger than 64 MB", do="give the right file")
+        content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}", do="name a file that can be read"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not UTF-8 text (byte {error.start})", do="save it as CSV UTF-8"
+        ) from None
+    if "\0" in content:
+        raise InputError(f"{path} is not text", do="save it as CSV UTF-8")
+    first = content.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    reader = csv.reader(content.splitlines(keepends=True), delimiter=delimiter, strict=True)
+    try:
+        return [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]
+    except csv.Error as error:
+        raise InputError(
+            f"{path}, line {reader.line_num}: {error}", do="correct the quoting"
+        ) from None
+
+
+def _places(
+    path: Path, number: int, head: Sequence[str], columns: Sequence[Column]
+) -> dict[str, int]:
+    missing = [column.name for column in columns if column.required and column.name not in head]
+    twice = [name for name in head if name and head.count(name) > 1]
+    if missing or twice:
+        what = f"has no column {missing[0]!r}" if missing else f"has {twice[0]!r:.40} twice"
+        raise InputError(
+            f"{path}, line {number}: {what}", do=f"give it the columns {_names(columns)}"
+        )
+    return {column.name: head.index(column.name) for column in columns if column.name in head}
+
+
+def _line(
+    path: Path,
+    number: int,
+    cells: Sequence[str],
+    columns: Sequence[Column],
+    places: dict[str, int],
+) -> Line:
+    values: dict[str, Any] = {}
+    for column in columns:
+        at = places.get(column.name)
+        cell = cells[at].strip() if at is not None and at < len(cells) else ""
+        if not cell and column.required:
+            raise InputError(f"{path}, line {number}: {column.name} is empty", do="fill it in")
+        try:
+            values[column.name] = column.read(cell, column.name) if cell else None
+        except TreasuryError as error:
+            raise InputError(f"{path}, line {number}, {error.what}", do=error.do) from None
+    return Line(number, values)
+
+
+def _names(columns: Sequence[Column]) -> str:
+    return ", ".join(f"[{c.name}]" if not c.required else c.name for c in columns)

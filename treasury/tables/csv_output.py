@@ -1,0 +1,107 @@
+"""CSV for people: the one writer of every CSV that leaves, so that no spreadsheet runs a text.
+
+Every cell is quoted. A spreadsheet splits a line at the separator of its own locale, so a text is
+made harmless wherever a cell could begin in it, not only at its beginning. Amounts, counts and
+days are ours and stay what they are: a negative amount is a number.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any, Final, TextIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.csv import WriteOptions, write_csv
+
+from treasury.tables.tabular import shown, shown_amounts
+from treasury.text import visible
+
+__all__ = ["csv_text", "rows_of", "write_csv_rows", "write_csv_table"]
+
+_BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+"""What ends a line or moves to another column: a cell stays one line."""
+_SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
+"""What a formula begins with: `= + - @` and every character that Unicode folds to one of them."""
+_FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
+"""The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
+_PLAIN: Final = "^[ -~·]*$"
+"""A text of which every character shows, and none folds to another."""
+_MAYBE_FORMULA: Final = r"""(^|[,;|])[ "'`]*[=+\-@]"""
+"""Where a formula would begin in such a text."""
+_BATCH: Final = 10_000
+"""Rows that are written together."""
+_AS_TEXT: Final = WriteOptions(include_header=False, quoting_style="all_valid")
+
+
+def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write a line of names and a line for each row; amounts keep every digit."""
+    writer = _writer(file)
+    writer.writerow(map(_cell, names))
+    writer.writerows(map(_cell, row) for row in rows)
+
+
+def write_csv_table(file: TextIO, table: pa.Table) -> None:
+    """The same of a table, some thousands of rows at a time, column by column.
+
+    Lists are written with a bar between their texts.
+    """
+    _writer(file).writerow(map(_cell, table.column_names))
+    for batch in table.to_batches(max_chunksize=_BATCH):
+        texts = pa.table([_cells(column) for column in batch.columns], names=table.column_names)
+        written = pa.BufferOutputStream()
+        write_csv(texts, written, _AS_TEXT)
+        file.write(written.getvalue().to_pybytes().decode())
+
+
+def _writer(file: TextIO) -> Any:
+    return csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+
+
+def _cells(column: pa.Array) -> pa.Array:
+    """`_cell` of each value; most are plain already, and stay as they are."""
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        return pc.fill_null(shown_amounts(pa.chunked_array([column])), "")
+    if pa.types.is_date(kind) or pa.types.is_integer(kind):
+        return pc.fill_null(column.cast(pa.string()), "")
+    if not pa.types.is_string(kind):
+        return pa.array(map(_cell, column.to_pylist()), pa.string())
+    texts = pc.fill_null(column, "")
+    is_other = pc.or_(
+        pc.invert(pc.match_substring_regex(texts, _PLAIN)),
+        pc.match_substring_regex(texts, _MAYBE_FORMULA),
+    )
+    written = pa.array(map(_cell, texts.filter(is_other).to_pylist()), pa.string())
+    return pc.replace_with_mask(texts, is_other, written)
+
+
+def rows_of(table: pa.Table) -> Iterator[Iterable[object]]:
+    """The rows of a table as Python's values, some thousands at a time."""
+    for batch in table.to_batches(max_chunksize=_BATCH):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """The lines of `write_csv_rows` as one text."""
+    out = io.StringIO()
+    write_csv_rows(out, names, rows)
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    """A number or a day as it is; anything else as text that nothing runs."""
+    match value:
+        case None | Decimal() | int() | date() | time() | timedelta():
+            return shown(value)
+        case float() if math.isfinite(value):
+            return shown(value)
+        case _:
+            text = visible(_BREAKS.sub(" ", shown(value)))
+            return _FORMULA.sub(r"\1'", text)

@@ -1,0 +1,258 @@
+"""What every answer made of tables does: show itself, become pandas, go to Excel.
+
+A result says which tables it is made of, the first of all first; the rest is the same for all.
+Amounts stay exact, and outside text stays text wherever it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.ground.wording import in_words, instant_words
+from treasury.money import format_amount, plain_digits
+from treasury.text import clean, safe_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "CURRENCY_OF",
+    "Tabular",
+    "cell",
+    "clean_column",
+    "exact_pandas",
+    "html_table",
+    "in_zone",
+    "plain_amounts",
+    "shown",
+    "shown_amounts",
+    "shown_column",
+    "units_of",
+    "wide",
+]
+
+PREVIEW: Final = 200
+"""Rows of a table that a notebook shows."""
+_PLAIN: Final = "^[!-~·]+( [!-~·]+)*$"
+"""A text that is clean: visible characters with one space between words."""
+
+
+class Tabular:
+    """A result made of tables. Those who are one say `sheets`, and `sql`: the query behind."""
+
+    __slots__ = ()
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """Each table by the name of its sheet in Excel, the one that stands for all first."""
+        raise NotImplementedError
+
+    def time_zone(self) -> ZoneInfo | None:
+        """The zone in which instants are shown; None where they are shown in UTC."""
+        return None
+
+    def to_arrow(self) -> pa.Table:
+        """The first table, as Arrow."""
+        return next(iter(self.sheets().values()))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The first table as a DataFrame with exact Decimals."""
+        return exact_pandas(self.to_arrow())
+
+    def to_excel(self, path: str | Path) -> Path:
+        """Write every table as a sheet of one workbook; text stays text, digits are never lost.
+
+        StorageError where it cannot be written, InputError where a table is longer than a sheet;
+        then a former file stays as it was.
+        """
+        # Imported here: who only looks at rows needs no Excel.
+        from treasury.tables.workbook import write_tables
+
+        return write_tables(Path(path), self.sheets(), units_of)
+
+    def _repr_html_(self) -> str:
+        lines = (safe_html(line) for line in str(self).strip("<>").splitlines())
+        zone = self.time_zone()
+        tables = (html_table(table, zone) for table in self.sheets().values() if table.num_rows)
+        return f"<p class='tex2jax_ignore'>{'<br>'.join(lines)}</p>" + "".join(tables)
+
+
+def exact_pandas(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table as pandas: Decimals stay Decimals, and an integer beside a null an integer.
+
+    A Decimal has the digits that say something, and two decimals at least: `14000.00`.
+    """
+    import pandas as pd
+
+    integers = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
+    frame: pd.DataFrame = table.to_pandas(types_mapper=integers.get)
+    for at, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type):
+            values = table.column(at).to_pylist()
+            frame.isetitem(at, [None if one is None else Decimal(shown(one)) for one in values])
+    return frame
+
+
+def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
+    """The table with its instants in a time zone; they stay the instants that they are."""
+    if zone is None:
+        return table
+    fields = [
+        pa.field(one.name, pa.timestamp(one.type.unit, tz=zone.key))
+        if pa.types.is_timestamp(one.type) and one.type.tz is not None
+        else one
+        for one in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
+def html_table(table: pa.Table, zone: ZoneInfo | None = None, *, as_stored: bool = False) -> str:
+    """The first rows of a table as HTML in which no outside text is markup.
+
+    Instants are shown in `zone`; `as_stored` leaves values as a query would name them.
+    """
+    names = table.column_names
+    style = {f.name: _style(f.type) for f in table.schema}
+
+    def row(tag: str, texts: list[str]) -> str:
+        cells = (
+            f"<{tag} style='{style[name]}'>{safe_html(text)}</{tag}>"
+            for name, text in zip(names, texts, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head = row("th", [name.replace("_", " ") for name in names])
+    preview = in_zone(table.slice(0, PREVIEW), zone).to_pylist()
+    body = "".join(
+        row("td", [cell(values, name, as_stored=as_stored) for name in names]) for values in preview
+    )
+    more = table.num_rows - PREVIEW
+    note = f"<p>{more:,} more rows: use .to_pandas()</p>" if more > 0 else ""
+    # Jupyter must not take "$5 and $6" for mathematics.
+    return (
+        f"<div class='tex2jax_ignore' style='overflow-x:auto'><table>{head}{body}</table>"
+        f"{note}</div>"
+    )
+
+
+def _style(kind: pa.DataType) -> str:
+    """Amounts stand below each other; an amount or a date is not broken."""
+    if pa.types.is_decimal(kind):
+        return "text-align:right;white-space:nowrap"
+    return f"text-align:left{';white-space:nowrap' if pa.types.is_temporal(kind) else ''}"
+
+
+_OWN: Final = (
+    "amount", "accepted_amount", "matched_amount", "send", "opening_balance", "closing_balance",
+    "fiat", "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference",
+    "invoiced", "recorded", "vat", "money_in", "money_out", "fees", "unexplained", "in_doubt",
+    "undecided",
+    "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "standing_blocked",
+    "report", "journal", "roll_forward",
+)  # fmt: skip
+_FIAT: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change")
+_ASSET: Final = ("known_in", "known_out", "converted")
+CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(_OWN, ("currency",)),
+    **dict.fromkeys(_FIAT, ("fiat_currency",)),
+    **dict.fromkeys(_ASSET, ("asset",)),
+    **dict.fromkeys(("opening", "closing"), ("asset", "currency")),
+    "crypto": ("crypto_currency",),
+}
+"""The column that holds the currency of an amount's column: the first of these that is there."""
+
+
+def units_of(names: Collection[str]) -> dict[str, str]:
+    """Of these columns of a table, those of amounts with the column that holds their currency."""
+    return {
+        # The last word is the first of them.
+        name: unit
+        for name in names
+        for unit in reversed(CURRENCY_OF.get(name, ()))
+        if unit in names
+    }
+
+
+def cell(row: Mapping[str, Any], name: str, *, as_stored: bool = False) -> str:
+    """A value of a row as a person reads it: in words, with its currency, with its time zone."""
+    value = row[name]
+    unit = next((unit for unit in CURRENCY_OF.get(name, ()) if unit in row), "")
+    currency = row.get(unit)
+    if isinstance(value, Decimal) and currency:
+        return format_amount(value, currency)
+    if isinstance(value, datetime):
+        return instant_words(value)
+    return shown(value if as_stored else in_words(name, value))
+
+
+def shown_column(column: pa.ChunkedArray) -> list[str]:
+    """`shown` of each value of a column."""
+    if pa.types.is_string(column.type):
+        texts = column
+    elif pa.types.is_decimal(column.type):
+        texts = shown_amounts(column)
+    else:
+        return [shown(value) for value in column.to_pylist()]
+    shown_texts: list[str] = pc.fill_null(texts, "").to_pylist()
+    return shown_texts
+
+
+def shown_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`shown` of each decimal of a column, none where there is none."""
+    plain = plain_amounts(column)
+    if column.type.scale <= 0:
+        return plain
+    padded = pc.replace_substring_regex(plain, r"^(-?[0-9]+)$", r"\1.00")
+    return pc.replace_substring_regex(padded, r"^(-?[0-9]+\.[0-9])$", r"\10")
+
+
+def wide(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Amounts in a type in which no sum of them is too large."""
+    return amounts.cast(pa.decimal256(76, amounts.type.scale))
+
+
+def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`text.clean` of each text of a column; most are plain already, and stay as they are."""
+    texts = column.combine_chunks()
+    is_other = pc.fill_null(pc.invert(pc.match_substring_regex(texts, _PLAIN)), False)
+    cleaned = pa.array(map(clean, texts.filter(is_other).to_pylist()), pa.string())
+    return pa.chunked_array([pc.replace_with_mask(texts, is_other, cleaned)])
+
+
+def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`money.plain_digits` of each decimal of a column, as a column of texts."""
+    texts = column.cast(pa.string()).combine_chunks()
+    # So Arrow writes zero, and what is very small.
+    texts = pc.if_else(pc.starts_with(texts, "0E"), "0", texts)
+    is_scientific = pc.fill_null(pc.match_substring(texts, "E"), False)
+    if column.type.scale > 0:
+        has_fraction = pc.match_substring(texts, ".")
+        trimmed = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+        texts = pc.if_else(has_fraction, trimmed, texts)
+    if pc.any(is_scientific).as_py():
+        values = column.filter(is_scientific).to_pylist()
+        texts = pc.replace_with_mask(
+            texts, is_scientific, pa.array(map(plain_digits, values), pa.string())
+        )
+    return pa.chunked_array([texts])
+
+
+def shown(value: object) -> str:
+    """A value as text: a decimal with every digit it has and no idle zeros."""
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        plain = f"{value:f}"
+        whole, _, fraction = plain.partition(".")
+        fraction = fraction.rstrip("0")
+        return f"{whole}.{fraction.ljust(2, '0')}" if fraction or "." in plain else whole
+    if isinstance(value, list):
+        return " | ".join(shown(item) for item in value)
+    return str(value)

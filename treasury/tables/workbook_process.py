@@ -1,0 +1,140 @@
+"""A large workbook written by a process of its own, while its caller makes something else.
+
+The workbook is half of what a large close computes. Its process is given Arrow files in a folder
+that only the same user can read, and ends with the one who asked for it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import StorageError
+from treasury.ground.decoding import decode_json
+from treasury.ground.interpreter import started
+from treasury.tables.workbook import Book, Sheet, require_rows, write_book
+from treasury.text import clean
+
+__all__ = ["work", "written_beside"]
+
+CELLS: Final = 200_000
+"""Cells from which a workbook is worth a process: they take as long as one takes to start."""
+_ORDER: Final = "order.json"
+_MADE: Final = "made.xlsx"
+_TOLD: Final = "told.txt"
+
+
+class _Refused(msgspec.Struct, frozen=True):
+    """What the system said when the workbook could not be written."""
+
+    errno: int
+    strerror: str
+
+
+@contextmanager
+def written_beside(book: Book, tables: Mapping[str, pa.Table], path: Path) -> Iterator[None]:
+    """Write a workbook to `path` while the block runs; after it, it is there and whole.
+
+    The bytes are those of `write_book`, which writes a small one here, before the block. InputError
+    for a table that is longer than a sheet, OSError where the file cannot be written, StorageError
+    where the process ended otherwise. Where the block fails the process is ended.
+    """
+    require_rows(tables)
+    cells = sum(len(sheet.columns) * tables[sheet.name].num_rows for sheet in book.sheets)
+    if cells < CELLS or not sys.executable:
+        write_book(book, tables, path)
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix=".workbook-", dir=path.parent) as name:
+        folder = Path(name)
+        _order(book, tables, folder)
+        with _process(folder) as process:
+            yield
+            code = process.wait()
+        _require_made(folder, code)
+        os.replace(folder / _MADE, path)
+
+
+def work(name: str) -> int:
+    """Write the workbook that is ordered in the folder `name`; the exit code of its process."""
+    threading.Thread(target=_end_with_caller, daemon=True).start()
+    folder = Path(name)
+    try:
+        book = decode_json((folder / _ORDER).read_bytes(), Book)
+        tables = {sheet.name: _table(folder, at) for at, sheet in enumerate(book.sheets)}
+        write_book(book, tables, folder / _MADE)
+    except OSError as error:
+        refused = _Refused(error.errno or 0, error.strerror or str(error))
+        sys.stderr.write(msgspec.json.encode(refused).decode())
+        return 1
+    return 0
+
+
+def _order(book: Book, tables: Mapping[str, pa.Table], folder: Path) -> None:
+    for at, sheet in enumerate(book.sheets):
+        table = _shown(sheet, tables[sheet.name])
+        with (
+            pa.OSFile(str(_place(folder, at)), "wb") as sink,
+            pa.ipc.new_file(sink, table.schema) as writer,
+        ):
+            writer.write_table(table)
+    (folder / _ORDER).write_bytes(msgspec.json.encode(book))
+
+
+def _shown(sheet: Sheet, table: pa.Table) -> pa.Table:
+    """The columns of a table that its sheet reads."""
+    read = {name for column in sheet.columns for name in (column.field, column.unit)}
+    return table.select([name for name in table.column_names if name in read])
+
+
+def _table(folder: Path, at: int) -> pa.Table:
+    """A table as it was left, mapped and not copied."""
+    with pa.memory_map(str(_place(folder, at))) as source, pa.ipc.open_file(source) as reader:
+        return reader.read_all()
+
+
+def _place(folder: Path, at: int) -> Path:
+    return folder / f"{at}.arrow"
+
+
+@contextmanager
+def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The process that writes what is ordered in `folder`; after the block it has ended."""
+    with (folder / _TOLD).open("wb") as told:
+        # Its input closes when we end.
+        process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=told)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _end_with_caller() -> None:
+    """Nobody waits for the workbook when the input closes."""
+    os.read(0, 1)
+    os._exit(1)
+
+
+def _require_made(folder: Path, code: int) -> None:
+    if not code:
+        return
+    told = (folder / _TOLD).read_text("utf-8", "replace").strip().rpartition("\n")[2]
+    try:
+        refused = decode_json(told, _Refused)
+    except msgspec.MsgspecError:
+        raise StorageError(
+            f"the process that wrote the workbook ended with {code}: {clean(told)[:200]}",
+            do="free memory and disk, then run this again",
+        ) from None
+    raise OSError(refused.errno, refused.strerror)

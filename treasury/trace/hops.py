@@ -1,0 +1,233 @@
+"""Single hops of a trace, each told from one row of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from treasury.ground.wording import instant_words
+from treasury.money import convert, format_amount, net_crypto, total
+from treasury.reconcile.conversion import Conversion
+from treasury.trace.payment_trace import Hop, HopState
+
+__all__ = [
+    "LINE_STATES",
+    "LINE_STEPS",
+    "bank_line",
+    "conversion",
+    "exchange",
+    "id_of",
+    "last_event",
+    "on_chain",
+    "paid_out",
+    "place_of",
+    "reference",
+    "who",
+    "words",
+]
+
+Row = Mapping[str, Any]
+
+LINE_STATES: Final[dict[str, HopState]] = {
+    "matched": "seen",
+    "ignored": "seen",
+    "returned": "contradicted",
+    "duplicate": "contradicted",
+    "conflict": "contradicted",
+    "suggested": "needs decision",
+    "unreferenced": "needs decision",
+}
+LINE_STEPS: Final = {
+    "suggested": "Needs decision: accept or reject it, `treasury match`",
+    "unreferenced": "No reference: ask the payer or the provider whose it is",
+    "conflict": "Look at what contradicts, then decide it",
+    "duplicate": "Paid twice: ask for the second payment back",
+}
+
+
+def exchange(request: Row) -> Iterator[Hop]:
+    """The amounts as the service recorded them, worked out again."""
+    rate, fee, coins = (
+        request[name] for name in ("exchange_rate", "fiat_fee_amount", "crypto_amount")
+    )
+    gross, net = request["fiat_amount"], request["fiat_net_amount"]
+    fiat, asset = request["fiat_currency"] or "?", request["crypto_currency"] or "?"
+    done = request["status"] == "SUCCEEDED"
+    if not rate or fee is None or coins is None or gross is None:
+        return
+    if not done and not request["is_open"]:
+        return
+    if request["ramp_type"] == "ON_RAMP":
+        net_words = f"({words(gross, fiat)} − {words(fee, fiat)})"
+        says = f"{net_words} / {rate.normalize():f} = {words(coins, asset)}"
+        agrees = net_crypto(gross, fee, rate, asset) == coins
+    else:
+        gross_words = f"{words(coins, asset)} × {rate.normalize():f} = {words(gross, fiat)}"
+        says = f"{gross_words}, less {words(fee, fiat)} = {words(net, fiat)}"
+        agrees = convert(coins, rate, fiat) == gross and net is not None and gross - fee == net
+    so_far = "" if done else "not completed yet; "
+    yield Hop(
+        place="Conversion",
+        state="as recorded" if agrees else "contradicted",
+        says=f"{so_far}as recorded, {says}" if agrees else f"{says}: worked out again it is not",
+    )
+
+
+def paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
+    """The service's word that the fiat of an off-ramp left."""
+    event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
+    if event is not None:
+        paid = words(request["fiat_net_amount"], request["fiat_currency"])
+        yield Hop(
+            place="Payout",
+            state="seen",
+            says=f"service says sent: {paid}",
+            at=event["created_at"],
+            amount=request["fiat_net_amount"],
+            currency=request["fiat_currency"],
+            evidence=id_of(event),
+        )
+
+
+def bank_line(line: Row) -> Hop:
+    """A line as the bank shows it; what it brings back, or came back as, without ids of ours."""
+    way = "credit from" if line["direction"] == "CRDT" else "debit to"
+    state: HopState = "seen" if line["line_class"] else LINE_STATES[line["outcome"]]
+    went_back = line["outcome"] in {"returned", "duplicate"}
+    said = f"; {line['reason']}" if went_back else ""
+    return Hop(
+        place="Bank line",
+        state=state if went_back else "seen",
+        says=f"{words(line['amount'], line['currency'])}, {way}"
+        f" {line['counterparty_name'] or 'no name'}{said}",
+        on=line["booking_date"],
+        amount=line["amount"],
+        currency=line["currency"],
+        evidence=place_of(line),
+    )
+
+
+def reference(line: Row) -> Hop:
+    """How a line was brought to what it is for."""
+    reason = line["reason"] or ""
+    if line["line_class"]:
+        return Hop(
+            place="Reference",
+            state="seen",
+            says=f"other business by the rule {line['rule_name']!r}",
+            told=False,
+        )
+    code = f"{line['reference']}: " if line["reference"] else ""
+    by = f", by {line['decided_by']}" if line["decided_by"] else ""
+    return Hop(
+        place="Reference",
+        state=LINE_STATES[line["outcome"]],
+        says=f"{code}{reason}{by}",
+        told=line["outcome"] in {"conflict", "unreferenced"},
+    )
+
+
+CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
+    "proved": ("seen", "proved by the balance"),
+    "proved_as_group": ("seen", "proved as a group of {credits} credits, none of them by itself"),
+    "rate_outside_band": ("contradicted", "the rate that it implies is outside what was recorded"),
+    "not_yet_credited": ("missing", "not in the balance yet"),
+    "held_kyc": ("missing", "held until the holder is verified (inferred)"),
+    "not_shown": ("contradicted", "{reason}"),
+    "not_provable": ("not provable", "{reason}"),
+}
+MAYBE: Final = "may be in a group of {credits} credits that is proved; by itself it is not"
+
+
+def conversion(proof: Conversion, line: Row, due: date | None, zone: ZoneInfo) -> Hop:
+    """What the balances say of a credit; in a group one without its reference stays unproved."""
+    state, saying = CONVERSION_WORDS[proof.state]
+    in_group = proof.state == "proved_as_group"
+    if in_group and (line["entry_id"] in proof.edge_ids or line["outcome"] != "matched"):
+        state, saying = "not provable", MAYBE
+    said = saying.format(credits=proof.credits, reason=proof.reason)
+    if proof.implied_rate is not None and proof.implied_rate_to is not None:
+        low, high = f"{proof.implied_rate:f}", f"{proof.implied_rate_to:f}"
+        rate = low if low == high else f"{low} to {high}"
+        said += f"; {proof.currency} {rate} a {proof.asset}, rate and fee together"
+    between = ""
+    if proof.opened_at is not None and proof.closed_at is not None:
+        first, last = (
+            instant_words(one.astimezone(zone)) for one in (proof.opened_at, proof.closed_at)
+        )
+        between = f"balances of {first} and {last}"
+    return Hop(
+        place="Conversion",
+        state=state,
+        says=said,
+        at=proof.closed_at if state != "missing" else None,
+        since=(due or line["booking_date"]) if state == "missing" else None,
+        amount=proof.converted,
+        currency=proof.asset,
+        evidence=between,
+    )
+
+
+def on_chain(
+    request: Row, rows: list[dict[str, Any]], due: Decimal | None, covering: str | None
+) -> Iterator[Hop]:
+    """What explorer exports show of a hash: `due` is what all requests that name it state.
+
+    `covering` is an export that would show the delivery of the request's coins, if it was made.
+    """
+    asset, coins = request["crypto_currency"] or "?", request["crypto_amount"]
+    to = request["company_wallet_address"] if request["ramp_type"] == "ON_RAMP" else None
+    came = total(
+        row["amount"]
+        for row in rows
+        if row["asset"] == asset and (to is None or row["to_address"].lower() == to.lower())
+    )
+    for row in rows:
+        differs = "" if came == due else f"; {words(due, asset)} is recorded for this hash"
+        yield Hop(
+            place="Wallet",
+            state="contradicted" if differs else "seen",
+            says=f"the chain shows {words(row['amount'], row['asset'])}"
+            f" from {row['from_address']} to {row['to_address']}{differs}",
+            at=row["moved_at"],
+            amount=row["amount"],
+            currency=row["asset"],
+            evidence=f"explorer export {row['file_name']}",
+        )
+    if covering and to is not None and not rows:
+        yield Hop(
+            place="Wallet",
+            state="missing",
+            says=f"the chain does not show {words(coins, asset)} come to {to}",
+            since=request["completed_at"].date(),
+            evidence=f"explorer export {covering}",
+        )
+
+
+def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
+    """The last event of a kind."""
+    found = [event for event in events if event["event_type"] == kind]
+    return found[-1] if found else None
+
+
+def who(event: Row) -> str:
+    """Who did what an event tells, as the service names them."""
+    return event["email"] or event["username"] or "an unknown user"
+
+
+def id_of(event: Row | None) -> str:
+    """An event as evidence."""
+    return f"event {event['id']}" if event is not None else ""
+
+
+def place_of(line: Row) -> str:
+    """Where a line stands: its file, its place in it, its id."""
+    return f"{line['file_name']}, {line['position']}, line {line['entry_id']}"
+
+
+def words(amount: Decimal | None, currency: str | None) -> str:
+    """An amount with its currency, or that none was recorded."""
+    return "an amount not recorded" if amount is None else format_amount(amount, currency or "?")

@@ -1,0 +1,162 @@
+"""The way of a bank line: to its virtual account and wallet, or to what it may belong to.
+
+A line that a ramp request received is told as that request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from treasury.reconcile.differences import misdirected_step
+from treasury.reconcile.treasury_view import conversions_of
+from treasury.trace.hops import LINE_STEPS, bank_line, conversion, place_of, reference, words
+from treasury.trace.payment_trace import Hop
+from treasury.trace.request_trace import RequestWay
+from treasury.trace.trace_records import Records, Row, Told
+
+__all__ = ["LineWay"]
+
+
+class LineWay(Records):
+    """What the records tell of one bank line."""
+
+    def told(self, entry_id: str) -> Told:
+        """Title, hops, next step and names of a line."""
+        line = self.row("SELECT * FROM every_line WHERE entry_id = ?", entry_id)
+        if line is None:
+            return self._unbooked(entry_id)
+        if line["kind"] in {"on_ramp", "off_ramp"} and line["outcome"] in {"matched", "returned"}:
+            of_request = RequestWay(self.connection, self.question, self.marks)
+            return of_request.told(line["expectation_id"])
+        hops = [bank_line(line), reference(line)]
+        step = self._next_step(line)
+        account = self._virtual_account(line)
+        if account is not None:
+            hops += self._collection(line, account)
+        elif line["outcome"] in {"suggested", "unreferenced", "conflict", "duplicate"}:
+            hops += self._candidates(line)
+        stated = self.row("SELECT end_to_end_id FROM bank_lines WHERE entry_id = ?", entry_id)
+        amount = words(line["amount"], line["currency"])
+        way = "credit" if line["direction"] == "CRDT" else "debit"
+        return Told(
+            title=f"{way} of {amount} on {line['booking_date']:%-d %b %Y}",
+            hops=tuple(hops),
+            next_step="" if line["line_class"] else step,
+            names=(
+                ("Amount", amount),
+                ("Booked on", f"{line['booking_date']}"),
+                ("Account", line["account"] or ""),
+                ("Counterparty", line["counterparty_name"] or ""),
+                ("Counterparty account", line["counterparty_account"] or ""),
+                ("End-to-end id", (stated and stated["end_to_end_id"]) or ""),
+                ("Text", line["remittance"] or ""),
+                ("Reference", line["reference"] or ""),
+            ),
+        )
+
+    def _next_step(self, line: Row) -> str:
+        """What to do about a line; of money of ours that went wrong, what its difference says."""
+        wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", line["entry_id"])
+        return LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
+
+    def _unbooked(self, entry_id: str) -> Told:
+        """A line that the bank has not booked, or has replaced."""
+        line = self.row("SELECT * FROM bank_lines WHERE entry_id = ?", entry_id)
+        assert line is not None  # it was just found
+        amount = words(line["amount"], line["currency"])
+        hop = Hop(
+            place="Bank line",
+            state="not provable",
+            says=f"{amount}, {line['entry_status']}: pending at bank",
+            on=line["booking_date"],
+            evidence=place_of(line),
+        )
+        return Told(
+            title=f"{amount} pending at bank",
+            hops=(hop,),
+            next_step="Wait for the booked statement",
+            names=(("Amount", amount),),
+        )
+
+    def _virtual_account(self, line: Row) -> dict[str, Any] | None:
+        """The virtual account that a line is matched to, or else whose IBAN it reached."""
+        return self.row(
+            "SELECT v.*, a.name AS account_name FROM virtual_bank_accounts AS v"
+            " LEFT JOIN accounts AS a ON a.id = v.account_id"
+            " WHERE v.id = ? OR upper(replace(v.iban, ' ', '')) = ? ORDER BY v.id = ? DESC LIMIT 1",
+            account := (line["expectation_id"] or "").partition("/")[0],
+            line["account"],
+            account,
+        )
+
+    def _collection(self, line: Row, account: Row) -> Iterator[Hop]:
+        """From a virtual account to the wallet behind it."""
+        yield Hop(
+            place="Virtual account",
+            state="seen",
+            says=f"{account['name'] or account['id']}, {account['iban'] or 'no IBAN'},"
+            f" code {account['reference_code']}, {account['status']}",
+            evidence=f"virtual bank account {account['id']}",
+        )
+        proofs = [
+            row
+            for row in conversions_of(self.connection, self.question)
+            if row.account_id == account["account_id"]
+            and line["entry_id"] in (*row.entry_ids, *row.edge_ids)
+        ]
+        asset = account["target_cryptocurrency"]
+        if not proofs:
+            yield Hop(
+                place="Conversion",
+                state="not provable",
+                says=f"no balance proves that it became {asset}; no endpoint lists conversions",
+                since=line["booking_date"],
+            )
+        for proof in proofs:
+            yield conversion(
+                proof, line, self.day(proof.due) if proof.due else None, self.question.zone
+            )
+        seen = self.row(
+            "SELECT max(b.observed_at) AS observed_at, w.address, w.chain FROM wallets AS w"
+            " LEFT JOIN wallet_balances AS b ON b.wallet_id = w.id AND b.asset = ?"
+            " WHERE w.account_id = ? GROUP BY w.address, w.chain ORDER BY w.address LIMIT 1",
+            asset,
+            account["account_id"],
+        )
+        if seen is None or seen["observed_at"] is None:
+            yield Hop(
+                place="Wallet", state="not provable", says=f"no balance of {asset} was observed"
+            )
+            return
+        total = self.row(
+            "SELECT CAST(sum(total) AS DECIMAL(38, 18)) AS total FROM wallet_balances"
+            " WHERE account_id = ? AND asset = ? AND observed_at = ?",
+            account["account_id"],
+            asset,
+            seen["observed_at"],
+        )
+        assert total is not None
+        yield Hop(
+            place="Wallet",
+            state="seen",
+            says=f"{account['account_name'] or account['account_id']} held"
+            f" {words(total['total'], asset)} at the last look",
+            at=seen["observed_at"],
+            evidence=f"wallet {seen['address']} on {seen['chain']}",
+        )
+
+    def _candidates(self, line: Row) -> Iterator[Hop]:
+        rows = self.rows(
+            "SELECT c.reason, e.code, e.kind, c.score FROM candidates AS c"
+            " JOIN expectations AS e ON e.expectation_id = c.expectation_id"
+            " WHERE c.entry_id = ? ORDER BY c.rank",
+            line["entry_id"],
+        )
+        for row in rows:
+            yield Hop(
+                place="Candidate",
+                state="needs decision",
+                says=f"{row['code'] or row['kind']}: {row['reason']} ({row['score']:.2f})",
+                told=False,
+            )

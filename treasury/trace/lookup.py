@@ -1,0 +1,180 @@
+"""What a person means who types a reference, an account, an amount, a hash or an id.
+
+A name is compared by its letters and digits. What stands for several things is never guessed at:
+all of them are given to choose from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError, NothingStored
+from treasury.lake import AMOUNT, DATE, TEXT
+from treasury.money import parse_amount
+from treasury.reconcile.engine.pipeline import load, steps_of
+from treasury.text import clean
+
+__all__ = ["CHOICES", "TRACE_PACKAGE", "Subject", "amounts_in", "as_typed", "look_up"]
+
+CHOICES: Final = pa.schema(
+    [
+        ("kind", TEXT),
+        ("id", TEXT),
+        ("happened_on", DATE),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("says", TEXT),
+    ]
+)
+TRACE_PACKAGE: Final = "treasury.trace.steps"
+CHOSEN: Final = steps_of(TRACE_PACKAGE)["chosen"]
+MOST: Final = 50
+"""So many choices are shown, the latest first."""
+SHORTEST: Final = 6
+"""The beginning of an id stands for it from so many letters and digits on."""
+
+_AMOUNT: Final = re.compile(
+    r"(?:(?P<before>[A-Za-z]{3,5})\s*)?(?P<digits>\d[\d.,' ]*)(?:\s*(?P<after>[A-Za-z]{3,5}))?",
+    re.ASCII,
+)
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A thing that can be traced: a request, a line, a transfer or a virtual account."""
+
+    kind: str
+    id: str
+
+
+def as_typed(what: object) -> str:
+    """What was asked for as text: an amount may be given as a number that is exact."""
+    if isinstance(what, str):
+        return what
+    if isinstance(what, Decimal | int) and not isinstance(what, bool):
+        return f"{Decimal(what):f}"
+    raise InputError(
+        f"{what!r:.60} is not what a payment goes by",
+        do="give a reference, an account, a hash or an id as text, an amount as text or Decimal",
+    )
+
+
+def look_up(
+    connection: duckdb.DuckDBPyConnection, what: str
+) -> tuple[Subject | None, pa.Table, int]:
+    """The one thing that `what` stands for, else None, the latest to choose from, how many in all.
+
+    `connection` has the steps of the trace. Raises InputError where nothing was typed,
+    NothingStored where nothing goes by that name.
+    """
+    key = "".join(char for char in what.upper() if char.isascii() and char.isalnum())
+    if not key:
+        raise InputError(
+            "nothing to trace", do="give a reference, an account, an amount, a hash or an id"
+        )
+    found = _named(connection, key) or _amounting(connection, what) or _beginning(connection, key)
+    if not found:
+        raise NothingStored(
+            f"nothing stored goes by {clean(what)[:60]!r}",
+            do="check it, or run `treasury sync` and `treasury statements add FILE…`",
+        )
+    one = _one_of(connection, found)
+    if one is not None and one.kind != "virtual account":
+        return one, CHOICES.empty_table(), 1
+    table = _choices(connection, found)
+    if table.num_rows == 1:
+        return Subject(table["kind"][0].as_py(), table["id"][0].as_py()), CHOICES.empty_table(), 1
+    if not table.num_rows:
+        raise NothingStored(
+            f"no bank line has reached {clean(what)[:60]}",
+            do="run `treasury statements add FILE…` with the provider's report",
+        )
+    return None, table.slice(0, MOST), table.num_rows
+
+
+def amounts_in(what: str) -> tuple[set[Decimal], str | None]:
+    """The amounts that a text may mean, with its currency: "25.000" is both 25 and 25,000."""
+    parts = _AMOUNT.fullmatch(what.strip())
+    if parts is None:
+        return set(), None
+    digits = re.sub(r"[' ]", "", parts["digits"])
+    readings = set()
+    for decimal_point, group in ((".", ","), (",", ".")):
+        whole, _, fraction = digits.partition(decimal_point)
+        grouped = re.fullmatch(rf"\d{{1,3}}(\{group}\d{{3}})+|\d+", whole)
+        if grouped and (fraction.isdigit() or decimal_point not in digits):
+            readings.add(whole.replace(group, "") + (f".{fraction}" if fraction else ""))
+    currency = (parts["before"] or parts["after"] or "").upper() or None
+    return {_amount(text) for text in readings}, currency
+
+
+def _amount(text: str) -> Decimal:
+    return parse_amount(text, what="amount to trace")
+
+
+def _named(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:
+    query = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
+    return _subjects(connection, query, [key])
+
+
+def _beginning(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:
+    if len(key) < SHORTEST:
+        return []
+    query = (
+        "SELECT DISTINCT kind, id FROM traceables"
+        " WHERE found_by IN ('id', 'hash') AND starts_with(name, ?)"
+    )
+    return _subjects(connection, query, [key])
+
+
+def _amounting(connection: duckdb.DuckDBPyConnection, what: str) -> list[Subject]:
+    amounts, currency = amounts_in(what)
+    query = (
+        "SELECT DISTINCT kind, id FROM traced_amounts"
+        " WHERE amount = CAST(? AS DECIMAL(38, 18)) AND coalesce(currency = ?, TRUE)"
+    )
+    found: list[Subject] = []
+    for amount in sorted(amounts):
+        found += _subjects(connection, query, [f"{amount:f}", currency])
+    return found
+
+
+def _subjects(
+    connection: duckdb.DuckDBPyConnection, query: str, params: list[Any]
+) -> list[Subject]:
+    rows = connection.execute(f"{query} ORDER BY kind, id", params).fetchall()
+    return [Subject(kind, id_) for kind, id_ in rows]
+
+
+def _one_of(connection: duckdb.DuckDBPyConnection, found: list[Subject]) -> Subject | None:
+    """The one thing behind several: a request with its own lines and its own transfer is one."""
+    if len(found) == 1:
+        return found[0]
+    requests = [one for one in found if one.kind == "request"]
+    if len(requests) != 1 or any(one.kind == "virtual account" for one in found):
+        return None
+    (request,) = requests
+    own = _subjects(
+        connection,
+        "SELECT kind, id FROM (SELECT 'line' AS kind, l.entry_id AS id FROM every_line AS l"
+        " WHERE l.expectation_id = ? UNION ALL SELECT 'transfer' AS kind, t.id FROM transfers AS t"
+        " JOIN ramp_requests AS r ON r.id = ?"
+        " AND lower(r.blockchain_transaction_hash) = lower(t.transaction_hash)) AS own",
+        [request.id, request.id],
+    )
+    return request if all(one == request or one in own for one in found) else None
+
+
+def _choices(connection: duckdb.DuckDBPyConnection, found: Iterable[Subject]) -> pa.Table:
+    """The things to choose from, the latest first."""
+    schema = pa.schema([("kind", TEXT), ("id", TEXT)])
+    rows = [msgspec.structs.asdict(one) for one in found]
+    load(connection, {"wanted": pa.Table.from_pylist(rows, schema=schema)})
+    table: pa.Table = connection.sql(CHOSEN.sql).to_arrow_table()
+    return table.cast(CHOICES)

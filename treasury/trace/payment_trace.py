@@ -1,0 +1,182 @@
+"""One payment from end to end: each hop with its evidence, or with what is missing and since when.
+
+A trace begins with whatever a person has: a reference, an account, an amount, a hash, an id. It
+tells what is stored and nothing else; where no evidence is possible it says that too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.ground.wording import instant_words
+from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
+from treasury.money import format_amount
+from treasury.tables.tabular import Tabular, html_table
+from treasury.text import clean, safe_html
+
+__all__ = ["GAPS", "HOPS", "Hop", "HopState", "Trace", "clock_words"]
+
+HopState = Literal[
+    "seen", "as recorded", "missing", "not provable", "needs decision", "contradicted", "ended"
+]
+
+
+class Hop(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of the way: `at` an instant or `on` a bank's date, or missing `since` a day.
+
+    `evidence` names files, positions and ids of ours; `told` is whether the provider may be told.
+    """
+
+    place: str
+    state: HopState
+    says: str
+    at: datetime | None = None
+    on: date | None = None
+    amount: Decimal | None = None
+    currency: str | None = None
+    since: date | None = None
+    evidence: str = ""
+    told: bool = True
+
+
+HOPS: Final = pa.schema(
+    [
+        ("place", TEXT),
+        ("state", TEXT),
+        ("says", TEXT),
+        ("at", INSTANT),
+        ("on", DATE),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("since", DATE),
+        ("evidence", TEXT),
+    ]
+)
+
+
+class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What became of one payment; where the name stands for several, `choices` to trace instead.
+
+    `hops` are in the order of the way; `next_step` says what to do now. `provider_text()` is a
+    message to send: it holds references, amounts, dates and hashes, and none of our own files.
+    """
+
+    asked: str
+    title: str
+    hops: tuple[Hop, ...]
+    choices: pa.Table
+    next_step: str
+    names: tuple[tuple[str, str], ...]
+    """What the provider knows it by: label and value."""
+    company: str
+    known_at: datetime
+    zone: ZoneInfo
+    sql: str = ""
+    """The query of all that can be traced, in which it was looked up."""
+
+    @property
+    def gaps(self) -> tuple[Hop, ...]:
+        """The hops of which something is missing, undecided or contradicted."""
+        return tuple(hop for hop in self.hops if hop.state in GAPS)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """A row for each hop; the choices where there is no single payment."""
+        if not self.hops:
+            return {"Choices": self.choices}
+        rows = [{name: getattr(hop, name) for name in HOPS.names} for hop in self.hops]
+        return {"Hops": pa.Table.from_pylist(rows, schema=HOPS)}
+
+    def provider_text(self) -> str:
+        """A message to the provider: what it is about, what we see, what is missing."""
+        if not self.hops:
+            return ""
+        known = clock_words(self.known_at, self.zone)
+        lines = [
+            f"Subject: {clean(self.title)}",
+            "",
+            f"{clean(self.company)} asks about this payment.",
+            "",
+        ]
+        lines += [f"{label}: {clean(value)}" for label, value in self.names if value]
+        lines += ["", f"What we see, known at {known}:"]
+        lines += [f"- {self._told(hop)}" for hop in self.hops if hop.told and hop.state not in GAPS]
+        missing = [f"- {self._told(hop)}" for hop in self.gaps if hop.told]
+        if missing:
+            lines += ["", "What we do not see, or what contradicts:", *missing]
+            lines += ["", "Please tell us where the money is, and when the rest follows."]
+        else:
+            lines += ["", "Please confirm that this agrees with your records."]
+        return "\n".join(lines) + "\n"
+
+    def __str__(self) -> str:
+        lines = [clean(self.title)]
+        for hop in self.hops:
+            when = self._when(hop)
+            head = f"  {hop.state.upper():<14} {hop.place:<16} {when:<22}"
+            lines.append(f"{head} {clean(hop.says)}".rstrip())
+            if hop.evidence:
+                lines.append(f"{'':<57}{clean(hop.evidence)}")
+        for row in self.choices.to_pylist():
+            amount = _amount_words(row["amount"], row["currency"])
+            lines.append(f"  {row['happened_on']}  {amount:>24}  {clean(row['says'])}")
+            lines.append(f"  {'':<12}treasury trace {clean(row['id'])}")
+        if self.next_step:
+            lines.append(f"  NEXT           {clean(self.next_step)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        if not self.hops:
+            return f"<Trace of {clean(self.asked)}: {self.choices.num_rows} to choose from>"
+        seen = len(self.hops) - len(self.gaps)
+        return f"<Trace {clean(self.title)}: {seen} of {len(self.hops)} hops seen>"
+
+    def _repr_html_(self) -> str:
+        if not self.hops:
+            return f"<p>{safe_html(self.title)}</p>{html_table(self.choices)}"
+        body = "".join(self._html_rows())
+        head = "".join(
+            f"<th scope='col' style='text-align:left'>{name}</th>"
+            for name in ("", "Where", "When", "What", "Evidence")
+        )
+        step = f"<p><b>Next:</b> {safe_html(self.next_step)}</p>" if self.next_step else ""
+        return (
+            "<div class='tex2jax_ignore' style='overflow-x:auto'><table>"
+            f"<caption>{safe_html(self.title)}</caption><tr>{head}</tr>{body}</table>{step}</div>"
+        )
+
+    def _html_rows(self) -> Iterator[str]:
+        for hop in self.hops:
+            cells = (hop.place, self._when(hop), hop.says, hop.evidence)
+            told = "".join(f"<td style='text-align:left'>{safe_html(text)}</td>" for text in cells)
+            mark = f"<b>{safe_html(hop.state)}</b>" if hop.state in GAPS else safe_html(hop.state)
+            yield f"<tr><th scope='row' style='text-align:left'>{mark}</th>{told}</tr>"
+
+    def _when(self, hop: Hop) -> str:
+        if hop.at is not None:
+            return clock_words(hop.at, self.zone)
+        if hop.on is not None:
+            return f"{hop.on:%-d %b %Y}"
+        return f"since {hop.since:%-d %b %Y}" if hop.since is not None else ""
+
+    def _told(self, hop: Hop) -> str:
+        when = self._when(hop)
+        return clean(f"{when}: {hop.says}" if when else hop.says)
+
+
+GAPS: Final = ("missing", "not provable", "needs decision", "contradicted")
+
+
+def clock_words(moment: datetime, zone: ZoneInfo) -> str:
+    """`29 Oct 2026 09:20 CET` by the clocks of `zone`."""
+    return instant_words(moment.astimezone(zone), "%-d %b %Y %H:%M")
+
+
+def _amount_words(amount: Any, currency: str | None) -> str:
+    return format_amount(amount, currency or "?") if amount is not None else ""

@@ -1,0 +1,341 @@
+"""The way of a ramp request: asked for, approved, paid, received, exchanged, delivered or paid out.
+
+What was exchanged is the service's word; of a request that ended before, nothing was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any, Final
+
+from treasury.reconcile.differences import TELLERS, Today, difference_rows
+from treasury.reconcile.funding import MARKS, funding_rows
+from treasury.trace.hops import (
+    bank_line,
+    exchange,
+    id_of,
+    last_event,
+    on_chain,
+    paid_out,
+    reference,
+    who,
+    words,
+)
+from treasury.trace.payment_trace import Hop
+from treasury.trace.trace_records import Records, Row, Told
+
+__all__ = ["RequestWay"]
+
+DELIVERY: Final = (
+    "company_wallet_address",
+    "company_wallet_chain",
+    "crypto_currency",
+    "approved_at",
+    "completed_at",
+)
+"""Where coins are delivered, what, and the time in which it happens."""
+ENDED: Final = {
+    "CANCELLED": "cancelled",
+    "REJECTED": "rejected",
+    "ADMIN_REJECTED": "denied by the provider",
+    "FAILED": "failed at the service",
+}
+
+
+class RequestWay(Records):
+    """What the records tell of one ramp request."""
+
+    def told(self, request_id: str) -> Told:
+        """Title, hops, next step and names of a request."""
+        request = self.row("SELECT * FROM ramp_requests WHERE id = ?", request_id)
+        assert request is not None  # it was just found
+        on_ramp = request["ramp_type"] == "ON_RAMP"
+        events = self.rows(
+            "SELECT * FROM ramp_request_events WHERE ramp_request_id = ? ORDER BY created_at, id",
+            request_id,
+        )
+        hops = [*self._beginning(request, events)]
+        hops += self._done_by_us(request)
+        if on_ramp:
+            hops += [*self._bank_of(request), *self._received(request, events)]
+            hops += [*exchange(request), *self._delivered(request, events)]
+        else:
+            hops += [*self._sent_crypto(request, events), *self._received(request, events)]
+            hops += [*exchange(request), *paid_out(request, events), *self._bank_of(request)]
+        gross = request["fiat_amount"] if on_ramp else request["crypto_amount"]
+        currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
+        way = "on-ramp" if on_ramp else "off-ramp"
+        name = request["payment_reference"] or request_id
+        return Told(
+            title=f"{name}, {way} of {words(gross, currency)}, {request['status']}",
+            hops=tuple(hops),
+            next_step=self._step_of(request_id),
+            names=(
+                ("Payment reference", request["payment_reference"] or ""),
+                ("Ramp request", request_id),
+                ("Amount", words(gross, currency)),
+                ("Transaction hash", request["blockchain_transaction_hash"] or ""),
+            ),
+        )
+
+    def _beginning(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
+        made = last_event(events, "CREATED")
+        yield Hop(
+            place="Request",
+            state="seen",
+            says=f"asked for by {request['created_by'] or 'an unknown user'}",
+            at=(made or request)["created_at"],
+            evidence=f"ramp request {request['id']}, version {request['version']}",
+        )
+        changed = last_event(events, "AMOUNT_CHANGED")
+        if changed is not None:
+            yield Hop(
+                place="Request",
+                state="seen",
+                says=f"amount changed by {who(changed)}",
+                at=changed["created_at"],
+                evidence=id_of(changed),
+            )
+        for kind, ended_words in ENDED.items():
+            ended = last_event(events, kind)
+            if ended is not None:
+                yield Hop(
+                    place="Request",
+                    state="ended",
+                    says=f"{ended_words}, by {who(ended)}",
+                    at=ended["created_at"],
+                    evidence=id_of(ended),
+                )
+        approved = last_event(events, "APPROVED")
+        if approved is not None:
+            yield Hop(
+                place="Approval",
+                state="seen",
+                says=f"approved by {who(approved)}",
+                at=approved["created_at"],
+                evidence=id_of(approved),
+            )
+        elif request["status"] == "AWAITING_APPROVAL":
+            yield Hop(
+                place="Approval",
+                state="missing",
+                says="nobody has approved it; nothing may be paid",
+                since=self.day(request["created_at"]),
+            )
+
+    def _done_by_us(self, request: Row) -> Iterator[Hop]:
+        """What people here did or said of a request; no evidence, and not the provider's matter."""
+        mark = self.marks.get(request["id"])
+        if mark is None:
+            return
+        if mark["file"] is not None:
+            says = f"left in {mark['file']} by {mark['filed_by']}"
+            yield _ours("Payment file", says, mark["filed_at"])
+        if mark["hash_state"] is not None and not request["blockchain_transaction_hash"]:
+            says = f"its hash was given by {mark['hash_by']}, and is not yet at the service"
+            yield _ours("Transaction", says, mark["hash_at"])
+        if mark["mark"] is not None:
+            reason = f": {mark['reason']}" if mark["reason"] else ""
+            says = f"{MARKS[mark['mark']]} by {mark['marked_by']}{reason}"
+            yield _ours("Remark", says, mark["marked_at"])
+
+    def _bank_of(self, request: Row) -> Iterator[Hop]:
+        """What the bank shows of a request, or how far its statements reach without it."""
+        lines = self.rows(
+            "SELECT l.* FROM every_line AS l WHERE l.expectation_id = ? OR EXISTS (SELECT 1"
+            " FROM allocations AS a WHERE a.entry_id = l.entry_id AND a.expectation_id = ?)"
+            " ORDER BY l.booking_date, l.entry_id",
+            request["id"],
+            request["id"],
+        )
+        for line in lines:
+            yield bank_line(line)
+            yield reference(line)
+        on_ramp = request["ramp_type"] == "ON_RAMP"
+        begun = request["approved_at"] if on_ramp else request["completed_at"]
+        if any(line["outcome"] == "matched" for line in lines) or begun is None:
+            return
+        account = (request["company_bank_account_iban"] or "").replace(" ", "").upper()
+        covered = (
+            self.row("SELECT * FROM evidence WHERE currency = ?", request["fiat_currency"])
+            if on_ramp
+            else self.row(
+                "SELECT * FROM covered WHERE account = ? AND currency = ?",
+                account,
+                request["fiat_currency"],
+            )
+        )
+        reaches: date | None = covered["covered_to"] if covered else None
+        amount = request["fiat_amount"] if on_ramp else request["fiat_net_amount"]
+        what = f"{'debit' if on_ramp else 'credit'} of {words(amount, request['fiat_currency'])}"
+        since = self.day(begun)
+        known = (
+            f"the statements reach to {reaches:%-d %b %Y}" if reaches else "no statement shows it"
+        )
+        provable = reaches is not None and reaches >= since
+        yield Hop(
+            place="Bank line",
+            state="missing" if provable else "not provable",
+            says=f"no {what} is matched; {known}",
+            amount=amount,
+            currency=request["fiat_currency"],
+            since=since,
+        )
+
+    def _received(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
+        event = last_event(events, "PAYMENT_RECEIVED")
+        if event is not None:
+            on_ramp = request["ramp_type"] == "ON_RAMP"
+            unit = request["fiat_currency"] if on_ramp else request["crypto_currency"]
+            said = words(request["amount_received"], unit) if request["amount_received"] else "it"
+            yield Hop(
+                place="Service",
+                state="seen",
+                says=f"the service received {said}",
+                at=event["created_at"],
+                evidence=id_of(event),
+            )
+        elif request["is_open"] and request["approved_at"] is not None:
+            sent = self.row("SELECT * FROM request_lines WHERE request_id = ?", request["id"])
+            given = last_event(events, "TX_HASH_ADDED")
+            since = self.day((given or {"created_at": request["approved_at"]})["created_at"])
+            yield Hop(
+                place="Service",
+                state="missing",
+                says=f"the service does not say that it received it; it says {request['status']}",
+                since=(sent and sent["received_on"]) or since,
+            )
+
+    def _sent_crypto(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
+        given = request["blockchain_transaction_hash"]
+        event = last_event(events, "TX_HASH_ADDED")
+        if given:
+            yield Hop(
+                place="Blockchain",
+                state="seen",
+                says=f"we gave the hash {given} on {request['crypto_chain'] or 'an unknown chain'}",
+                at=(event or request)["created_at"],
+                amount=request["crypto_amount"],
+                currency=request["crypto_currency"],
+                evidence=id_of(event) if event else "",
+            )
+            yield from self._on_chain(request)
+            yield from self._transfer_of(given)
+            yield from self._hash_problem(request["id"])
+        elif request["approved_at"] is not None:
+            yield Hop(
+                place="Blockchain",
+                state="missing",
+                says="no transaction hash was given for the coins",
+                since=self.day(request["approved_at"]),
+            )
+
+    def _transfer_of(self, given: str) -> Iterator[Hop]:
+        rows = self.rows(
+            "SELECT * FROM transfers WHERE lower(transaction_hash) = lower(?) ORDER BY id", given
+        )
+        for row in rows:
+            yield Hop(
+                place="Transfer",
+                state="seen",
+                says=f"{words(row['amount'], row['asset'])} from our account, {row['status']}",
+                at=row["updated_at"] or row["created_at"] or row["first_seen_at"],
+                evidence=f"transfer {row['id']}",
+            )
+
+    def _on_chain(self, request: Row) -> Iterator[Hop]:
+        """What explorer exports of company wallets show, or should show, of a request's coins."""
+        given = request["blockchain_transaction_hash"]
+        rows = self.rows(
+            "SELECT * FROM wallet_movements WHERE vanished_at IS NULL"
+            " AND lower(transaction_hash) = lower(?) ORDER BY moved_at, movement_id",
+            given,
+        )
+        of_hash = self.row(
+            "SELECT CAST(sum(crypto_amount) AS DECIMAL(38, 18)) AS due FROM ramp_requests"
+            " WHERE lower(blockchain_transaction_hash) = lower(?) AND crypto_currency = ?",
+            given,
+            request["crypto_currency"],
+        )
+        covering = self.row(
+            "SELECT file_name FROM wallet_evidence WHERE kind = 'export' AND vanished_at IS NULL"
+            " AND lower(address) = lower(?) AND chain = ? AND asset = ? AND covers_from <= ?"
+            " AND covers_to >= ? ORDER BY valid_from DESC, evidence_id LIMIT 1",
+            *(request[name] for name in DELIVERY),
+        )
+        yield from on_chain(
+            request,
+            rows,
+            of_hash["due"] if of_hash else None,
+            covering["file_name"] if covering else None,
+        )
+
+    def _hash_problem(self, request_id: str) -> Iterator[Hop]:
+        problems = self.rows(
+            "SELECT DISTINCT state, other FROM hash_problems WHERE request_id = ?"
+            " ORDER BY state, other",
+            request_id,
+        )
+        for row in problems:
+            other = f" (see {row['other']})" if row["other"] else ""
+            yield Hop(
+                place="Blockchain",
+                state="contradicted",
+                says=f"{row['state'].lower()}{other}",
+                told=False,
+            )
+
+    def _delivered(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
+        event = last_event(events, "COMPLETED")
+        coins = words(request["crypto_amount"], request["crypto_currency"])
+        if event is None and request["status"] != "SUCCEEDED":
+            received = last_event(events, "PAYMENT_RECEIVED")
+            if received is not None and request["is_open"]:
+                yield Hop(
+                    place="Wallet",
+                    state="missing",
+                    says=f"{coins} not delivered; the service says {request['status']}",
+                    since=self.day(received["created_at"]),
+                )
+            return
+        given = request["blockchain_transaction_hash"]
+        proof = f"hash {given}" if given else "it gives no hash"
+        yield Hop(
+            place="Wallet",
+            state="seen" if given else "as recorded",
+            says=f"service says delivered ({proof})",
+            at=(event or request)["created_at"],
+            amount=request["crypto_amount"],
+            currency=request["crypto_currency"],
+            evidence=f"{id_of(event) if event else 'status SUCCEEDED'}; to"
+            f" {request['company_wallet_address'] or 'a wallet not stated'}; company wallets show"
+            " no balance",
+        )
+        yield from self._on_chain(request)
+        yield from self._hash_problem(request["id"])
+
+    def _step_of(self, request_id: str) -> str:
+        """The next step that the month's differences and the funding state have for a request."""
+        question = self.question
+        today = Today(question.today, question.month.last, question.zone, question.rules)
+        steps = {
+            name: self.rows(f'SELECT * FROM "{name}" WHERE request_id = ?', request_id)  # noqa: S608 - names of ours
+            for name in TELLERS
+        }
+        found = difference_rows(steps, (), (), today)
+        if found:
+            return _worded(found[0].state, found[0].next_step)
+        waiting = self.rows("SELECT * FROM funding WHERE request_id = ?", request_id)
+        rows = funding_rows(waiting, question.rules, question.today, self.marks)
+        return _worded(rows[0].state, rows[0].next_step) if rows else ""
+
+
+def _worded(state: str, step: str) -> str:
+    """A state and its next step, the state said once."""
+    return step if step.startswith(state) else f"{state}: {step}"
+
+
+def _ours(place: str, says: str, at: datetime) -> Hop:
+    """What the journal alone knows, and the provider is not told."""
+    return Hop(place=place, state="as recorded", says=says, at=at, evidence="journal", told=False)

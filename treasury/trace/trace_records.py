@@ -1,0 +1,53 @@
+"""What a way is told from: the records around one payment, and what is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+import duckdb
+import msgspec
+
+from treasury.reconcile.monthly import Question
+from treasury.trace.payment_trace import Hop
+
+__all__ = ["Records", "Row", "Told"]
+
+Row = Mapping[str, Any]
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """A way as it is told: `names` are what the provider knows the payment by."""
+
+    title: str
+    hops: tuple[Hop, ...] = ()
+    next_step: str = ""
+    names: tuple[tuple[str, str], ...] = ()
+
+
+class Records:
+    """The records, on a connection on which every step of a month and of tracing has run."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        question: Question,
+        marks: Mapping[str, Row],
+    ) -> None:
+        self.connection = connection
+        self.question = question
+        self.marks = marks
+
+    def rows(self, query: str, *params: Any) -> list[dict[str, Any]]:
+        """The rows of a query with its values bound."""
+        return self.connection.sql(query, params=list(params)).to_arrow_table().to_pylist()
+
+    def row(self, query: str, *params: Any) -> dict[str, Any] | None:
+        """The first of them."""
+        rows = self.rows(query, *params)
+        return rows[0] if rows else None
+
+    def day(self, moment: datetime) -> date:
+        """The day of an instant in the reporting time zone."""
+        return moment.astimezone(self.question.zone).date()
