@@ -161,7 +161,8 @@ def test_an_error_of_the_command_is_one_harmless_line(tmp_path: Path) -> None:
 
 def test_warnings_and_tracebacks_of_the_process_are_guarded_too(tmp_path: Path) -> None:
     script = (
-        "import sys, warnings, logging; from treasury.ground.terminal import guard_output; guard_output();"
+        "import sys, warnings, logging; from treasury.ground.terminal import guard_output;"
+        "guard_output();"
         f"text = {STEER!r}; warnings.warn(text); logging.getLogger('x').error(text);"
         "print(text); sys.stdout.write(text); raise ValueError(text)"
     )

@@ -9,9 +9,10 @@ from treasury.api.codec import Record
 from treasury.ground.loading import given_names
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client, Reply
+    from treasury.api.client import Client
     from treasury.api.exchange.transport import Clock, Limits
     from treasury.api.paging import Page
+    from treasury.api.service_calls import Reply
 
 __all__ = ["Client", "Clock", "Limits", "Page", "Record", "Reply", "bodies", "models"]
 
@@ -22,7 +23,7 @@ __getattr__ = given_names(
         "Clock": "exchange.transport",
         "Limits": "exchange.transport",
         "Page": "paging",
-        "Reply": "client",
+        "Reply": "service_calls",
     },
 )
 """What speaks HTTP is loaded when it is asked for: most verbs know the records alone."""

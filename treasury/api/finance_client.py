@@ -43,7 +43,7 @@ from treasury.api.models import (
 from treasury.api.resources import Collection, Endpoint, Filter, Table
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client, Reply
+    from treasury.api.service_calls import Reply, ServiceCalls
 
 __all__ = ["Finance"]
 
@@ -239,9 +239,9 @@ class PaymentRequests(Endpoint[PaymentRequest]):
 class Finance:
     """Every operation of the finance service."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ServiceCalls) -> None:
         account = "/accounts/{accountId}"
-        self.parties = Parties(
+        self.parties: Parties = Parties(
             client,
             "finance",
             "/parties",
@@ -249,7 +249,7 @@ class Finance:
             one="/parties/{id}",
             filters=("party_type", "status", "external_id"),
         )
-        self.accounts = Accounts(
+        self.accounts: Accounts = Accounts(
             client,
             "finance",
             "/accounts",
@@ -257,8 +257,10 @@ class Finance:
             one="/accounts/{id}",
             filters=("external_id", "status", "party_id"),
         )
-        self.party_roles = PartyRoles(client, "finance", f"{account}/party-roles", PartyRole)
-        self.wallets = Wallets(
+        self.party_roles: PartyRoles = PartyRoles(
+            client, "finance", f"{account}/party-roles", PartyRole
+        )
+        self.wallets: Wallets = Wallets(
             client,
             "finance",
             f"{account}/wallets",
@@ -266,7 +268,7 @@ class Finance:
             filters=("chain", "status"),
             key=_wallet_key,
         )
-        self.virtual_bank_accounts = VirtualBankAccounts(
+        self.virtual_bank_accounts: VirtualBankAccounts = VirtualBankAccounts(
             client,
             "finance",
             f"{account}/virtual-bank-accounts",
@@ -274,10 +276,10 @@ class Finance:
             one=f"{account}/virtual-bank-accounts/{{virtualBankAccountId}}",
             filters=("bank_account_type", "status"),
         )
-        self.payment_sessions = PaymentSessions(
+        self.payment_sessions: PaymentSessions = PaymentSessions(
             client, "finance", f"{account}/fiat-to-crypto/payment-sessions", PaymentSession
         )
-        self.transfers = Transfers(
+        self.transfers: Transfers = Transfers(
             client,
             "finance",
             f"{account}/transfers",
@@ -285,13 +287,13 @@ class Finance:
             one=f"{account}/transfers/{{transferId}}",
             filters=("account_role", "status"),
         )
-        self.account_to_account_transfers = AccountToAccountTransfers(
+        self.account_to_account_transfers: AccountToAccountTransfers = AccountToAccountTransfers(
             client,
             "finance",
             "/account-to-account-transfers",
             Transfer,
             filters=("source_account_id", "destination_account_id"),
         )
-        self.payment_requests = PaymentRequests(
+        self.payment_requests: PaymentRequests = PaymentRequests(
             client, "finance", "/payment-requests", PaymentRequest
         )

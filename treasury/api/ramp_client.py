@@ -49,7 +49,7 @@ from treasury.api.resources import Collection, Filter, Params, Reference, Single
 from treasury.errors import Forbidden, InputError, NotOffered, NotReady
 
 if TYPE_CHECKING:
-    from treasury.api.client import Client, Reply
+    from treasury.api.service_calls import Reply, ServiceCalls
 
 __all__ = ["BankConfig", "Chains", "Ramp", "RampRequests"]
 
@@ -135,7 +135,7 @@ class RampRequests(Collection[RampRequest]):
 
     def _check_verified(self, body: NewRampRequest) -> None:
         """Read what the request builds on; what cannot be read is left to the service."""
-        ramp = self._client.ramp
+        ramp = Ramp(self._client)
         _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
         if wallet := body.company_wallet_id:
             _require_verified(
@@ -334,10 +334,10 @@ def _entry(kind: str, raw: bytes, operation: str) -> ConfigEntry:
 class Ramp:
     """Every operation of the ramp service."""
 
-    def __init__(self, client: Client) -> None:
-        self.company = Single(client, "ramp", "/company", Company)
-        self.users = Users(client, "ramp", "/company/users", CompanyUser)
-        self.bank_accounts = BankAccounts(
+    def __init__(self, client: ServiceCalls) -> None:
+        self.company: Single[Company] = Single(client, "ramp", "/company", Company)
+        self.users: Users = Users(client, "ramp", "/company/users", CompanyUser)
+        self.bank_accounts: BankAccounts = BankAccounts(
             client,
             "ramp",
             "/company-bank-accounts",
@@ -345,7 +345,7 @@ class Ramp:
             one="/company-bank-accounts/{id}",
             filters=("verification_status", "supported_ramp_types"),
         )
-        self.wallets = CompanyWallets(
+        self.wallets: CompanyWallets = CompanyWallets(
             client,
             "ramp",
             "/company-wallets",
@@ -353,7 +353,7 @@ class Ramp:
             one="/company-wallets/{id}",
             filters=("chain", "verification_status", "address"),
         )
-        self.requests = RampRequests(
+        self.requests: RampRequests = RampRequests(
             client,
             "ramp",
             "/ramp-requests",
@@ -369,12 +369,20 @@ class Ramp:
                 "payment_reference",
             ),
         )
-        self.on_ramp_pairs = Reference(client, "ramp", "/ramp-requests/on-ramp/pairs", CurrencyPair)
-        self.off_ramp_pairs = Reference(
+        self.on_ramp_pairs: Reference[CurrencyPair] = Reference(
+            client, "ramp", "/ramp-requests/on-ramp/pairs", CurrencyPair
+        )
+        self.off_ramp_pairs: Reference[CurrencyPair] = Reference(
             client, "ramp", "/ramp-requests/off-ramp/pairs", CurrencyPair
         )
-        self.fees = Fees(client, "ramp", "/fees", Fee)
-        self.fiat_currencies = Reference(client, "ramp", "/fiat-currencies", FiatCurrency)
-        self.crypto_currencies = Reference(client, "ramp", "/crypto-currencies", CryptoCurrency)
-        self.chains = Chains(client, "ramp", "/chains", Chain)
-        self.bank_config = BankConfig(client, "ramp", "/bank-accounts/config", ConfigEntry)
+        self.fees: Fees = Fees(client, "ramp", "/fees", Fee)
+        self.fiat_currencies: Reference[FiatCurrency] = Reference(
+            client, "ramp", "/fiat-currencies", FiatCurrency
+        )
+        self.crypto_currencies: Reference[CryptoCurrency] = Reference(
+            client, "ramp", "/crypto-currencies", CryptoCurrency
+        )
+        self.chains: Chains = Chains(client, "ramp", "/chains", Chain)
+        self.bank_config: BankConfig = BankConfig(
+            client, "ramp", "/bank-accounts/config", ConfigEntry
+        )

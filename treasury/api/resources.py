@@ -24,12 +24,11 @@ from treasury.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Collection as Known
 
-    from treasury.api.client import Client, Reply
+    from treasury.api.service_calls import Reply, Service, ServiceCalls
 
-__all__ = ["Collection", "Order", "Reference", "Service", "Single", "Table"]
+__all__ = ["Collection", "Order", "Reference", "Single", "Table"]
 
 T = TypeVar("T")
-Service = Literal["finance", "ramp"]
 Order = Literal["ASC", "DESC"]
 Filter = str | int | bool | date | tuple[str, ...] | None
 Filters = dict[str, Filter]
@@ -51,7 +50,7 @@ def by_id(value: object) -> Hashable:
 class Endpoint(Generic[T]):
     """A route of a service and the model of what it answers with."""
 
-    def __init__(self, client: Client, service: Service, route: str, model: type[T]) -> None:
+    def __init__(self, client: ServiceCalls, service: Service, route: str, model: type[T]) -> None:
         self._client = client
         self._service = service
         self.route = route
@@ -116,7 +115,7 @@ def _by_value(value: object) -> Hashable:
 class Reference(Table[T]):
     """Reference data: `all` asks the service, `known` remembers the answer for a while."""
 
-    def __init__(self, client: Client, service: Service, route: str, model: type[T]) -> None:
+    def __init__(self, client: ServiceCalls, service: Service, route: str, model: type[T]) -> None:
         super().__init__(client, service, route, model)
         self._lock = threading.Lock()
         self._held: tuple[float, list[Record[T]]] | None = None
@@ -143,7 +142,7 @@ class Collection(Endpoint[T]):
 
     def __init__(
         self,
-        client: Client,
+        client: ServiceCalls,
         service: Service,
         route: str,
         model: type[T],

@@ -146,9 +146,9 @@ def match_references(
     """Match bank lines to expectations by reference; what is not proved is suggested only.
 
     Tables are pandas, Arrow, a DuckDB relation or a Parquet path; their columns are those of
-    `treasury.reconcile.matching_inputs`. Raises TableError for a missing or mistyped column, a repeated
-    `entry_id` or `expectation_id`, an amount that is not positive, or decisions that cannot all
-    hold. Rows may come in any order: the result is the same.
+    `treasury.reconcile.matching_inputs`. Raises TableError for a missing or mistyped column, a
+    repeated `entry_id` or `expectation_id`, an amount that is not positive, or decisions that
+    cannot all hold. Rows may come in any order: the result is the same.
     """
     if lines is None or expectations is None:
         what = "lines" if lines is None else "expectations"

@@ -24,7 +24,7 @@ from treasury.money import format_amount
 
 if TYPE_CHECKING:
     from treasury.api import Client
-    from treasury.api.resources import Service
+    from treasury.api.service_calls import Service
 
 __all__ = ["Found", "Kind", "Money", "Safety", "Sent", "echoes", "is_created"]
 
