@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from treasury.actions import Actions
     from treasury.api import Client
     from treasury.close.checklist import Checklist
-    from treasury.close.ledger.accounting import Accounting
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.decisions.comparison import Comparison
     from treasury.decisions.remarks import Marking
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from treasury.panels import Panels
     from treasury.reconcile import Question, Reconciliation, Rows, Rules
     from treasury.report import ClosePack, Fees, Tied
+    from treasury.report.accounting_files import ExportedBooks
     from treasury.report.pack.pack_verification import Verified
     from treasury.statements import Withdrawal
     from treasury.text import Screen
@@ -397,16 +397,17 @@ class Workspace:
 
         return tie_invoice(self.fees(months), Path(file))
 
-    def accounting(self, month: str | Month | None = None) -> Accounting:
+    def accounting(self, month: str | Month | None = None) -> ExportedBooks:
         """The month as double entry: postings that balance, for the books.
 
         `write_csv(FILE)` and `write_beancount(FILE)` hand it over, by the company's own accounts
         where a mapping file is named; `mapping()` is one to fill in.
         """
         from treasury.close.ledger.accounting import accounting
+        from treasury.report.accounting_files import export_books
 
         closing = self.periods.month(month)
-        return accounting(closing.r, closing.zone, closing.rolled.corrections)
+        return export_books(accounting(closing.r, closing.zone, closing.rolled.corrections))
 
     def checklist(self, month: str | Month | None = None) -> Checklist:
         """What has to be true before a month is locked, what is, and what blocks."""

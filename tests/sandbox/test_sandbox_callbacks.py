@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from treasury.sandbox.http.callbacks import Callbacks, Invocation, is_loopback
+from treasury.sandbox.state.callbacks import Callbacks, Invocation, is_loopback
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from treasury.close.close_words import UNREAD, signature_words, statements_words, transit_words
 from treasury.close.closing import Closing
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import (
@@ -25,7 +26,6 @@ from treasury.close.result_words import (
 from treasury.items import ItemGroup
 from treasury.items.item_kinds import OWNERS, CheckStep
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.report.screen import UNREAD, signature_words, statements_words, transit_words
 from treasury.tables.tabular import Tabular
 from treasury.text import clean, safe_html
 

@@ -40,13 +40,8 @@ from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
 from treasury.journal.period_history import REOPEN, Close, Period, closed_periods, period_history
 from treasury.lake import Lake, Snapshot
-from treasury.reconcile.monthly import (
-    Basis,
-    Question,
-    Reconciliation,
-    reconcile_month,
-    require_begun,
-)
+from treasury.reconcile.monthly import Basis, Reconciliation, reconcile_month, require_begun
+from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Known, answer_and_known, known
 from treasury.settings import BankAccount

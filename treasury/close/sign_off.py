@@ -48,7 +48,7 @@ from treasury.journal.period_history import (
 )
 from treasury.journal.person_names import same_person
 from treasury.lake import Lake
-from treasury.reconcile.monthly import Question
+from treasury.reconcile.question import Question
 from treasury.tables.row_view import shown
 
 __all__ = ["PreparedMonth", "prepare_month", "prepared_month", "sign_month", "withdraw_preparation"]

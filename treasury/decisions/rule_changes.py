@@ -25,7 +25,8 @@ from treasury.journal.decision_history import decision_table, standing
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import RULES_SAVED, closed_periods, rules_in_force
 from treasury.lake import Snapshot
-from treasury.reconcile.monthly import Basis, Question, awaiting_funds, step_sql
+from treasury.reconcile.monthly import Basis, awaiting_funds, step_sql
+from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules, check_rules, load_rules, met_by_none
 from treasury.reconcile.standing_knowledge import known
 from treasury.tables.row_view import Rows, shown

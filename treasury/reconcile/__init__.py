@@ -1,7 +1,8 @@
 """Reconciliation: what matches, what does not, and why; SQL models over a snapshot of the lake."""
 
 from treasury.reconcile.matching import Matches, match_references
-from treasury.reconcile.monthly import Question, Reconciliation, awaiting_funds, reconcile_month
+from treasury.reconcile.monthly import Reconciliation, awaiting_funds, reconcile_month
+from treasury.reconcile.question import Question
 from treasury.reconcile.rules import ClassRule, Rules, load_rules
 from treasury.tables.row_view import Rows
 

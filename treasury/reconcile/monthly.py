@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -47,6 +47,7 @@ from treasury.reconcile.matching import (
     rule_tables,
 )
 from treasury.reconcile.matching_inputs import Field, read_table
+from treasury.reconcile.question import Question
 from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
 from treasury.reconcile.treasury_view import view_of
 from treasury.settings import BankAccount
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Basis",
     "Matched",
-    "Question",
     "Reconciliation",
     "WorkedOut",
     "awaiting_funds",
@@ -154,25 +154,6 @@ EXCESS_LINES = pa.schema(
 )
 """A row for each matched line of more than was expected; `amount`, in `currency`, is what is above
 it. `expectation_id` and `reference` are empty where it was matched to several."""
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked: a month of a company's desk, at the instant `as_of`, under these rules."""
-
-    month: Month
-    as_of: datetime
-    company: str
-    environment: str
-    zone: ZoneInfo
-    accounts: tuple[BankAccount, ...]
-    rules: Rules = Rules()
-    credits_by_text: bool = False
-    """Whether classes go by the text of credits alone too, as in months that 0.1.0 closed."""
-
-    @property
-    def today(self) -> date:
-        """The day it is in the reporting time zone."""
-        return self.as_of.astimezone(self.zone).date()
 
 
 class Basis(msgspec.Struct, frozen=True, eq=False):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import msgspec
@@ -16,9 +16,7 @@ import pyarrow as pa
 from treasury.reconcile.conversion import CONVERSIONS, Conversion, conversion_rows
 from treasury.reconcile.differences import DIFFERENCES, TELLERS, Today, difference_rows
 from treasury.reconcile.internal import INTERNAL_TRANSFERS, internal_transfer_rows
-
-if TYPE_CHECKING:
-    from treasury.reconcile.monthly import Question
+from treasury.reconcile.question import Question
 
 __all__ = ["View", "conversions_of", "view_of"]
 

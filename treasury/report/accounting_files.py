@@ -1,38 +1,24 @@
-"""A month's entries for the books: a CSV journal by the company's own accounts, and Beancount.
-
-A mapping says which ledger account each role is. What it leaves out keeps the role's own name, so
-that nothing disappears for want of a line in a file.
-"""
+"""A month's entries for the books: a CSV journal by the company's own accounts, and Beancount."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.close.ledger.accounting import ROLES, Accounting
-from treasury.errors import InputError
+from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
 from treasury.tables.csv_output import write_csv_table
 from treasury.tables.tabular import clean_column, shown_amounts
 from treasury.text import clean
 
-__all__ = [
-    "LedgerAccounts",
-    "accounts_of",
-    "load_mapping",
-    "mapping_text",
-    "read_mapping",
-    "write_beancount",
-    "write_csv",
-]
+__all__ = ["ExportedBooks", "export_books", "mapping_text", "write_beancount", "write_csv"]
 
 _DAY: Final = timedelta(days=1)
 _BEANCOUNT: Final = {
@@ -58,54 +44,25 @@ _BATCH: Final = 20_000
 _NOT_A_COMMODITY: Final = re.compile(r"[^A-Z0-9'._-]", re.ASCII)
 
 
-class LedgerAccounts(msgspec.Struct, frozen=True):
-    """The ledger account of each role, or of a role and its IBAN or asset: `bank BE45…`."""
+class ExportedBooks(Accounting, frozen=True, eq=False, kw_only=True):
+    """A month's entries, with the files for the books that are written of them."""
 
-    named: Mapping[str, str] = {}
+    def write_csv(self, path: str | Path, mapping: str | Path | None = None) -> Path:
+        """Write the CSV journal, by the ledger accounts that the file `mapping` names."""
+        return write_csv(self, Path(path), accounts_of(mapping))
 
-    def of(self, role: str, of: str) -> str:
-        """The account: that of the IBAN or asset, else of the role, else the role's own name."""
-        own = f"{role} {of}" if of else role
-        return self.named.get(own) or self.named.get(role) or own
+    def write_beancount(self, path: str | Path, mapping: str | Path | None = None) -> Path:
+        """Write the same entries as a Beancount file."""
+        return write_beancount(self, Path(path), accounts_of(mapping))
 
-
-def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
-    """The ledger accounts that a mapping file names; none where no file is given."""
-    return LedgerAccounts() if mapping is None else load_mapping(Path(mapping))
-
-
-def load_mapping(path: Path) -> LedgerAccounts:
-    """Read a TOML file with the table `[accounts]`; InputError names the key that is wrong."""
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror}", do="name a file that can be read"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: {error}", do="correct that line") from None
-    return read_mapping(text, str(path))
+    def mapping(self) -> str:
+        """A mapping file to fill in: every role that the entries use, with what it is."""
+        return mapping_text(self)
 
 
-def read_mapping(text: str, path: str) -> LedgerAccounts:
-    """The mapping that a file's text is; errors name it by `path`."""
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: {error}", do="correct that line") from None
-    strange = sorted(found.keys() - {"accounts"})
-    accounts = found.get("accounts")
-    if strange or not isinstance(accounts, dict):
-        raise InputError(
-            f"{path}: {strange[0]!r:.40} is not known" if strange else f"{path}: no [accounts]",
-            do='write a table [accounts] with lines like "bank" = "550000"',
-        )
-    for key, value in accounts.items():
-        if not any(key == role or key.startswith(f"{role} ") for role in ROLES):
-            raise InputError(f"{path}: {key!r:.60} is no role", do=f"use {', '.join(ROLES)}")
-        if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{path}: {key!r:.60} names no account", do="give it as text")
-    return LedgerAccounts({key: value.strip() for key, value in accounts.items()})
+def export_books(books: Accounting) -> ExportedBooks:
+    """A month's entries as what can be written for the books."""
+    return ExportedBooks(**{name: getattr(books, name) for name in books.__struct_fields__})
 
 
 def mapping_text(books: Accounting) -> str:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from treasury.close.balances import BALANCES
 from treasury.close.checklist import CHECKLIST, checklist
+from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
@@ -22,7 +23,6 @@ from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.decisions.remark_rows import REQUEST_MARKS
 from treasury.items import OPEN_ITEMS
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.screen import ALONE
 from treasury.tables.tabular import units_of
 from treasury.tables.workbook import Book, Column, Sheet, sheet_of
 from treasury.tables.workbook_process import written_beside

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from treasury.close.close_words import UNREAD, fees_words
 from treasury.close.fees.fee_table import CHECK, Fees, FeeTotal
 from treasury.close.result_words import DIRECTIONS, amount_words, count, day
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
-from treasury.report.screen import UNREAD, fees_words
 from treasury.tables.tabular import shown
 
 __all__ = ["fees_section"]

@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from treasury.close.checklist import checklist
+from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import bank_lines_words, count, environment_words, moment
@@ -23,7 +24,7 @@ from treasury.items import OpenItems
 from treasury.report.drawing import INK
 from treasury.report.grids import SHOWN
 from treasury.report.pictures import Drawn, month_figures
-from treasury.report.screen import ALONE, exception_words, open_words
+from treasury.report.screen import exception_words, open_words
 from treasury.report.sections import sections, tally
 from treasury.text import clean
 

@@ -14,9 +14,15 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from treasury.close.close_words import (
+    UNREAD,
+    fees_words,
+    signature_words,
+    statements_words,
+    transit_words,
+)
 from treasury.close.closing import Closing
-from treasury.close.fees.fee_table import Fees
-from treasury.close.month_proof import Proof, in_transit, proof_of
+from treasury.close.month_proof import proof_of
 from treasury.close.result_words import (
     OUTCOMES,
     amount_words,
@@ -30,16 +36,14 @@ from treasury.close.result_words import (
 )
 from treasury.items import TURNS, ItemGroup, OpenItems
 from treasury.items.evidence_items import NOT_PROVABLE, unprovable_accounts
-from treasury.journal.period_history import Close
 from treasury.lake import Snapshot
 from treasury.money import total
-from treasury.reconcile.monthly import Question, Reconciliation, synced_at
+from treasury.reconcile.monthly import Reconciliation, synced_at
+from treasury.reconcile.question import Question
 from treasury.text import clean
 
 __all__ = [
-    "ALONE",
     "SERVICES_ADD",
-    "UNREAD",
     "close_words",
     "exception_words",
     "first_screen",
@@ -47,13 +51,9 @@ __all__ = [
     "funding_view",
     "open_words",
     "reconciliation_summary",
-    "review_words",
-    "signature_words",
     "unknown_screen",
 ]
 
-ALONE: Final = "signed alone, not reviewed"
-UNREAD: Final = "not known: the services were never read"
 _TEXT: Final = pa.string()
 _FUNDING_COLUMNS: Final = (
     "state",
@@ -175,32 +175,6 @@ def funding_totals(rows: pa.Table) -> str:
     )
 
 
-def fees_words(fees: Fees) -> str:
-    """`EUR 1,912.40 on 18 completed requests`, each currency apart."""
-    parts = [
-        f"{amount_words(sums.fee, sums.currency)} on "
-        + count(sums.requests, "completed request")
-        + (f", {sums.without_fee} without a recorded fee" if sums.without_fee else "")
-        for sums in fees.by_currency()
-    ]
-    return " · ".join(parts) or "no request completed"
-
-
-def transit_words(r: Reconciliation) -> str:
-    """`EUR 25,000.00 · USDC 10,000.000000`, and how many more may have arrived."""
-    sure, maybe = in_transit(r)
-    words = amounts_words((row["amount"], row["currency"]) for row in sure) or "nothing"
-    return f"{words}; {len(maybe)} more may have arrived: decide them" if maybe else words
-
-
-def statements_words(proof: Proof) -> str:
-    """`3 of 3 proved, to 31 Oct`."""
-    if not proof.accounts:
-        return "no account is declared in treasury.toml"
-    reach = f", to {day(proof.proved_to)}" if proof.proved_to else ""
-    return f"{proof.proved} of {proof.accounts} proved{reach}"
-
-
 def close_words(items: OpenItems) -> str:
     """`ready`, or `BLOCKED by 27 of them`; reconciled is said of nothing that is not proved."""
     blocking = items.blocking
@@ -256,26 +230,6 @@ def _head(r: Reconciliation, zone: ZoneInfo) -> list[str]:
 
 def _row(label: str, text: str) -> str:
     return f"{label:<20}{text}"
-
-
-def signature_words(closing: Closing) -> str:
-    """`closed by anna, reviewed by bert, 2 Nov 09:00`, or what is still to be signed by whom."""
-    zone, month = closing.zone, closing.r.month
-    if closing.period is not None:
-        close, at = closing.period.close, moment(closing.period.closed_at, zone, month.year)
-        return clean(f"closed by {close.prepared_by}, {review_words(close)}, {at}")
-    if closing.preparation is not None:
-        at = moment(closing.preparation.prepared_at, zone, month.year)
-        by = closing.preparation.close.prepared_by
-        return clean(
-            f"prepared by {by}, {at}; a second person signs: treasury close {month} --sign"
-        )
-    return f"not prepared: treasury close {month}"
-
-
-def review_words(close: Close) -> str:
-    """`reviewed by bert`; what one person closed is never called reviewed."""
-    return ALONE if close.alone else f"reviewed by {clean(close.reviewed_by)}"
 
 
 def open_words(items: OpenItems) -> str:

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.close.close_words import UNREAD, transit_words
 from treasury.close.closing import Closing
 from treasury.close.evidence import bank_files
 from treasury.close.ledger.ledger_comparison import AGREES, LedgerComparison
@@ -38,7 +39,7 @@ from treasury.report.exceptions import (
 )
 from treasury.report.fee_section import fees_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
-from treasury.report.screen import UNREAD, open_words, overdue_words, transit_words
+from treasury.report.screen import open_words, overdue_words
 from treasury.tables.tabular import shown
 from treasury.text import clean
 

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import msgspec
 
-from treasury.reconcile.monthly import Question
+from treasury.reconcile.question import Question
 from treasury.trace.payment_trace import Hop
 
 __all__ = ["Records", "Row", "Told"]

@@ -11,7 +11,8 @@ import pyarrow as pa
 from treasury.lake import Snapshot
 from treasury.reconcile.engine.pipeline import compose, in_order, needed, steps_of
 from treasury.reconcile.funding import marks_of
-from treasury.reconcile.monthly import STEPS, Question, _answered, _known_at
+from treasury.reconcile.monthly import STEPS, _answered, _known_at
+from treasury.reconcile.question import Question
 from treasury.trace.line_trace import LineWay
 from treasury.trace.lookup import TRACE_PACKAGE, as_typed, look_up
 from treasury.trace.payment_trace import Trace

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -163,24 +162,6 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def sheets(self) -> Mapping[str, pa.Table]:
         """The postings and the balances that they come to."""
         return {"Postings": self.postings, "Balances": self.balances()}
-
-    def write_csv(self, path: str | Path, mapping: str | Path | None = None) -> Path:
-        """Write the CSV journal, by the ledger accounts that the file `mapping` names."""
-        from treasury.report.accounting_files import accounts_of, write_csv
-
-        return write_csv(self, Path(path), accounts_of(mapping))
-
-    def write_beancount(self, path: str | Path, mapping: str | Path | None = None) -> Path:
-        """Write the same entries as a Beancount file."""
-        from treasury.report.accounting_files import accounts_of, write_beancount
-
-        return write_beancount(self, Path(path), accounts_of(mapping))
-
-    def mapping(self) -> str:
-        """A mapping file to fill in: every role that the entries use, with what it is."""
-        from treasury.report.accounting_files import mapping_text
-
-        return mapping_text(self)
 
     def __repr__(self) -> str:
         return f"<{self.title}>"

@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from treasury.close.balances import month_balances
 from treasury.close.ledger.accounting import TRANSIT
+from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.close.ledger.own_books import OwnBooks, bank_names, own_books
 from treasury.close.ledger.transit import owed_payouts
 from treasury.close.result_words import amount_words, amounts_words, count
@@ -32,7 +33,6 @@ from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.accounting_files import LedgerAccounts
 from treasury.tables.csv_input import Column, Line, amount, read_csv, text
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html

@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.close.ledger.accounting import accounting
+from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.identifiers import plain_account
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.accounting_files import LedgerAccounts
 
 __all__ = ["HELD", "OwnBooks", "bank_names", "own_books"]
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.close.ledger.ledger_accounts import load_mapping, read_mapping
 from treasury.close.ledger.ledger_comparison import COLUMNS, LedgerComparison, compare_ledger
 from treasury.errors import InputError
 from treasury.ground.decoding import convert
@@ -23,7 +24,6 @@ from treasury.journal.chain import Entry, Head
 from treasury.journal.journal_store import Draft
 from treasury.journal.period_history import Close
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.accounting_files import load_mapping, read_mapping
 from treasury.tables.csv_input import read_csv
 
 __all__ = ["LedgerFile", "compare_with", "draft_of", "journaled_ledger", "read_ledger"]

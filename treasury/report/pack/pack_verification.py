@@ -40,7 +40,8 @@ from treasury.journal.decision_log import read_decided
 from treasury.journal.period_history import closed_periods
 from treasury.lake import TEXT, Lake
 from treasury.money import total
-from treasury.reconcile.monthly import Basis, Question
+from treasury.reconcile.monthly import Basis
+from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import known
 from treasury.report.pack.pack_contents import (

@@ -27,8 +27,8 @@ from treasury.sandbox.finance.finance_records import (
 )
 from treasury.sandbox.finance.published_payments import schedule_payments
 from treasury.sandbox.finance.published_permits import schedule_permits
-from treasury.sandbox.http.callbacks import Invocation
 from treasury.sandbox.http.exchange import Refusal
+from treasury.sandbox.state.callbacks import Invocation
 from treasury.sandbox.state.keys import Effect
 from treasury.sandbox.state.shapes import Account, Party, VirtualBankAccount, Wallet, bare, decode
 from treasury.sandbox.story.world import NETWORK_FEES, World

@@ -16,8 +16,8 @@ import msgspec
 
 from treasury.sandbox.finance.finance_records import account_of, usable, wallets_of
 from treasury.sandbox.http.body_fields import NewSession, amount_of_text
-from treasury.sandbox.http.callbacks import is_loopback
 from treasury.sandbox.http.exchange import Call, Reply, invalid, missing, result
+from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import Shape, bare, decode, encode, number, zulu
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World

@@ -22,10 +22,10 @@ from starlette.routing import Route as WebRoute
 
 from treasury.errors import InputError
 from treasury.ground.decoding import decode_json
-from treasury.sandbox.http.callbacks import is_loopback
 from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.serve.faults import CATALOGUE, UNDISTURBED, Faults
 from treasury.sandbox.serve.practice_clock import PracticeClock
+from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 

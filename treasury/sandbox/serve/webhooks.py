@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from treasury.errors import InputError
-from treasury.sandbox.http.callbacks import is_loopback
+from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import RampRequest
 from treasury.sandbox.story.world import World
 

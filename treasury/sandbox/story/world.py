@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from treasury.errors import InputError
-from treasury.sandbox.http.callbacks import Callbacks
+from treasury.sandbox.state.callbacks import Callbacks
 from treasury.sandbox.state.clock import START, CompanyClock
 from treasury.sandbox.state.folder import fingerprint, is_new, open_store
 from treasury.sandbox.state.ids import Ids, Streams

@@ -1,0 +1,72 @@
+"""A close in words: what is proved, in transit, charged and signed, on every surface the same."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treasury.close.closing import Closing
+from treasury.close.fees.fee_table import Fees
+from treasury.close.month_proof import Proof, in_transit
+from treasury.close.result_words import amount_words, amounts_words, count, day, moment
+from treasury.journal.period_history import Close
+from treasury.reconcile.monthly import Reconciliation
+from treasury.text import clean
+
+__all__ = [
+    "ALONE",
+    "UNREAD",
+    "fees_words",
+    "review_words",
+    "signature_words",
+    "statements_words",
+    "transit_words",
+]
+
+ALONE: Final = "signed alone, not reviewed"
+UNREAD: Final = "not known: the services were never read"
+
+
+def fees_words(fees: Fees) -> str:
+    """`EUR 1,912.40 on 18 completed requests`, each currency apart."""
+    parts = [
+        f"{amount_words(sums.fee, sums.currency)} on "
+        + count(sums.requests, "completed request")
+        + (f", {sums.without_fee} without a recorded fee" if sums.without_fee else "")
+        for sums in fees.by_currency()
+    ]
+    return " · ".join(parts) or "no request completed"
+
+
+def transit_words(r: Reconciliation) -> str:
+    """`EUR 25,000.00 · USDC 10,000.000000`, and how many more may have arrived."""
+    sure, maybe = in_transit(r)
+    words = amounts_words((row["amount"], row["currency"]) for row in sure) or "nothing"
+    return f"{words}; {len(maybe)} more may have arrived: decide them" if maybe else words
+
+
+def statements_words(proof: Proof) -> str:
+    """`3 of 3 proved, to 31 Oct`."""
+    if not proof.accounts:
+        return "no account is declared in treasury.toml"
+    reach = f", to {day(proof.proved_to)}" if proof.proved_to else ""
+    return f"{proof.proved} of {proof.accounts} proved{reach}"
+
+
+def signature_words(closing: Closing) -> str:
+    """`closed by anna, reviewed by bert, 2 Nov 09:00`, or what is still to be signed by whom."""
+    zone, month = closing.zone, closing.r.month
+    if closing.period is not None:
+        close, at = closing.period.close, moment(closing.period.closed_at, zone, month.year)
+        return clean(f"closed by {close.prepared_by}, {review_words(close)}, {at}")
+    if closing.preparation is not None:
+        at = moment(closing.preparation.prepared_at, zone, month.year)
+        by = closing.preparation.close.prepared_by
+        return clean(
+            f"prepared by {by}, {at}; a second person signs: treasury close {month} --sign"
+        )
+    return f"not prepared: treasury close {month}"
+
+
+def review_words(close: Close) -> str:
+    """`reviewed by bert`; what one person closed is never called reviewed."""
+    return ALONE if close.alone else f"reviewed by {clean(close.reviewed_by)}"

@@ -1,0 +1,68 @@
+"""The company's own ledger accounts: which of them each role of the month's entries is.
+
+What a mapping leaves out keeps the role's own name, so that nothing disappears for want of a line
+in a file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from treasury.close.ledger.accounting import ROLES
+from treasury.errors import InputError
+
+__all__ = ["LedgerAccounts", "accounts_of", "load_mapping", "read_mapping"]
+
+
+class LedgerAccounts(msgspec.Struct, frozen=True):
+    """The ledger account of each role, or of a role and its IBAN or asset: `bank BE45…`."""
+
+    named: Mapping[str, str] = {}
+
+    def of(self, role: str, of: str) -> str:
+        """The account: that of the IBAN or asset, else of the role, else the role's own name."""
+        own = f"{role} {of}" if of else role
+        return self.named.get(own) or self.named.get(role) or own
+
+
+def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
+    """The ledger accounts that a mapping file names; none where no file is given."""
+    return LedgerAccounts() if mapping is None else load_mapping(Path(mapping))
+
+
+def load_mapping(path: Path) -> LedgerAccounts:
+    """Read a TOML file with the table `[accounts]`; InputError names the key that is wrong."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}", do="name a file that can be read"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: {error}", do="correct that line") from None
+    return read_mapping(text, str(path))
+
+
+def read_mapping(text: str, path: str) -> LedgerAccounts:
+    """The mapping that a file's text is; errors name it by `path`."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: {error}", do="correct that line") from None
+    strange = sorted(found.keys() - {"accounts"})
+    accounts = found.get("accounts")
+    if strange or not isinstance(accounts, dict):
+        raise InputError(
+            f"{path}: {strange[0]!r:.40} is not known" if strange else f"{path}: no [accounts]",
+            do='write a table [accounts] with lines like "bank" = "550000"',
+        )
+    for key, value in accounts.items():
+        if not any(key == role or key.startswith(f"{role} ") for role in ROLES):
+            raise InputError(f"{path}: {key!r:.60} is no role", do=f"use {', '.join(ROLES)}")
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{path}: {key!r:.60} names no account", do="give it as text")
+    return LedgerAccounts({key: value.strip() for key, value in accounts.items()})

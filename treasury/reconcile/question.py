@@ -1,0 +1,33 @@
+"""What a month is asked: of whose desk, at which instant, under which rules."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.calendar import Month
+from treasury.reconcile.rules import Rules
+from treasury.settings import BankAccount
+
+__all__ = ["Question"]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked: a month of a company's desk, at the instant `as_of`, under these rules."""
+
+    month: Month
+    as_of: datetime
+    company: str
+    environment: str
+    zone: ZoneInfo
+    accounts: tuple[BankAccount, ...]
+    rules: Rules = Rules()
+    credits_by_text: bool = False
+    """Whether classes go by the text of credits alone too, as in months that 0.1.0 closed."""
+
+    @property
+    def today(self) -> date:
+        """The day it is in the reporting time zone."""
+        return self.as_of.astimezone(self.zone).date()
