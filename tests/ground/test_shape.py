@@ -1,0 +1,59 @@
+"""The package keeps the shape that its maintainers agreed on: names, folders, small helpers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from shape import Shape, is_vague, measure  # noqa: E402 - a tool, not a part of the package
+
+
+@pytest.fixture(scope="module")
+def shape() -> Shape:
+    return measure()
+
+
+def test_at_most_one_name_in_a_hundred_is_a_vague_word(shape: Shape) -> None:
+    vague = sorted(name for name in shape.bindings if is_vague(name))
+    assert shape.vague_share <= 1, vague
+
+
+def test_at_most_eight_functions_in_a_hundred_are_private_and_used_once(shape: Shape) -> None:
+    assert shape.used_once_share <= 8, shape.used_once
+
+
+def test_a_folder_holds_at_most_15_modules(shape: Shape) -> None:
+    assert {folder: number for folder, number in shape.folders.items() if number > 15} == {}
+
+
+def test_a_public_class_name_occurs_once(shape: Shape) -> None:
+    assert shape.repeated_classes == []
+
+
+def test_a_module_name_occurs_once() -> None:
+    package = ROOT / "treasury"
+    names = [
+        path.stem
+        for path in package.rglob("*.py")
+        if path.name not in {"__init__.py", "__main__.py"}
+        and "sandbox" not in path.parts
+        and path.parent.name != "commands"  # a verb's module is called as the verb
+    ]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_the_ground_floor_and_the_workspace_are_the_only_loose_modules() -> None:
+    loose = {path.stem for path in (ROOT / "treasury").glob("*.py")}
+    assert loose == {
+        "__init__", "calendar", "errors", "identifiers", "money", "settings", "text", "workspace",
+    }  # fmt: skip
+
+
+def test_a_vague_word_is_told_from_a_name() -> None:
+    assert all(map(is_vague, ("found", "_told", "SHOWN", "Held", "one")))
+    assert not any(map(is_vague, ("found_lines", "HeldCommit", "statement", "oneness")))
