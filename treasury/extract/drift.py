@@ -17,7 +17,7 @@ from treasury.extract.sync_run import Drift
 from treasury.extract.synced_tables import TABLES
 from treasury.lake import Snapshot
 
-__all__ = ["before", "found"]
+__all__ = ["find_drift", "newest_created"]
 
 EXAMPLES: Final = 5
 
@@ -35,7 +35,7 @@ VANISHED: Final = "SELECT id FROM {table} WHERE vanished_at = $at"
 QUESTIONS: Final = {"changed": CHANGED, "late": LATE, "vanished": VANISHED}
 
 
-def before(snapshot: Snapshot) -> Mapping[str, datetime | None]:
+def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
     """Of each table whose records settle, when the newest one was created."""
     return {
         name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()
@@ -43,7 +43,7 @@ def before(snapshot: Snapshot) -> Mapping[str, datetime | None]:
     }
 
 
-def found(
+def find_drift(
     snapshot: Snapshot, at: datetime, newest: Mapping[str, datetime | None]
 ) -> tuple[Drift, ...]:
     """What the commit at `at` corrected, table by table."""

@@ -20,7 +20,7 @@ from treasury.api.models import (
     VirtualBankAccount,
     Wallet,
 )
-from treasury.extract.record_rows import Field, Found, form, forms
+from treasury.extract.record_rows import Field, ReceivedRecord, form, forms
 from treasury.extract.record_sources import PerAccount, whole
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS
 
@@ -35,8 +35,8 @@ __all__ = [
     "VIRTUAL_BANK_ACCOUNTS",
     "WALLETS",
     "WALLET_BALANCES",
-    "FoundBalance",
-    "FoundTransfer",
+    "ReceivedBalance",
+    "ReceivedTransfer",
     "kind_of",
 ]
 
@@ -102,7 +102,7 @@ ACCOUNTS: Final = form(
 PARTY_ROLES: Final = form(
     "party_roles",
     "Party role",
-    Field("account_id", TEXT, lambda found: found.account_id, "the account", "accountId"),
+    Field("account_id", TEXT, lambda record: record.account_id, "the account", "accountId"),
     Field("party_id", TEXT, "party_id", "the party"),
     Field("role_type", TEXT, "role_type", "ACCOUNT_HOLDER"),
     Field("status", TEXT, "status", "ACTIVE, INACTIVE"),
@@ -119,7 +119,7 @@ WALLETS: Final = form(
     "wallets",
     "Wallet (custodial)",
     _ID,
-    Field("account_id", TEXT, lambda found: found.account_id, "the account", "accountId"),
+    Field("account_id", TEXT, lambda record: record.account_id, "the account", "accountId"),
     Field("chain", TEXT, "chain", "blockchain network"),
     Field("address", TEXT, "address", "on the chain"),
     Field("type", TEXT, "type", "CUSTODIAL"),
@@ -132,7 +132,7 @@ WALLETS: Final = form(
 )
 
 
-class FoundBalance(Found, frozen=True, kw_only=True):
+class ReceivedBalance(ReceivedRecord, frozen=True, kw_only=True):
     """One asset in a wallet, at the instant of the sync that saw it."""
 
     wallet_id: str | None
@@ -143,9 +143,9 @@ class FoundBalance(Found, frozen=True, kw_only=True):
 WALLET_BALANCES: Final = form(
     "wallet_balances",
     "Wallet (custodial)",
-    Field("wallet_id", TEXT, lambda found: found.wallet_id, "the wallet", "id"),
-    Field("account_id", TEXT, lambda found: found.account_id, "the account", "accountId"),
-    Field("chain", TEXT, lambda found: found.chain, "blockchain network", "chain"),
+    Field("wallet_id", TEXT, lambda record: record.wallet_id, "the wallet", "id"),
+    Field("account_id", TEXT, lambda record: record.account_id, "the account", "accountId"),
+    Field("chain", TEXT, lambda record: record.chain, "blockchain network", "chain"),
     Field("asset", TEXT, "asset", "the coin", "balances[].asset"),
     Field(
         "contract_address", TEXT, "contract_address", "of the coin", "balances[].contractAddress"
@@ -167,7 +167,7 @@ WALLET_BALANCES: Final = form(
         "balances[].amount.reserved",
         unit="`asset`",
     ),
-    Field("observed_at", INSTANT, lambda found: found.observed_at, "the sync that saw it"),
+    Field("observed_at", INSTANT, lambda record: record.observed_at, "the sync that saw it"),
     title="What each wallet held at each sync, also where nothing moved",
     observations=True,
 )
@@ -176,7 +176,7 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     "virtual_bank_accounts",
     "Virtual bank account",
     _ID,
-    Field("account_id", TEXT, lambda found: found.account_id, "the account", "accountId"),
+    Field("account_id", TEXT, lambda record: record.account_id, "the account", "accountId"),
     Field("bank_account_type", TEXT, "bank_account_type", "EUR_SEPA"),
     Field("name", TEXT, "name", "as given when it was opened"),
     Field("status", TEXT, "status", "ACTIVE, CLOSED; a credit on a closed one is an exception"),
@@ -192,7 +192,7 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     Field(
         "rail_references",
         TEXTS,
-        lambda found: found.value.rail_references,
+        lambda record: record.value.rail_references,
         "what a wire may carry instead, by its deposit rails; empty for accounts without any",
         "depositRails[].paymentReference",
     ),
@@ -206,7 +206,7 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
 )
 
 
-class FoundTransfer(Found, frozen=True, kw_only=True):
+class ReceivedTransfer(ReceivedRecord, frozen=True, kw_only=True):
     """A transfer, which of the three kinds it is, and when we first met it."""
 
     kind: str
@@ -219,8 +219,8 @@ def kind_of(transfer: Transfer) -> str:
     return "fiat" if transfer.fiat_origin is not None or in_fiat else "crypto"
 
 
-def _fiat(found: Found) -> FiatOrigin:
-    transfer: Transfer = found.value
+def _fiat(record: ReceivedRecord) -> FiatOrigin:
+    transfer: Transfer = record.value
     if transfer.fiat_origin is not None:
         return transfer.fiat_origin
     if kind_of(transfer) == "fiat":
@@ -228,18 +228,18 @@ def _fiat(found: Found) -> FiatOrigin:
     return FiatOrigin()
 
 
-def _asset(found: Found) -> str | None:
-    transfer: Transfer = found.value
+def _asset(record: ReceivedRecord) -> str | None:
+    transfer: Transfer = record.value
     return transfer.asset or transfer.cryptocurrency
 
 
-def _asset_amount(found: Found) -> Decimal | None:
-    transfer: Transfer = found.value
-    return transfer.amount if _asset(found) is not None else None
+def _asset_amount(record: ReceivedRecord) -> Decimal | None:
+    transfer: Transfer = record.value
+    return transfer.amount if _asset(record) is not None else None
 
 
-def _failure(found: Found) -> str | None:
-    transfer: Transfer = found.value
+def _failure(record: ReceivedRecord) -> str | None:
+    transfer: Transfer = record.value
     return transfer.failure_reason or transfer.error_message
 
 
@@ -250,7 +250,7 @@ TRANSFERS: Final = form(
     Field(
         "kind",
         TEXT,
-        lambda found: found.kind,
+        lambda record: record.kind,
         "crypto, fiat or account_to_account",
         "the list it is in; fiatOrigin",
     ),
@@ -258,21 +258,21 @@ TRANSFERS: Final = form(
     Field(
         "is_open",
         BOOL,
-        lambda found: found.value.status not in TRANSFERS_FINAL,
+        lambda record: record.value.status not in TRANSFERS_FINAL,
         "whether it may still change: neither COMPLETED nor FAILED",
         "status",
     ),
     Field(
         "sender_account_id",
         TEXT,
-        lambda found: found.value.sender_account_id or found.value.source_account_id,
+        lambda record: record.value.sender_account_id or record.value.source_account_id,
         "the account that pays",
         "senderAccountId",
     ),
     Field(
         "receiver_account_id",
         TEXT,
-        lambda found: found.value.receiver_account_id or found.value.destination_account_id,
+        lambda record: record.value.receiver_account_id or record.value.destination_account_id,
         "the account that receives; none for a payee outside",
         "receiverAccountId",
     ),
@@ -282,14 +282,14 @@ TRANSFERS: Final = form(
     Field(
         "fiat_currency",
         TEXT,
-        lambda found: _fiat(found).currency,
+        lambda record: _fiat(record).currency,
         "of `fiat_amount`",
         "fiatOrigin.currency",
     ),
     Field(
         "fiat_amount",
         AMOUNT,
-        lambda found: _fiat(found).amount,
+        lambda record: _fiat(record).amount,
         "units of `fiat_currency`",
         "fiatOrigin.amount",
         unit="`fiat_currency`",
@@ -297,7 +297,7 @@ TRANSFERS: Final = form(
     Field(
         "exchange_rate",
         AMOUNT,
-        lambda found: _fiat(found).exchange_rate,
+        lambda record: _fiat(record).exchange_rate,
         "as the service states it",
         "fiatOrigin.exchangeRate",
         unit="as the service states it",
@@ -310,7 +310,7 @@ TRANSFERS: Final = form(
     Field("failure_reason", TEXT, _failure, "why it failed, in words", "failureReason"),
     _CREATED,
     _UPDATED,
-    Field("first_seen_at", INSTANT, lambda found: found.first_seen_at, "our first sync with it"),
+    Field("first_seen_at", INSTANT, lambda record: record.first_seen_at, "our first sync with it"),
     model=Transfer,
     title="Transfers of all three kinds",
     settles=True,

@@ -26,7 +26,7 @@ from treasury.api.models import (
     RampEvent,
     RampRequest,
 )
-from treasury.extract.record_rows import Field, Found, form, forms
+from treasury.extract.record_rows import Field, ReceivedRecord, form, forms
 from treasury.extract.record_sources import Whole, whole
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
@@ -49,9 +49,9 @@ __all__ = [
     "RAMP_KNOWN",
     "RAMP_REQUESTS",
     "RAMP_REQUEST_EVENTS",
-    "FoundEvent",
-    "FoundPair",
-    "FoundRequest",
+    "ReceivedEvent",
+    "ReceivedPair",
+    "ReceivedRequest",
 ]
 
 RAMP_FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "REJECTED", "DENIED", "FAILED"})
@@ -64,7 +64,7 @@ _UPDATED = Field("updated_at", INSTANT, "updated_at", "when the service last cha
 _VERSION = Field("version", INTEGER, "version", "counter that every change raises")
 
 
-class FoundRequest(Found, frozen=True, kw_only=True):
+class ReceivedRequest(ReceivedRecord, frozen=True, kw_only=True):
     """A ramp request as detail, or as list item where the detail could not be had."""
 
     has_detail: bool
@@ -72,45 +72,45 @@ class FoundRequest(Found, frozen=True, kw_only=True):
     """`createdBy` of the list item; a detail says it in its first event only."""
 
 
-def _fiat(found: Found) -> FiatCurrency:
+def _fiat(record: ReceivedRecord) -> FiatCurrency:
     """The fiat currency, whether it came as an object, as a code, or beside it as an id."""
-    request: RampRequest = found.value
+    request: RampRequest = record.value
     if isinstance(request.fiat_currency, FiatCurrency):
         return request.fiat_currency
     return FiatCurrency(id=request.fiat_currency_id or "", currency=request.fiat_currency)
 
 
-def _crypto(found: Found) -> CryptoCurrency:
-    request: RampRequest = found.value
+def _crypto(record: ReceivedRecord) -> CryptoCurrency:
+    request: RampRequest = record.value
     if isinstance(request.crypto_currency, CryptoCurrency):
         return request.crypto_currency
     return CryptoCurrency(id=request.crypto_currency_id or "", currency=request.crypto_currency)
 
 
-def _wallet_id(found: Found) -> str | None:
-    request: RampRequest = found.value
+def _wallet_id(record: ReceivedRecord) -> str | None:
+    request: RampRequest = record.value
     wallet = request.company_wallet
     return request.company_wallet_id or (None if wallet is None else wallet.id)
 
 
-def _bank_account_id(found: Found) -> str | None:
-    request: RampRequest = found.value
+def _bank_account_id(record: ReceivedRecord) -> str | None:
+    request: RampRequest = record.value
     account = request.company_bank_account
     return request.company_bank_account_id or (None if account is None else account.id)
 
 
-def _event(found: Found, *kinds: str) -> RampEvent:
-    request: RampRequest = found.value
+def _event(record: ReceivedRecord, *kinds: str) -> RampEvent:
+    request: RampRequest = record.value
     return request.event(*kinds) or RampEvent()
 
 
-def _creator(found: FoundRequest) -> str | None:
-    event = _event(found, "CREATED")
-    return event.email or event.username or found.listed_by or found.value.created_by
+def _creator(record: ReceivedRequest) -> str | None:
+    event = _event(record, "CREATED")
+    return event.email or event.username or record.listed_by or record.value.created_by
 
 
-def _last_change(found: Found) -> datetime | None:
-    request: RampRequest = found.value
+def _last_change(record: ReceivedRecord) -> datetime | None:
+    request: RampRequest = record.value
     times = [event.created_at for event in request.events or () if event.created_at is not None]
     return max(times, default=None)
 
@@ -131,7 +131,7 @@ RAMP_REQUESTS: Final = form(
     Field(
         "is_open",
         BOOL,
-        lambda found: found.value.status not in RAMP_FINAL,
+        lambda record: record.value.status not in RAMP_FINAL,
         "whether it may still change; BLOCKED is held and counts as open",
         "status",
     ),
@@ -289,15 +289,15 @@ RAMP_REQUESTS: Final = form(
 )
 
 
-class FoundEvent(Found, frozen=True, kw_only=True):
+class ReceivedEvent(ReceivedRecord, frozen=True, kw_only=True):
     """One event of a ramp request, `place` counted from 0."""
 
     request_id: str
     place: int
 
 
-def _metadata(found: Found) -> str | None:
-    event: RampEvent = found.value
+def _metadata(record: ReceivedRecord) -> str | None:
+    event: RampEvent = record.value
     text = bytes(event.metadata).decode() if event.metadata is not None else "null"
     return None if text == "null" else text
 
@@ -354,17 +354,17 @@ FEES: Final = form(
 )
 
 
-class FoundPair(Found, frozen=True, kw_only=True):
+class ReceivedPair(ReceivedRecord, frozen=True, kw_only=True):
     """A currency pair and the direction that it was listed for."""
 
     ramp_type: str
 
 
-def _pairs(client: Client) -> Iterator[Found]:
+def _pairs(client: Client) -> Iterator[ReceivedRecord]:
     listed = {"ON_RAMP": client.ramp.on_ramp_pairs, "OFF_RAMP": client.ramp.off_ramp_pairs}
     for ramp_type, pairs in listed.items():
         for record in pairs.all():
-            yield FoundPair(value=record.value, raw=record.raw, ramp_type=ramp_type)
+            yield ReceivedPair(value=record.value, raw=record.raw, ramp_type=ramp_type)
 
 
 CURRENCY_PAIRS: Final = form(

@@ -16,10 +16,10 @@ from treasury.api.codec import Record
 if TYPE_CHECKING:
     from treasury.api import Client
 
-__all__ = ["Found", "PerAccount", "Whole", "whole"]
+__all__ = ["PerAccount", "ReceivedRecord", "Whole", "whole"]
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class ReceivedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record as it was met: the model, its bytes, and the account whose list it was in."""
 
     value: Any
@@ -30,7 +30,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 class Whole(msgspec.Struct, frozen=True):
     """One list fills the table; `detail` where `lacks` says that a list item is not enough."""
 
-    ask: Callable[[Client], Iterable[Found]]
+    ask: Callable[[Client], Iterable[ReceivedRecord]]
     detail: Callable[[Client, str], Record[Any]] | None = None
     lacks: Callable[[Any], bool] = lambda _value: True
 
@@ -48,7 +48,7 @@ def whole(
 ) -> Whole:
     """A table that one list fills with records as they are."""
 
-    def found(client: Client) -> Iterator[Found]:
-        return (Found(value=record.value, raw=record.raw) for record in ask(client))
+    def received(client: Client) -> Iterator[ReceivedRecord]:
+        return (ReceivedRecord(value=record.value, raw=record.raw) for record in ask(client))
 
-    return Whole(found, detail, lacks)
+    return Whole(received, detail, lacks)

@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
-from treasury.extract.record_rows import Form, Found, rows
+from treasury.extract.record_rows import Form, ReceivedRecord, rows
 from treasury.lake import INTEGER, TEXT, Changes, Writer
 from treasury.tables.tabular import Tabular
 
@@ -30,11 +30,11 @@ __all__ = [
     "REFUSED",
     "Drift",
     "Progress",
-    "Run",
     "Scope",
     "Silent",
     "Skipped",
     "SyncReport",
+    "SyncRun",
     "TableReport",
     "Unoffered",
     "asking",
@@ -108,7 +108,7 @@ class TableReport(msgspec.Struct, frozen=True):
     observed: int = 0
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What it brought, in words; nothing where nothing is different."""
         parts = ((getattr(self, name), name) for name in ("new", "changed", "vanished"))
         return ", ".join(f"{count:,} {name}" for count, name in parts if count)
@@ -128,7 +128,7 @@ class Unoffered(msgspec.Struct, frozen=True):
     operation: str
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The sentence that screens show."""
         return f"{self.table}: not offered by the service: {self.operation}; stored records stay"
 
@@ -153,7 +153,7 @@ class Drift(msgspec.Struct, frozen=True):
 SYNCED = pa.schema(
     [("table", TEXT), *((name, INTEGER) for name in TableReport.__struct_fields__[1:])]
 )
-LEFT = pa.schema([(name, TEXT) for name in Skipped.__struct_fields__])
+SKIPPED = pa.schema([(name, TEXT) for name in Skipped.__struct_fields__])
 UNOFFERED = pa.schema([(name, TEXT) for name in Unoffered.__struct_fields__])
 
 
@@ -176,7 +176,7 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
         unoffered = list(map(msgspec.structs.asdict, self.unoffered))
         return {
             "Tables": tables,
-            "Left": pa.Table.from_pylist(skipped, schema=LEFT),
+            "Left": pa.Table.from_pylist(skipped, schema=SKIPPED),
             "Not offered": pa.Table.from_pylist(unoffered, schema=UNOFFERED),
         }
 
@@ -195,17 +195,19 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
         rows = ", ".join(f"{count:,} {name}" for name, count in sums.items())
         rows += f"; {observed:,} observed" if observed else ""
         count = f"{len(self.tables)} table{'' if len(self.tables) == 1 else 's'}"
-        differing = (f"{table.table}: {table.told}" for table in self.tables if table.told)
-        left = (f"{one.table}: left as it was, {one.why}" for one in self.skipped)
-        unoffered = (one.told for one in self.unoffered)
-        drift = [str(one) for one in self.drift or ()]
+        differing = (f"{table.table}: {table.summary}" for table in self.tables if table.summary)
+        skipped = (f"{skip.table}: left as it was, {skip.why}" for skip in self.skipped)
+        unoffered = (unoffered.sentence for unoffered in self.unoffered)
+        drift = [str(drift) for drift in self.drift or ()]
         if self.drift == ():
             drift = ["full comparison: what was stored is what the services have"]
         if self.drift is not None and self.skipped:
-            names = ", ".join(one.table for one in self.skipped)
-            found = drift if self.drift else ["full comparison: no drift in what could be read"]
-            drift = [*found, f"not all of it was compared: {names}"]
-        lines = (f"{count}: {rows}", *differing, *left, *unoffered, *self.notices, *drift)
+            names = ", ".join(skip.table for skip in self.skipped)
+            differences = (
+                drift if self.drift else ["full comparison: no drift in what could be read"]
+            )
+            drift = [*differences, f"not all of it was compared: {names}"]
+        lines = (f"{count}: {rows}", *differing, *skipped, *unoffered, *self.notices, *drift)
         return "\n".join(lines)
 
 
@@ -223,7 +225,7 @@ AHEAD = 32
 """Questions under way or answered and not yet looked at: what bounds the memory of a long sync."""
 
 
-class Run:
+class SyncRun:
     """A sync under way."""
 
     def __init__(
@@ -257,30 +259,32 @@ class Run:
         self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = AHEAD
     ) -> Iterator[T]:
         """The answers about one thing after the other, in order, some asked ahead."""
-        things = iter(about)
-        waiting = deque(self.ask(question, thing) for thing in islice(things, ahead))
+        subjects = iter(about)
+        waiting = deque(self.ask(question, subject) for subject in islice(subjects, ahead))
         while waiting:
             answer = waiting.popleft().result()
-            waiting.extend(self.ask(question, thing) for thing in islice(things, 1))
+            waiting.extend(self.ask(question, subject) for subject in islice(subjects, 1))
             yield answer
 
     def collect(self, form: Form, answers: Sequence[Future[T]]) -> tuple[list[T], bool]:
         """The answers in order, and whether all came; those refused are left out and reported."""
         task = form.table.name
         self.progress.start(task, len(answers))
-        came: list[T] = []
+        lists: list[T] = []
         for answer in answers:
             try:
-                came.append(answer.result())
+                lists.append(answer.result())
             except REFUSED as error:
                 self.skip(form, error)
             self.progress.advance(task)
         self.progress.finish(task)
-        return came, len(came) == len(answers)
+        return lists, len(lists) == len(answers)
 
-    def store(self, form: Form, found: Iterable[Found], *, complete: bool = False) -> None:
+    def store(
+        self, form: Form, records: Iterable[ReceivedRecord], *, complete: bool = False
+    ) -> None:
         """Write records, each key once; `complete` where they are all that the service has."""
-        self.upsert(form, rows(form, _once(form, found)), complete=complete)
+        self.upsert(form, rows(form, _once(form, records)), complete=complete)
 
     def upsert(self, form: Form, table: pa.Table, *, complete: bool = False) -> Changes:
         """Write rows, each key once; what they changed, which the report adds up."""
@@ -290,15 +294,15 @@ class Run:
 
     def vanish(self, form: Form, keys: pa.Table) -> int:
         """Mark records that the service has no more."""
-        marked = self.writer.vanish(form.table, keys)
-        self._add(form, Changes(vanished=marked))
-        return marked
+        vanished = self.writer.vanish(form.table, keys)
+        self._add(form, Changes(vanished=vanished))
+        return vanished
 
-    def observe(self, form: Form, found: Iterable[Found]) -> None:
+    def observe(self, form: Form, records: Iterable[ReceivedRecord]) -> None:
         """Add observations."""
         name = form.table.name
         self._add(form, Changes())
-        added = self.writer.append(form.table, rows(form, found))
+        added = self.writer.append(form.table, rows(form, records))
         self._observed[name] = self._observed.get(name, 0) + added
 
     def _add(self, form: Form, more: Changes) -> None:
@@ -328,10 +332,10 @@ class Run:
         self._notices[sentence] = None
 
     def notice_statuses(
-        self, form: Form, statuses: Iterable[str | None], known: frozenset[str]
+        self, form: Form, statuses: Iterable[str | None], contract: frozenset[str]
     ) -> None:
         """Say which statuses are not in the contract: they count as open."""
-        for status in sorted({str(status) for status in statuses} - known):
+        for status in sorted({str(status) for status in statuses} - contract):
             self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
 
     def report(self) -> SyncReport:
@@ -350,11 +354,11 @@ class Run:
         )
 
 
-def _once(form: Form, found: Iterable[Found]) -> list[Found]:
+def _once(form: Form, records: Iterable[ReceivedRecord]) -> list[ReceivedRecord]:
     """Each key once, the first that came."""
     names = [column.name for column in form.table.columns]
     takes = [form.takes[names.index(name)] for name in form.table.key]
-    kept: dict[tuple[object, ...], Found] = {}
-    for record in found:
-        kept.setdefault(tuple(take(record) for take in takes), record)
-    return list(kept.values())
+    firsts: dict[tuple[object, ...], ReceivedRecord] = {}
+    for record in records:
+        firsts.setdefault(tuple(take(record) for take in takes), record)
+    return list(firsts.values())

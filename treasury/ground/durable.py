@@ -47,7 +47,7 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
     folders = {folder for path in paths for folder in (path.parent, *path.parent.parents)}
     with ThreadPoolExecutor(AT_ONCE, "durable") as pool:
         list(pool.map(_sync_file, paths))
-        list(pool.map(sync_folder, (one for one in folders if one == top or top in one.parents)))
+        list(pool.map(sync_folder, (f for f in folders if f == top or top in f.parents)))
 
 
 def sync_folder(folder: Path) -> None:
@@ -66,10 +66,10 @@ def sync_folder(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it where they are not there, on the disk."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [created for created in (folder, *folder.parents) if not created.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for one in missing:
-        sync_folder(one.parent)
+    for created in missing:
+        sync_folder(created.parent)
 
 
 def _sync_file(path: Path) -> None:

@@ -102,8 +102,15 @@ def put_last(folder: Path, last: LastCommit) -> None:
 
 def commits_in(folder: Path, version: int) -> pa.Table:
     """Every commit in a version of the list, oldest first."""
-    parts = [_part(file.path) for file in delta.load(folder / COMMITS, version).files]
-    return pa.concat_tables([SCHEMA.empty_table(), *parts]).sort_by("number")
+    parts = [SCHEMA.empty_table()]
+    for file in delta.load(folder / COMMITS, version).files:
+        try:
+            parts.append(pq.read_table(file.path, schema=SCHEMA, partitioning=None))
+        except (OSError, pa.ArrowException) as error:
+            raise WorkspaceDamaged(
+                f"the stored file {file.path} is missing or does not read", do=REPAIR
+            ) from error
+    return pa.concat_tables(parts).sort_by("number")
 
 
 def add_commit(folder: Path, commit: Commit) -> int:
@@ -113,7 +120,7 @@ def add_commit(folder: Path, commit: Commit) -> int:
 
 def commits_table(commits: Sequence[Commit]) -> pa.Table:
     """Commits as they are stored."""
-    rows = [msgspec.structs.asdict(one) for one in commits]
+    rows = [msgspec.structs.asdict(commit) for commit in commits]
     for row in rows:
         row["versions"] = msgspec.json.encode(row["versions"], order="sorted").decode()
     return pa.Table.from_pylist(rows, schema=SCHEMA)
@@ -121,18 +128,8 @@ def commits_table(commits: Sequence[Commit]) -> pa.Table:
 
 def rows_of(commits: pa.Table) -> list[Commit]:
     """Stored rows as commits."""
-    return list(map(_commit, commits.to_pylist()))
-
-
-def _part(path: str) -> pa.Table:
-    try:
-        return pq.read_table(path, schema=SCHEMA, partitioning=None)
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceDamaged(
-            f"the stored file {path} is missing or does not read", do=REPAIR
-        ) from error
-
-
-def _commit(row: dict[str, object]) -> Commit:
-    versions = msgspec.json.decode(str(row["versions"]), type=dict[str, int])
-    return convert({**row, "versions": versions, "refetch": row["refetch"] or ()}, Commit)
+    rows = commits.to_pylist()
+    for row in rows:
+        row["versions"] = msgspec.json.decode(row["versions"], type=dict[str, int])
+        row["refetch"] = row["refetch"] or ()
+    return convert(rows, list[Commit])

@@ -101,8 +101,8 @@ def _spill_folder() -> str:
         base = Path(tempfile.gettempdir()) / f"treasury-spill-{user}"
         with suppress(FileExistsError):
             base.mkdir(mode=0o700)
-        found = base.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
+        status = base.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != user or status.st_mode & 0o077:
             base = _folder_of_its_own()  # somebody else was there before
     except OSError as error:
         raise StorageError(
@@ -144,20 +144,19 @@ def sql_type(kind: pa.DataType) -> str:
     return _SQL_TYPES[kind]
 
 
-def scan(files: Sequence[StoredFile], wanted: pa.Schema, stored: Collection[str]) -> str:
+def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]) -> str:
     """SQL that reads the files of one version with the wanted columns, typed even where empty.
 
     A column that the stored version does not have yet reads as null.
     """
     columns = ", ".join(
         f"{quoted(field.name)}::{sql_type(field.type)} AS {quoted(field.name)}"
-        if field.name in stored
+        if files and field.name in stored
         else f"NULL::{sql_type(field.type)} AS {quoted(field.name)}"
-        for field in wanted
+        for field in schema
     )
     if not files:
-        empty = ", ".join(f"NULL::{sql_type(f.type)} AS {quoted(f.name)}" for f in wanted)
-        return f"SELECT {empty} WHERE false"
+        return f"SELECT {columns} WHERE false"
     paths = ", ".join(literal(file.path) for file in files)
     options = "hive_partitioning = false"
     if any(file.is_open is not None for file in files):
@@ -165,9 +164,9 @@ def scan(files: Sequence[StoredFile], wanted: pa.Schema, stored: Collection[str]
     return f"SELECT {columns} FROM read_parquet([{paths}], {options})"
 
 
-def known_at(current: str, history: str, wanted: pa.Schema, instant: datetime) -> str:
+def known_at(current: str, history: str, schema: pa.Schema, instant: datetime) -> str:
     """SQL for the rows as known at `instant`, from the scans of a table and of its history."""
-    columns = ", ".join(quoted(name) for name in wanted.names)
+    columns = ", ".join(quoted(name) for name in schema.names)
     moment = f"TIMESTAMPTZ {literal(instant.isoformat())}"
     versions = (
         f"SELECT *, NULL::{sql_type(INSTANT)} AS {VALID_TO.name} FROM ({current})"

@@ -84,7 +84,7 @@ class Snapshot:
         """
         try:
             files = [
-                (path, (found := os.stat(path)).st_size, found.st_mtime_ns)
+                (path, (status := os.stat(path)).st_size, status.st_mtime_ns)
                 for table in self._catalogue.values()
                 for path in self.files(table)
             ]
@@ -104,12 +104,9 @@ class Snapshot:
 
     def _database(self) -> duckdb.DuckDBPyConnection:
         """What every connection is to, made when the first is asked for."""
-        if self._shared is None:
-            self._shared = self._opened_database()
-        return self._shared
-
-    def _opened_database(self) -> duckdb.DuckDBPyConnection:
-        size = sum(file.size for one in self.stored().values() for file in one.files)
+        if self._shared is not None:
+            return self._shared
+        size = sum(file.size for stored in self.stored().values() for file in stored.files)
         connection = engine.connect(one_thread=size < FEW)
         files: list[str] = []
         with self._errors():
@@ -119,6 +116,7 @@ class Snapshot:
                 files += self.files(table)
             self._add_commits(connection)
             engine.lock_down(connection, files)
+        self._shared = connection
         return connection
 
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:
@@ -144,7 +142,7 @@ class Snapshot:
     def stored(self) -> dict[str, delta.StoredTable]:
         """Each table and history that has been written, in the version of this snapshot."""
         names = () if self.commit is None else self.commit.versions
-        return {name: one for name in names if (one := self._stored(name)) is not None}
+        return {name: table for name in names if (table := self._stored(name)) is not None}
 
     def declared(self, name: str) -> Table:
         """The declaration of a table; InputError says which there are."""
@@ -164,7 +162,7 @@ class Snapshot:
         """The Parquet files of a table and of its history in this snapshot."""
         declared = self._catalogue[table] if isinstance(table, str) else table
         stored = (self._stored(declared.name), self._stored(declared.history))
-        return [file.path for one in stored if one is not None for file in one.files]
+        return [file.path for version in stored if version is not None for file in version.files]
 
     def _views(self, table: Table) -> dict[str, str]:
         current = self._scan(table.name, table.schema)
@@ -172,15 +170,15 @@ class Snapshot:
             return {table.name: current if self.at is None else _until(current, self.at)}
         history = self._scan(table.history, table.history_schema)
         if self.at is not None:
-            known = engine.known_at(current, history, table.schema, self.at)
-            return {table.name: known, table.history: _until(history, self.at, "valid_to")}
+            as_known = engine.known_at(current, history, table.schema, self.at)
+            return {table.name: as_known, table.history: _until(history, self.at, "valid_to")}
         return {table.name: current, table.history: history}
 
-    def _scan(self, name: str, wanted: pa.Schema) -> str:
+    def _scan(self, name: str, schema: pa.Schema) -> str:
         stored = self._stored(name)
         if stored is None:
-            return engine.scan((), wanted, ())
-        return engine.scan(stored.files, wanted, stored.columns)
+            return engine.scan((), schema, ())
+        return engine.scan(stored.files, schema, stored.columns)
 
     def _stored(self, name: str) -> delta.StoredTable | None:
         if self.commit is None or name not in self.commit.versions:
@@ -226,8 +224,8 @@ class Snapshot:
     def _check_files(self, error: Exception) -> None:
         """Tell damage on disk from a query's own mistake."""
         names = [n for t in self._catalogue.values() for n in (t.name, t.history)]
-        stored = [one for one in map(self._stored, names) if one is not None]
-        files = (file for one in stored for file in one.files)
+        stored = [table for table in map(self._stored, names) if table is not None]
+        files = (file for table in stored for file in table.files)
         damage = engine.damage(error, files, self._altered)
         if damage is not None:
             raise damage from error

@@ -19,7 +19,7 @@ __all__ = [
     "DATE",
     "INSTANT",
     "INTEGER",
-    "KEPT",
+    "LAKE_COLUMNS",
     "TEXT",
     "TEXTS",
     "Column",
@@ -121,8 +121,8 @@ class Table(msgspec.Struct, frozen=True):
     @property
     def schema(self) -> pa.Schema:
         """The columns as stored and read: the row's own, then what the lake keeps about it."""
-        kept = [VANISHED, HASH, VALID_FROM] if self.records else [VALID_FROM]
-        return pa.schema([*self.row_schema, *kept])
+        added = [VANISHED, HASH, VALID_FROM] if self.records else [VALID_FROM]
+        return pa.schema([*self.row_schema, *added])
 
     @property
     def history_schema(self) -> pa.Schema:
@@ -136,7 +136,7 @@ def _check(holds: bool, problem: str) -> None:
         raise ValueError(problem)
 
 
-KEPT: Final = (
+LAKE_COLUMNS: Final = (
     Column(
         "raw",
         TEXT,

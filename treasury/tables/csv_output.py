@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.csv import WriteOptions, write_csv
 
-from treasury.tables.tabular import shown, shown_amounts
+from treasury.tables.tabular import amount_texts, value_text
 from treasury.text import visible
 
 __all__ = ["csv_text", "rows_of", "write_csv_rows", "write_csv_table"]
@@ -68,7 +68,7 @@ def _cells(column: pa.Array) -> pa.Array:
     """`_cell` of each value; most are plain already, and stay as they are."""
     kind = column.type
     if pa.types.is_decimal(kind):
-        return pc.fill_null(shown_amounts(pa.chunked_array([column])), "")
+        return pc.fill_null(amount_texts(pa.chunked_array([column])), "")
     if pa.types.is_date(kind) or pa.types.is_integer(kind):
         return pc.fill_null(column.cast(pa.string()), "")
     if not pa.types.is_string(kind):
@@ -99,9 +99,9 @@ def _cell(value: object) -> str:
     """A number or a day as it is; anything else as text that nothing runs."""
     match value:
         case None | Decimal() | int() | date() | time() | timedelta():
-            return shown(value)
+            return value_text(value)
         case float() if math.isfinite(value):
-            return shown(value)
+            return value_text(value)
         case _:
-            text = visible(_BREAKS.sub(" ", shown(value)))
+            text = visible(_BREAKS.sub(" ", value_text(value)))
             return _FORMULA.sub(r"\1'", text)

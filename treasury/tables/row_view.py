@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.tables.tabular import CURRENCY_OF, Tabular, cell, html_table, shown
+from treasury.tables.tabular import CURRENCY_OF, Tabular, cell, html_table
 
-__all__ = ["CURRENCY_OF", "Rows", "cell", "shown"]
+__all__ = ["CURRENCY_OF", "Rows", "cell"]
 
 
 class Rows(Tabular, msgspec.Struct, frozen=True, eq=False):

@@ -22,7 +22,7 @@ import pyarrow.json
 from treasury.api.codec import Record, is_plain
 from treasury.api.models import RampRequest
 from treasury.api.models.model_base import LONGEST_ID
-from treasury.extract.ramp_tables import RAMP_FINAL, RAMP_REQUESTS, FoundRequest
+from treasury.extract.ramp_tables import RAMP_FINAL, RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
@@ -99,11 +99,11 @@ class _NotFlat(Exception):
     """The page holds something that only the way of every other record can judge."""
 
 
-Page = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
+ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
 """What a page has, and how to read its records one by one."""
 
 
-def listed_rows(pages: Sequence[Page]) -> pa.Table:
+def listed_rows(pages: Sequence[ListedPage]) -> pa.Table:
     """The rows of pages of the list, `has_detail` false."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
@@ -115,17 +115,17 @@ def listed_rows(pages: Sequence[Page]) -> pa.Table:
 
 def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
     """The same rows from records."""
-    found = (FoundRequest(value=r.value, raw=r.raw, has_detail=False) for r in records)
-    return rows(RAMP_REQUESTS, found)
+    received = (ReceivedRequest(value=r.value, raw=r.raw, has_detail=False) for r in records)
+    return rows(RAMP_REQUESTS, received)
 
 
 def _by_column(items: list[msgspec.Raw]) -> pa.Table:
     if not items:
         raise _NotFlat
     raw = _side_by_side(items)
-    known = _converted(_parsed(raw, _members.decode(items[0])))
+    filled = _converted(_parsed(raw, _members.decode(items[0])))
     columns = [
-        known[field.name] if field.name in known else _nulls(len(raw), field.type)
+        filled[field.name] if field.name in filled else _nulls(len(raw), field.type)
         for field in _ROW.remove(_ROW.get_field_index("raw"))
     ]
     return pa.Table.from_arrays([*columns, raw], schema=_ROW)
@@ -184,17 +184,17 @@ def _options(some: frozenset[str], allowed: frozenset[str] | None) -> pyarrow.js
 def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
     """The columns that are not empty, by name."""
     names = map(_NAMES.__getitem__, read.schema.names)
-    known = {
+    filled = {
         name: _value(name, column)
         for name, column in zip(names, read.columns, strict=True)
         if column.null_count < read.num_rows
     }
-    if "id" not in known or known["id"].null_count:
+    if "id" not in filled or filled["id"].null_count:
         raise _NotFlat
-    status = known.get("status", _nulls(read.num_rows, TEXT))
-    known["is_open"] = pc.invert(pc.is_in(status, value_set=_final()))
-    known["has_detail"] = pa.repeat(False, read.num_rows)
-    return known
+    status = filled.get("status", _nulls(read.num_rows, TEXT))
+    filled["is_open"] = pc.invert(pc.is_in(status, value_set=_final()))
+    filled["has_detail"] = pa.repeat(False, read.num_rows)
+    return filled
 
 
 def _value(name: str, column: pa.Array) -> pa.Array:

@@ -22,11 +22,11 @@ from treasury.extract.ramp_tables import (
     RAMP_KNOWN,
     RAMP_REQUEST_EVENTS,
     RAMP_REQUESTS,
-    FoundEvent,
-    FoundRequest,
+    ReceivedEvent,
+    ReceivedRequest,
 )
 from treasury.extract.record_rows import first_of_each, rows
-from treasury.extract.sync_run import REFUSED, Run
+from treasury.extract.sync_run import REFUSED, SyncRun
 from treasury.extract.sync_staging import Staged
 from treasury.ground.decoding import decode_json
 
@@ -49,16 +49,16 @@ class _Answer(msgspec.Struct, frozen=True):
     id: str
     listed: bool
     by: str | None
-    said: Record[RampRequest] | ServiceError
+    outcome: Record[RampRequest] | ServiceError
 
 
 class Details:
     """Reads a queue; afterwards it knows which requests were stored, and which are gone."""
 
-    def __init__(self, run: Run, staged: Staged) -> None:
+    def __init__(self, run: SyncRun, staged: Staged) -> None:
         self._run = run
         self._staged = staged
-        self._waiting: list[FoundRequest] = []
+        self._waiting: list[ReceivedRequest] = []
         self._requests: list[pa.Table] = []
         self._events: list[pa.Table] = []
         self._statuses: set[str | None] = set()
@@ -97,32 +97,32 @@ class Details:
             return _Answer(name, listed, by, error)
 
     def _take(self, answer: _Answer) -> None:
-        said = answer.said
-        if isinstance(said, Record):
-            if said.value.status in RAMP_FINAL:
-                self._staged.keep(said.raw)
-            self._add(said.value, said.raw, answer.by)
-        elif isinstance(said, NotFound) and not answer.listed:
+        outcome = answer.outcome
+        if isinstance(outcome, Record):
+            if outcome.value.status in RAMP_FINAL:
+                self._staged.keep(outcome.raw)
+            self._add(outcome.value, outcome.raw, answer.by)
+        elif isinstance(outcome, NotFound) and not answer.listed:
             self.gone.append(answer.id)
         else:
-            self.refused.append(said)
+            self.refused.append(outcome)
 
     def _take_staged(self, queue: pa.Table) -> pa.Table:
         """Store what an earlier sync fetched and did not come to store; the rest of the queue."""
-        left = iter(self._staged)
-        while some := list(islice(left, SLICE)):
+        staged = iter(self._staged)
+        while some := list(islice(staged, SLICE)):
             details = [decode_json(raw, RampRequest) for raw in some]
             place = pc.index_in(pa.array([d.id for d in details]), value_set=queue["id"])
-            wanted = queue.take(place).select(["status", "created_by"]).to_pylist()
-            for detail, raw, asked in zip(details, some, wanted, strict=True):
-                if asked["status"] is not None and asked["status"] == detail.status:
-                    self._add(detail, raw, asked["created_by"])
+            queued = queue.take(place).select(["status", "created_by"]).to_pylist()
+            for detail, raw, row in zip(details, some, queued, strict=True):
+                if row["status"] is not None and row["status"] == detail.status:
+                    self._add(detail, raw, row["created_by"])
         self._slice()
         return queue.filter(pc.invert(pc.is_in(queue["id"], value_set=self.ids)))
 
     def _add(self, value: RampRequest, raw: bytes, by: str | None) -> None:
         self._statuses.add(value.status)
-        self._waiting.append(FoundRequest(value=value, raw=raw, has_detail=True, listed_by=by))
+        self._waiting.append(ReceivedRequest(value=value, raw=raw, has_detail=True, listed_by=by))
         if len(self._waiting) >= SLICE:
             self._slice()
             if sum(part.num_rows for part in self._requests) >= BATCH:
@@ -140,14 +140,14 @@ class Details:
         self._slice()
         if not self._requests:
             return
-        came = first_of_each(pa.concat_tables(self._requests), RAMP_REQUESTS.table.key)
-        changes = self._run.upsert(RAMP_REQUESTS, came)
+        requests = first_of_each(pa.concat_tables(self._requests), RAMP_REQUESTS.table.key)
+        changes = self._run.upsert(RAMP_REQUESTS, requests)
         lost = RAMP_REQUEST_EVENTS.table.name in self._run.writer.refetch
         if changes.new or changes.changed or lost:  # else each has the events that it had
             events = pa.concat_tables(self._events)
             key = RAMP_REQUEST_EVENTS.table.key
             self._run.upsert(RAMP_REQUEST_EVENTS, first_of_each(events, key))
-        self._stored.append(came["id"].combine_chunks())
+        self._stored.append(requests["id"].combine_chunks())
         self._requests, self._events = [], []
 
 
@@ -161,9 +161,9 @@ class _RawEvents(msgspec.Struct, frozen=True):
     events: tuple[msgspec.Raw, ...] | None = None
 
 
-def events_of(request: FoundRequest) -> Iterator[FoundEvent]:
+def events_of(request: ReceivedRequest) -> Iterator[ReceivedEvent]:
     """The events of a detail."""
     raw = decode_json(request.raw, _RawEvents).events or ()
-    known: RampRequest = request.value
-    for place, (event, text) in enumerate(zip(known.events or (), raw, strict=True)):
-        yield FoundEvent(value=event, raw=bytes(text), request_id=known.id, place=place)
+    detail: RampRequest = request.value
+    for place, (event, text) in enumerate(zip(detail.events or (), raw, strict=True)):
+        yield ReceivedEvent(value=event, raw=bytes(text), request_id=detail.id, place=place)

@@ -59,7 +59,7 @@ def joined(folder: Path, stored: delta.StoredTable) -> int:
 
 def sweep(
     folder: Path,
-    kept: Iterable[Commit],
+    needed: Iterable[Commit],
     pins: Iterable[Pin],
     listed: int,
     times: Times,
@@ -68,7 +68,7 @@ def sweep(
 
     `listed` is the version of the list of commits. For whoever holds the lock.
     """
-    commits = list(kept)
+    commits = list(needed)
     pinned = {
         folder / file.path for pin in pins for table in pin.tables.values() for file in table.files
     }
@@ -89,15 +89,15 @@ def _all(swept: Swept) -> tuple[int, ...]:
 
 def _swept(folder: Path, versions: set[int], pinned: set[Path], times: Times) -> Swept:
     try:
-        named = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
+        needed = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
     except WorkspaceDamaged:
         return Swept()  # what an earlier commit named is not known, so all of it stays
     files = size = 0
     for path in delta.data_files(folder, drafts=True):
-        known = path.stat()
-        if path in named or path in pinned or not times.is_due(known.st_mtime):
+        status = path.stat()
+        if path in needed or path in pinned or not times.is_due(status.st_mtime):
             continue
         with disk.writing(path):
             path.unlink()
-        files, size = files + 1, size + known.st_size
+        files, size = files + 1, size + status.st_size
     return Swept(files, size, delta.trim_log(folder, min(versions)))

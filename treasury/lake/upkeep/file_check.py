@@ -51,26 +51,29 @@ def damages(lake: Lake) -> list[Damage]:
     StorageError where something may not be read.
     """
     lake.migrate()
-    found: list[Damage] = []
+    damages_found: list[Damage] = []
     check = _Check(lake)
     try:
         last = lake.last()
         reading = None if last is None else lake.snapshot()  # its files stay while it lives
     except WorkspaceDamaged as error:
-        found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
+        damages_found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
     else:
         if last is not None:
-            found += check.tables({COMMITS: last.listed, **last.commit.versions})
+            damages_found += check.tables({COMMITS: last.listed, **last.commit.versions})
         del reading
     pins, broken = read_pins(lake.folder)
-    found += [Damage(PINS, str(path), what, _commit_of(path)) for path, what in broken]
+    damages_found += [
+        Damage(PINS, str(path), problem, int(path.stem) if path.stem.isdecimal() else 0)
+        for path, problem in broken
+    ]
     for pin in pins:
         for (name, _), table in pin.opened(lake.folder).items():
-            found += [
+            damages_found += [
                 msgspec.structs.replace(damage, pinned=pin.commit.number)
                 for damage in check.files(name, table)
             ]
-    return found
+    return damages_found
 
 
 def damages_of(lake: Lake, versions: Mapping[str, int]) -> list[Damage]:
@@ -83,10 +86,6 @@ def damages_of_log(lake: Lake, name: str, version: int) -> list[Damage]:
     return list(_Check(lake).log(name, version))
 
 
-def _commit_of(pin: Path) -> int:
-    return int(pin.stem) if pin.stem.isdecimal() else 0
-
-
 class _Check:
     """Looks at each stored file once."""
 
@@ -94,7 +93,7 @@ class _Check:
         self._folder = lake.folder
         self._catalogue = lake.catalogue
         self._digests = lake.digests
-        self._noted = lake.digests.noted()
+        self._listed = lake.digests.by_path()
         self._seen: set[str] = set()
 
     def tables(self, versions: Mapping[str, int]) -> Iterator[Damage]:
@@ -117,7 +116,7 @@ class _Check:
             return
         later = set(delta.log_after(folder, version))
         for path in delta.log_after(folder, None):
-            if path not in later and self._digests.is_altered(str(path), self._noted):
+            if path not in later and self._digests.is_altered(str(path), self._listed):
                 yield Damage(name, str(path), "is not as it was written")
         hint = delta.wrong_hint(folder)
         if hint is not None:
@@ -134,7 +133,7 @@ class _Check:
 
     def _altered(self, name: str, path: str) -> str:
         """Whether a file of the right size holds what was written."""
-        altered = self._digests.is_altered(path, self._noted)
+        altered = self._digests.is_altered(path, self._listed)
         if altered is not None:
             return "is not as it was written" if altered else ""
         tables = self._catalogue.values()
@@ -169,9 +168,9 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
             continue
         content = shaped(rows, declared.row_schema)
         again = with_hash(content, declared.volatile)
-        same = pc.equal(rows[HASH.name], again[HASH.name])
+        unaltered = pc.equal(rows[HASH.name], again[HASH.name])
         earlier = pc.invert(pc.starts_with(rows[HASH.name], RULE))
-        yield rows, rows.filter(pc.or_(same, earlier))
+        yield rows, rows.filter(pc.or_(unaltered, earlier))
 
 
 def shaped(rows: pa.Table, fields: Iterable[pa.Field]) -> pa.Table:

@@ -45,7 +45,7 @@ class Digests:
         self._folder = folder
         self._path = folder / FILE_NAME
 
-    def noted(self) -> dict[str, str]:
+    def by_path(self) -> dict[str, str]:
         """The hash of each file that was noted, by its path below the lake's folder."""
         return {line.path: line.digest for line in map(_line, self._lines()) if line}
 
@@ -63,8 +63,8 @@ class Digests:
         So are these entries of tables' logs, whose names may have been others' before: those of a
         run that was undone.
         """
-        noted = self.noted()
-        fresh = [name for name in map(self.name, files) if name not in noted]
+        listed = self.by_path()
+        fresh = [name for name in map(self.name, files) if name not in listed]
         fresh += map(self.name, log)
         if not fresh:
             return
@@ -79,28 +79,30 @@ class Digests:
 
     def forget_removed(self) -> None:
         """Drop the lines of files that are there no longer."""
-        noted = self.noted()
-        there = {name: digest for name, digest in noted.items() if (self._folder / name).is_file()}
-        if len(there) == len(noted):
+        listed = self.by_path()
+        present = {
+            name: digest for name, digest in listed.items() if (self._folder / name).is_file()
+        }
+        if len(present) == len(listed):
             return
-        self._replace(there)
+        self._replace(present)
 
     def add_checks(self, log: Iterable[Path]) -> None:
         """Give each line of version 0.1.0 its check, and note entries of tables' logs as they are.
 
         The list is replaced whole.
         """
-        noted = {line.path: line.digest for line in map(_unchecked, self._lines()) if line}
-        self._replace(noted | {self.name(path): digest_of(path) for path in log})
+        digests = {line.path: line.digest for line in map(_unchecked, self._lines()) if line}
+        self._replace(digests | {self.name(path): digest_of(path) for path in log})
 
-    def _replace(self, noted: Mapping[str, str]) -> None:
+    def _replace(self, digests: Mapping[str, str]) -> None:
         with disk.writing(self._path):
-            lines = (_lined(*item) for item in noted.items())
+            lines = (_lined(*item) for item in digests.items())
             durable.write_whole(self._path, b"\n".join(lines))
 
-    def is_altered(self, file: str, noted: Mapping[str, str] | None = None) -> bool | None:
+    def is_altered(self, file: str, digests: Mapping[str, str] | None = None) -> bool | None:
         """Whether a file is other than was noted; None where nothing was noted of it."""
-        expected = (self.noted() if noted is None else noted).get(self.name(file))
+        expected = (self.by_path() if digests is None else digests).get(self.name(file))
         return None if expected is None else digest_of(Path(file)) != expected
 
     def name(self, file: str | Path) -> str:

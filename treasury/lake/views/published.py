@@ -81,12 +81,11 @@ def _write(draft: Path, views: Mapping[str, str], about: str) -> None:
     with engine.connect() as connection:
         connection.execute(f"ATTACH {place} AS made (STORAGE_VERSION '{_STORAGE}')")
         connection.execute("USE made")
-        made = (_view(name, select, about) for name, select in views.items())
-        connection.execute(f"BEGIN; {''.join(made)} COMMIT")
+        connection.execute("BEGIN")
+        for name, select in views.items():
+            view = engine.quoted(name)
+            connection.execute(f"CREATE VIEW {view} AS {select}")
+            connection.execute(f"COMMENT ON VIEW {view} IS {engine.literal(about)}")
+        connection.execute("COMMIT")
         connection.execute("USE memory")
         connection.execute("DETACH made")
-
-
-def _view(name: str, select: str, about: str) -> str:
-    view = engine.quoted(name)
-    return f"CREATE VIEW {view} AS {select}; COMMENT ON VIEW {view} IS {engine.literal(about)};"
