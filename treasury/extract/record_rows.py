@@ -17,16 +17,33 @@ import pyarrow.compute as pc
 
 from treasury.extract.record_sources import PerAccount, ReceivedRecord, Whole
 from treasury.ground.decoding import decode_json
-from treasury.lake import Column, Table
+from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
 
-__all__ = ["Field", "Form", "ReceivedRecord", "first_of_each", "form", "forms", "rows"]
+__all__ = [
+    "Form",
+    "ReceivedRecord",
+    "RecordField",
+    "amount",
+    "first_of_each",
+    "flag",
+    "form",
+    "forms",
+    "instant",
+    "integer",
+    "rows",
+    "text",
+    "texts",
+]
 
 
 Take = Callable[[Any], Any]
 
 
-class Field(msgspec.Struct, frozen=True):
-    """A column and where its value comes from; see `Column` for its meaning and unit."""
+class RecordField(msgspec.Struct, frozen=True):
+    """A column and where its value comes from; see `Column` for its meaning and unit.
+
+    `take` is a path through the model, or a function.
+    """
 
     name: str
     type: pa.DataType
@@ -35,6 +52,21 @@ class Field(msgspec.Struct, frozen=True):
     source: str = ""
     """The service's own field where `take` is not a path to it."""
     unit: str = ""
+
+
+def _fields_of(kind: pa.DataType) -> Callable[..., RecordField]:
+    """A way to declare columns of one type; the path is the column's own name if not said."""
+
+    def declared(
+        name: str, meaning: str, take: str | Take = "", source: str = "", unit: str = ""
+    ) -> RecordField:
+        return RecordField(name, kind, take or name, meaning, source, unit)
+
+    return declared
+
+
+text, texts, amount = _fields_of(TEXT), _fields_of(TEXTS), _fields_of(AMOUNT)
+instant, integer, flag = _fields_of(INSTANT), _fields_of(INTEGER), _fields_of(BOOL)
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -49,7 +81,7 @@ class Form(msgspec.Struct, frozen=True):
 def form(
     name: str,
     record: str,
-    *fields: Field,
+    *fields: RecordField,
     key: tuple[str, ...] = ("id",),
     title: str,
     source: Whole | PerAccount | None = None,
@@ -132,7 +164,7 @@ def _taker(take: str | Take) -> Take:
     return follow
 
 
-def _source(record: str, field: Field) -> str:
+def _source(record: str, field: RecordField) -> str:
     path = field.source
     if not path and isinstance(field.take, str):
         path = ".".join(_camel(step) for step in field.take.split("."))

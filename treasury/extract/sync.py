@@ -138,7 +138,7 @@ def _whole(run: SyncRun) -> list[str]:
     """Fill the tables that one list fills; the ids of the accounts, where something needs them."""
     by_account = run.scope.has(TRANSFERS.table.name, *(form.table.name for form, _ in PER_ACCOUNT))
     questions = [
-        (form, source, run.ask(_listed, run, source))
+        (form, source, run.ask(lambda source: list(source.ask(run.client)), source))
         for form, source in WHOLE
         if run.scope.has(form.table.name) or (by_account and form is ACCOUNTS)
     ]
@@ -151,10 +151,6 @@ def _whole(run: SyncRun) -> list[str]:
         if complete and run.scope.has(form.table.name):
             run.store(form, _detailed(run, form, source, records), complete=True)
     return accounts
-
-
-def _listed(run: SyncRun, source: Whole) -> list[ReceivedRecord]:
-    return list(source.ask(run.client))
 
 
 def _detailed(
@@ -179,13 +175,11 @@ def _detailed(
     if refused:
         table = form.table.name
         run.notice(f"{table}: {len(refused)} are known from the list only ({refused[0].what})")
-    return [_replaced(record, details.get(record.value.id)) for record in records]
-
-
-def _replaced(record: ReceivedRecord, detail: Record[object] | None) -> ReceivedRecord:
-    if detail is None:
-        return record
-    return msgspec.structs.replace(record, value=detail.value, raw=detail.raw)
+    return [
+        msgspec.structs.replace(record, value=detail.value, raw=detail.raw) if detail else record
+        for record in records
+        for detail in [details.get(record.value.id)]
+    ]
 
 
 def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
@@ -219,7 +213,10 @@ def _balances(run: SyncRun, wallets: list[ReceivedRecord]) -> Iterator[ReceivedB
     """What each wallet holds, observed now; a balance that does not add up is noticed."""
     for record in wallets:
         wallet: Wallet = record.value
-        for balance, raw in zip(wallet.balances, _raw_balances(record), strict=True):
+        raws = [record.raw]  # the row itself, where balances came bare
+        if wallet.id is not None:
+            raws = [bytes(item) for item in decode_json(record.raw, _RawBalances).balances]
+        for balance, raw in zip(wallet.balances, raws, strict=True):
             holding = balance.holding()
             if holding.ties is False:
                 run.notice(
@@ -235,10 +232,3 @@ def _balances(run: SyncRun, wallets: list[ReceivedRecord]) -> Iterator[ReceivedB
                 chain=wallet.chain,
                 observed_at=run.writer.now,
             )
-
-
-def _raw_balances(record: ReceivedRecord) -> list[bytes]:
-    """The bytes of each balance: of a wallet, or the row itself where balances came bare."""
-    if record.value.id is None:
-        return [record.raw]
-    return [bytes(item) for item in decode_json(record.raw, _RawBalances).balances]

@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
-from treasury.extract.record_rows import Form, ReceivedRecord, rows
+from treasury.extract.record_rows import Form, ReceivedRecord, first_of_each, rows
 from treasury.lake import INTEGER, TEXT, Changes, Writer
 from treasury.tables.tabular import Tabular
 
@@ -171,13 +171,14 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """A row for each table, each that was left as it was, and each list not offered."""
-        tables = pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.tables)), schema=SYNCED)
-        skipped = list(map(msgspec.structs.asdict, self.skipped))
-        unoffered = list(map(msgspec.structs.asdict, self.unoffered))
+        sheets = {
+            "Tables": (self.tables, SYNCED),
+            "Left": (self.skipped, SKIPPED),
+            "Not offered": (self.unoffered, UNOFFERED),
+        }
         return {
-            "Tables": tables,
-            "Left": pa.Table.from_pylist(skipped, schema=SKIPPED),
-            "Not offered": pa.Table.from_pylist(unoffered, schema=UNOFFERED),
+            name: pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema)
+            for name, (rows, schema) in sheets.items()
         }
 
     @property
@@ -284,7 +285,8 @@ class SyncRun:
         self, form: Form, records: Iterable[ReceivedRecord], *, complete: bool = False
     ) -> None:
         """Write records, each key once; `complete` where they are all that the service has."""
-        self.upsert(form, rows(form, _once(form, records)), complete=complete)
+        distinct = first_of_each(rows(form, records), form.table.key)
+        self.upsert(form, distinct, complete=complete)
 
     def upsert(self, form: Form, table: pa.Table, *, complete: bool = False) -> Changes:
         """Write rows, each key once; what they changed, which the report adds up."""
@@ -307,13 +309,8 @@ class SyncRun:
 
     def _add(self, form: Form, more: Changes) -> None:
         name = form.table.name
-        so_far = self._changes.get(name, Changes())
-        self._changes[name] = Changes(
-            new=so_far.new + more.new,
-            changed=so_far.changed + more.changed,
-            unchanged=so_far.unchanged + more.unchanged,
-            vanished=so_far.vanished + more.vanished,
-        )
+        pair = map(msgspec.structs.astuple, (self._changes.get(name, Changes()), more))
+        self._changes[name] = Changes(*map(sum, zip(*pair, strict=True)))
 
     def skip(self, form: Form, error: ServiceError) -> None:
         """Remember that (part of) a table could not be had, or is not offered."""
@@ -343,22 +340,10 @@ class SyncRun:
         return SyncReport(
             at=self.writer.now,
             tables=tuple(
-                TableReport(
-                    name, c.new, c.changed, c.unchanged, c.vanished, self._observed.get(name, 0)
-                )
+                TableReport(name, **msgspec.structs.asdict(c), observed=self._observed.get(name, 0))
                 for name, c in self._changes.items()
             ),
             skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
             notices=tuple(self._notices),
             unoffered=tuple(self._unoffered),
         )
-
-
-def _once(form: Form, records: Iterable[ReceivedRecord]) -> list[ReceivedRecord]:
-    """Each key once, the first that came."""
-    names = [column.name for column in form.table.columns]
-    takes = [form.takes[names.index(name)] for name in form.table.key]
-    firsts: dict[tuple[object, ...], ReceivedRecord] = {}
-    for record in records:
-        firsts.setdefault(tuple(take(record) for take in takes), record)
-    return list(firsts.values())

@@ -174,13 +174,15 @@ class _Sync:
                     else:
                         self._run.skip(TRANSFERS, error)
                         complete = False
-            unfinished = self._take([(list_, page) for list_, page in pages if page is not None])
+            unfinished = self._add_pages(
+                [(list_, page) for list_, page in pages if page is not None]
+            )
             for _ in range(len(questions) - len(unfinished)):
                 progress.advance(task)
         progress.finish(task)
         return complete
 
-    def _take(self, round_: Sequence[tuple[_List, Sequence[Record[Transfer]]]]) -> list[_List]:
+    def _add_pages(self, round_: Sequence[tuple[_List, Sequence[Record[Transfer]]]]) -> list[_List]:
         """Take a page of each list; the lists that go on."""
         self._stored.look_up([record.value.id for _, page in round_ for record in page])
         goes_on = []

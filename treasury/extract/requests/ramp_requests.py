@@ -79,7 +79,7 @@ class _Listing:
     def __init__(self, run: SyncRun, since: date | None) -> None:
         self._run = run
         self._day = since
-        self._since = None if since is None else _midnight(since)
+        self._since = None if since is None else datetime.combine(since, time(), UTC)
         self._stored = _stored_requests(run, self._since)
         self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema.append(HASH))
         self._queues = [QUEUE.empty_table()]
@@ -92,11 +92,12 @@ class _Listing:
     def walk(self) -> None:
         """Meet every request of the list."""
         for rows in _in_batches(listed_requests(self._run, self._day)):
-            self._take(first_of_each(rows, RAMP_REQUESTS.table.key))
+            self._add(first_of_each(rows, RAMP_REQUESTS.table.key))
 
-    def _take(self, rows: pa.Table) -> None:
+    def _add(self, rows: pa.Table) -> None:
         if self._since is not None:  # a service may ignore the date that was asked for
-            rows = _filtered(rows, _is_from(rows, self._since))
+            is_due = pc.greater_equal(rows["created_at"], pa.scalar(self._since))
+            rows = _filtered(rows, pc.fill_null(is_due, True))
         self._listed.append(rows["id"].combine_chunks())
         if not self._run.scope.full:
             rows = _filtered(rows, pc.invert(self._stored.settled_as(rows)))
@@ -184,10 +185,6 @@ def _filtered(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
     return rows if pc.all(mask, min_count=0).as_py() else rows.filter(mask)
 
 
-def _is_from(rows: pa.Table, since: datetime) -> pa.ChunkedArray:
-    return pc.fill_null(pc.greater_equal(rows["created_at"], pa.scalar(since)), True)
-
-
 def _in_batches(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The pages, many at a time."""
     batch: list[pa.Table] = []
@@ -198,7 +195,3 @@ def _in_batches(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
             batch = []
     if batch:
         yield pa.concat_tables(batch)
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -192,7 +192,7 @@ def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
     if "id" not in filled or filled["id"].null_count:
         raise _NotFlat
     status = filled.get("status", _nulls(read.num_rows, TEXT))
-    filled["is_open"] = pc.invert(pc.is_in(status, value_set=_final()))
+    filled["is_open"] = pc.invert(pc.is_in(status, value_set=pa.array(sorted(RAMP_FINAL), TEXT)))
     filled["has_detail"] = pa.repeat(False, read.num_rows)
     return filled
 
@@ -200,27 +200,18 @@ def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
 def _value(name: str, column: pa.Array) -> pa.Array:
     if column.type == NUMBER:
         return column.cast(AMOUNT)
-    if name == "id" or name.endswith("_id"):
-        _require_ids(column)
+    # Such bytes may be more characters than an id has.
+    is_id = name == "id" or name.endswith("_id")
+    if is_id and pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
+        raise _NotFlat
     if name == "created_at":
         return _instants(column)
     return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
 
 
-def _require_ids(column: pa.Array) -> None:
-    """Refuse bytes that may be more characters than an id has."""
-    if pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
-        raise _NotFlat
-
-
 @lru_cache(64)
 def _nulls(count: int, kind: pa.DataType) -> pa.Array:
     return pa.nulls(count, kind)
-
-
-@cache
-def _final() -> pa.Array:
-    return pa.array(sorted(RAMP_FINAL), TEXT)
 
 
 def _instants(texts: pa.Array) -> pa.Array:

@@ -76,27 +76,29 @@ class Details:
 
     def read(self, queue: pa.Table) -> None:
         """Read every request of the queue and store what came."""
-        queue = self._take_staged(queue)
+        queue = self._store_staged(queue)
         progress = self._run.progress
         progress.start(TASK, queue.num_rows)
-        for answers in self._run.answers(self._ask_some, _parts(queue)):
+        for answers in self._run.answers(self._ask, _parts(queue)):
             for answer in answers:
-                self._take(answer)
+                self._keep(answer)
                 progress.advance(TASK)
         progress.finish(TASK)
         self._store()
         self._run.notice_statuses(RAMP_REQUESTS, self._statuses, RAMP_KNOWN)
 
-    def _ask_some(self, some: list[tuple[str, bool, str | None]]) -> list[_Answer]:
-        return [self._ask(name, listed=listed, by=by) for name, listed, by in some]
+    def _ask(self, part: list[tuple[str, bool, str | None]]) -> list[_Answer]:
+        answers = []
+        for name, listed, by in part:
+            outcome: Record[RampRequest] | ServiceError
+            try:
+                outcome = self._run.client.ramp.requests.get(name)
+            except REFUSED as error:
+                outcome = error
+            answers.append(_Answer(name, listed, by, outcome))
+        return answers
 
-    def _ask(self, name: str, *, listed: bool, by: str | None) -> _Answer:
-        try:
-            return _Answer(name, listed, by, self._run.client.ramp.requests.get(name))
-        except REFUSED as error:
-            return _Answer(name, listed, by, error)
-
-    def _take(self, answer: _Answer) -> None:
+    def _keep(self, answer: _Answer) -> None:
         outcome = answer.outcome
         if isinstance(outcome, Record):
             if outcome.value.status in RAMP_FINAL:
@@ -107,14 +109,14 @@ class Details:
         else:
             self.refused.append(outcome)
 
-    def _take_staged(self, queue: pa.Table) -> pa.Table:
+    def _store_staged(self, queue: pa.Table) -> pa.Table:
         """Store what an earlier sync fetched and did not come to store; the rest of the queue."""
         staged = iter(self._staged)
-        while some := list(islice(staged, SLICE)):
-            details = [decode_json(raw, RampRequest) for raw in some]
+        while raws := list(islice(staged, SLICE)):
+            details = [decode_json(raw, RampRequest) for raw in raws]
             place = pc.index_in(pa.array([d.id for d in details]), value_set=queue["id"])
             queued = queue.take(place).select(["status", "created_by"]).to_pylist()
-            for detail, raw, row in zip(details, some, queued, strict=True):
+            for detail, raw, row in zip(details, raws, queued, strict=True):
                 if row["status"] is not None and row["status"] == detail.status:
                     self._add(detail, raw, row["created_by"])
         self._slice()

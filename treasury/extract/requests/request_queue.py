@@ -93,11 +93,7 @@ def _queue(
     rank = pc.if_else(rows["is_open"], pa.scalar(OPEN, pa.int8()), settled_rank)
     was = pa.array([listed] * rows.num_rows, pa.bool_())
     columns = [rows["id"], rows["status"], rows["created_at"], by, rank, was, has_detail]
-    return pa.Table.from_arrays([_flat(column) for column in columns], schema=QUEUE)
-
-
-def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pa.table([*columns], schema=QUEUE).combine_chunks()
 
 
 def ranked(queue: pa.Table, *, backlog: int | None) -> pa.Table:
