@@ -273,7 +273,13 @@ def load_settings(folder: Path) -> Settings:
     if isinstance(settings, SettingsError):
         raise settings
     _check(settings, path)
-    return _bound(settings)
+    if settings.services is None:
+        return settings
+    desk = settings.workspace
+    services = msgspec.structs.replace(
+        settings.services, environment=desk.environment, allow_writes=desk.allow_writes
+    )
+    return msgspec.structs.replace(settings, services=services)
 
 
 def _read(path: Path) -> Settings | SettingsError:
@@ -406,17 +412,6 @@ def place_of(settings: Settings) -> str:
         return environment
     hosts = (urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp))
     return f"{environment} at {', '.join(hosts)}"
-
-
-def _bound(settings: Settings) -> Settings:
-    """The settings, with the addresses told what they belong to."""
-    if settings.services is None:
-        return settings
-    desk = settings.workspace
-    services = msgspec.structs.replace(
-        settings.services, environment=desk.environment, allow_writes=desk.allow_writes
-    )
-    return msgspec.structs.replace(settings, services=services)
 
 
 def _check(settings: Settings, path: Path) -> None:

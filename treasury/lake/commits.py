@@ -32,6 +32,7 @@ __all__ = [
     "commits_in",
     "commits_table",
     "last_commit",
+    "newest_listed",
     "put_last",
     "rows_of",
 ]
@@ -126,10 +127,20 @@ def commits_table(commits: Sequence[Commit]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
+def newest_listed(folder: Path) -> LastCommit | None:
+    """The newest commit that the list has; None where it has none or does not read."""
+    try:
+        version = delta.newest(folder / COMMITS)
+        commits = rows_of(commits_in(folder, version))
+    except (WorkspaceDamaged, msgspec.MsgspecError):
+        return None
+    return LastCommit(commits[-1], version) if commits else None
+
+
 def rows_of(commits: pa.Table) -> list[Commit]:
     """Stored rows as commits."""
     rows = commits.to_pylist()
     for row in rows:
-        row["versions"] = msgspec.json.decode(row["versions"], type=dict[str, int])
+        row["versions"] = msgspec.json.decode(str(row["versions"]), type=dict[str, int])
         row["refetch"] = row["refetch"] or ()
     return convert(rows, list[Commit])

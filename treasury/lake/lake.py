@@ -411,8 +411,12 @@ class Lake:
         """
         last = self._undone()
         leased(self.folder)  # removes those of readers that were killed
-        if last is not None and not read_pins(self.folder)[1] and self._has_unnamed(last.versions):
-            self._sweep()
+        if last is not None and not read_pins(self.folder)[1]:
+            committed = self._committed_at()
+            folders = (self.folder / name for name in last.versions)
+            files = (path for folder in folders for path in delta.data_files(folder, drafts=True))
+            if any(path.stat().st_mtime > committed for path in files):
+                self._sweep()  # a run wrote into a table and came to no commit
         return last
 
     def _undone(self) -> LastCommit | None:
@@ -433,14 +437,6 @@ class Lake:
             else:
                 delta.undo_after(folder, versions[folder.name])
         return last
-
-    def _has_unnamed(self, names: Iterable[str]) -> bool:
-        """Whether a run wrote into one of these tables and came to no commit."""
-        at = self._committed_at()
-        files = (
-            path for name in names for path in delta.data_files(self.folder / name, drafts=True)
-        )
-        return any(path.stat().st_mtime > at for path in files)
 
     def _committed_at(self) -> float:
         """When the last commit came to the disk, by the clock of the files."""

@@ -185,13 +185,12 @@ class _File:
             self._schema,
             compression="zstd",
             compression_level=1,
-            use_dictionary=[name for name in self._repeating if _repeats(sample[name])],
+            # A dictionary helps where values come twice on average.
+            use_dictionary=[
+                name
+                for name in self._repeating
+                if pa.types.is_nested(sample[name].type)
+                or 2 * pc.count_distinct(sample[name], mode="all").as_py() <= len(sample)
+            ],
             write_statistics=self._compared,
         )
-
-
-def _repeats(column: pa.ChunkedArray) -> bool:
-    """Whether values come twice on average."""
-    if pa.types.is_nested(column.type):
-        return True
-    return bool(2 * pc.count_distinct(column, mode="all").as_py() <= len(column))

@@ -114,7 +114,15 @@ class Snapshot:
                 connection.execute(f"CREATE VIEW {engine.quoted(view)} AS {select}")
             for table in self._catalogue.values():
                 files += self.files(table)
-            self._add_commits(connection)
+            last = 0 if self.commit is None else self.commit.number
+            connection.register(
+                "listed_commits", self._commits() if last else COMMITS_SCHEMA.empty_table()
+            )
+            until = f' AND "at" <= {_moment(self.at)}' if self.at is not None else ""
+            connection.execute(
+                f"CREATE TABLE {COMMITS} AS FROM listed_commits WHERE number <= {last}{until}"
+            )
+            connection.unregister("listed_commits")
             engine.lock_down(connection, files)
         self._shared = connection
         return connection
@@ -137,7 +145,19 @@ class Snapshot:
 
     def views(self) -> dict[str, str]:
         """The SQL of each table and history over the files of this snapshot."""
-        return {n: sql for t in self._catalogue.values() for n, sql in self._views(t).items()}
+        views = {}
+        for table in self._catalogue.values():
+            current = self._scan(table.name, table.schema)
+            history = self._scan(table.history, table.history_schema) if table.records else ""
+            if self.at is not None and table.records:
+                current = engine.known_at(current, history, table.schema, self.at)
+                history = _until(history, self.at, "valid_to")
+            elif self.at is not None:
+                current = _until(current, self.at)
+            views[table.name] = current
+            if table.records:
+                views[table.history] = history
+        return views
 
     def stored(self) -> dict[str, delta.StoredTable]:
         """Each table and history that has been written, in the version of this snapshot."""
@@ -164,16 +184,6 @@ class Snapshot:
         stored = (self._stored(declared.name), self._stored(declared.history))
         return [file.path for version in stored if version is not None for file in version.files]
 
-    def _views(self, table: Table) -> dict[str, str]:
-        current = self._scan(table.name, table.schema)
-        if not table.records:
-            return {table.name: current if self.at is None else _until(current, self.at)}
-        history = self._scan(table.history, table.history_schema)
-        if self.at is not None:
-            as_known = engine.known_at(current, history, table.schema, self.at)
-            return {table.name: as_known, table.history: _until(history, self.at, "valid_to")}
-        return {table.name: current, table.history: history}
-
     def _scan(self, name: str, schema: pa.Schema) -> str:
         stored = self._stored(name)
         if stored is None:
@@ -197,16 +207,6 @@ class Snapshot:
                 )
                 connection.unregister(f"{name}_given")
                 self._brought.add(name)
-
-    def _add_commits(self, connection: duckdb.DuckDBPyConnection) -> None:
-        last = 0 if self.commit is None else self.commit.number
-        rows = self._commits() if last else COMMITS_SCHEMA.empty_table()
-        connection.register("known_commits", rows)
-        until = f' AND "at" <= {_moment(self.at)}' if self.at is not None else ""
-        connection.execute(
-            f"CREATE TABLE {COMMITS} AS FROM known_commits WHERE number <= {last}{until}"
-        )
-        connection.unregister("known_commits")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

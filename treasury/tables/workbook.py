@@ -198,7 +198,8 @@ class _SheetWriter:
         page.autofilter(0, 0, max(table.num_rows, 1), len(sheet.columns) - 1)
         for at, column in enumerate(sheet.columns):
             page.set_column(at, at, column.width)
-            page.write_string(0, at, self._title(column), self._head)
+            zone_note = f" ({self._zone.key})" if column.kind == "instant" else ""
+            page.write_string(0, at, column.title + zone_note, self._head)
         batches = table.to_batches(max_chunksize=_BATCH)
         rows = chain.from_iterable(
             zip(*(self._cells(column, batch) for column in sheet.columns), strict=True)
@@ -208,9 +209,6 @@ class _SheetWriter:
             for at, cell in enumerate(row):
                 if cell is not None:
                     _put(page, line, at, *cell)
-
-    def _title(self, column: SheetColumn) -> str:
-        return f"{column.title} ({self._zone.key})" if column.kind == "instant" else column.title
 
     def _cells(self, column: SheetColumn, batch: pa.RecordBatch) -> list[_Cell | None]:
         """What the cells of a column hold; a text or a day that is there again is made once."""
@@ -238,7 +236,9 @@ class _SheetWriter:
             case datetime():
                 return value.astimezone(self._zone).replace(tzinfo=None), self._instant
             case date():
-                return _serial(value), self._date
+                if value < _FIRST_DAY:
+                    return value.isoformat(), self._date
+                return (value - _DAY_ZERO).days, self._date
             case list():
                 return _fitting(" | ".join(clean(item) for item in value)), self._text
             case _:
@@ -267,11 +267,6 @@ def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
         page.write_datetime(line, at, value, form)
     else:
         page.write_number(line, at, value, form)
-
-
-def _serial(day: date) -> int | str:
-    """Excel's number of a day; text for a day before those that Excel can count."""
-    return (day - _DAY_ZERO).days if day >= _FIRST_DAY else day.isoformat()
 
 
 def _digits(amount: Decimal) -> tuple[int, int]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from treasury.errors import StorageError
 from treasury.ground.decoding import decode_json
 from treasury.ground.interpreter import started
-from treasury.tables.workbook import Sheet, Workbook, require_rows, write_book
+from treasury.tables.workbook import Workbook, require_rows, write_book
 from treasury.text import clean
 
 __all__ = ["work", "written_beside"]
@@ -82,19 +82,15 @@ def work(name: str) -> int:
 
 def _order(book: Workbook, tables: Mapping[str, pa.Table], folder: Path) -> None:
     for at, sheet in enumerate(book.sheets):
-        table = _read_columns(sheet, tables[sheet.name])
+        read = {name for column in sheet.columns for name in (column.field, column.unit)}
+        table = tables[sheet.name]
+        table = table.select([name for name in table.column_names if name in read])
         with (
             pa.OSFile(str(_place(folder, at)), "wb") as sink,
             pa.ipc.new_file(sink, table.schema) as writer,
         ):
             writer.write_table(table)
     (folder / _ORDER).write_bytes(msgspec.json.encode(book))
-
-
-def _read_columns(sheet: Sheet, table: pa.Table) -> pa.Table:
-    """The columns of a table that its sheet reads."""
-    read = {name for column in sheet.columns for name in (column.field, column.unit)}
-    return table.select([name for name in table.column_names if name in read])
 
 
 def _table(folder: Path, at: int) -> pa.Table:

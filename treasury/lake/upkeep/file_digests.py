@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -47,15 +48,23 @@ class Digests:
 
     def by_path(self) -> dict[str, str]:
         """The hash of each file that was noted, by its path below the lake's folder."""
-        return {line.path: line.digest for line in map(_line, self._lines()) if line}
+        return self._read(_Line)
 
-    def _lines(self) -> list[bytes]:
+    def _read(self, kind: type[_Line | _Unchecked]) -> dict[str, str]:
+        """The digest of each file whose line reads and fits its check."""
         try:
-            return self._path.read_bytes().splitlines()
+            lines = self._path.read_bytes().splitlines()
         except FileNotFoundError:
-            return []
+            return {}
         except OSError as error:
             raise disk.denied(self._path) from error
+        digests = {}
+        for text in lines:
+            with suppress(msgspec.DecodeError):
+                line = decode_json(text, kind)
+                if isinstance(line, _Unchecked) or line.check == _check(line.path, line.digest):
+                    digests[line.path] = line.digest
+        return digests
 
     def keep(self, files: Iterable[str], log: Iterable[Path]) -> None:
         """Bring the files that are not noted yet to the disk, and then note them as they are.
@@ -92,8 +101,7 @@ class Digests:
 
         The list is replaced whole.
         """
-        digests = {line.path: line.digest for line in map(_unchecked, self._lines()) if line}
-        self._replace(digests | {self.name(path): digest_of(path) for path in log})
+        self._replace(self._read(_Unchecked) | {self.name(path): digest_of(path) for path in log})
 
     def _replace(self, digests: Mapping[str, str]) -> None:
         with disk.writing(self._path):
@@ -122,18 +130,3 @@ def _lined(path: str, digest: str) -> bytes:
 
 def _check(path: str, digest: str) -> str:
     return hashlib.sha256(f"{digest} {path}".encode()).hexdigest()[:16]
-
-
-def _unchecked(text: bytes) -> _Unchecked | None:
-    try:
-        return decode_json(text, _Unchecked)
-    except msgspec.DecodeError:
-        return None
-
-
-def _line(text: bytes) -> _Line | None:
-    try:
-        line = decode_json(text, _Line)
-    except msgspec.DecodeError:
-        return None
-    return line if line.check == _check(line.path, line.digest) else None

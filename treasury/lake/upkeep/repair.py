@@ -29,6 +29,7 @@ from treasury.lake.commits import (
     add_commit,
     commits_in,
     commits_table,
+    newest_listed,
     rows_of,
 )
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
@@ -140,27 +141,14 @@ def _standing(lake: Lake) -> _Standing | None:
     else:
         if last is None:
             return None
-    listed = last.listed if last is not None else _newest_list(lake)
-    if listed is not None and damages_of(lake, {COMMITS: listed}):
-        listed = None
-    if listed is not None:
-        commits = commits_in(lake.folder, listed)
-        commit = rows_of(commits.slice(commits.num_rows - 1))[0] if last is None else last.commit
-        return _Standing(commit, commits, listed)
+    newest = last or newest_listed(lake.folder)
+    if newest is not None and not damages_of(lake, {COMMITS: newest.listed}):
+        return _Standing(newest.commit, commits_in(lake.folder, newest.listed), newest.listed)
     surviving = _surviving_commits(lake)
     if last is None:
         return _Standing(_adopted(lake, surviving), surviving, None, is_adopted=True)
     earlier = [commit for commit in rows_of(surviving) if commit.number < last.commit.number]
     return _Standing(last.commit, commits_table([*earlier, last.commit]), None)
-
-
-def _newest_list(lake: Lake) -> int | None:
-    """The newest version of the list of commits that names one; None where it does not read."""
-    try:
-        version = delta.newest(lake.folder / COMMITS)
-        return version if commits_in(lake.folder, version).num_rows else None
-    except WorkspaceDamaged:
-        return None
 
 
 def _rebuilt(

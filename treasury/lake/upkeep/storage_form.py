@@ -17,10 +17,10 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import StorageError, WorkspaceDamaged
+from treasury.errors import StorageError
 from treasury.ground import durable
 from treasury.lake import delta, disk
-from treasury.lake.commits import COMMITS, LAST, LastCommit, commits_in, put_last, rows_of
+from treasury.lake.commits import COMMITS, LAST, newest_listed, put_last
 from treasury.lake.pins import PINS, seal_pin
 from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.upkeep.file_digests import Digests
@@ -80,7 +80,7 @@ def migrate(folder: Path, digests: Digests) -> None:
         seal_pin(path)
     if not digests.by_path():
         tables = sorted(log.parent for log in folder.glob(f"*/{delta.LOG}"))
-        last = None if (folder / LAST).exists() else _newest_listed(folder)
+        last = None if (folder / LAST).exists() else newest_listed(folder)
         if last is not None:
             files = (path for table in tables for path in table.rglob("*") if path.is_file())
             with disk.writing(folder):
@@ -88,13 +88,3 @@ def migrate(folder: Path, digests: Digests) -> None:
             put_last(folder, last)
         digests.add_checks(entry for table in tables for entry in delta.log_after(table, None))
     write_form(folder)
-
-
-def _newest_listed(folder: Path) -> LastCommit | None:
-    """The newest row of the list, which in form 1 was the commit; None where it does not read."""
-    try:
-        version = delta.newest(folder / COMMITS)
-        commits = rows_of(commits_in(folder, version))
-    except WorkspaceDamaged:
-        return None
-    return LastCommit(commits[-1], version) if commits else None
