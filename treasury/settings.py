@@ -136,8 +136,7 @@ def secret_at(described: str, holder: str, key: str) -> Secret:
         secret, missing = None, error.what
     if secret is None:
         raise SettingsError(
-            f"no secret for {holder}: {missing}",
-            do="set it there, then run the command again",
+            f"no secret for {holder}: {missing}", do="set it there, then run the command again"
         )
     return secret
 
@@ -450,31 +449,34 @@ def _check_accounts(accounts: tuple[BankAccount, ...], path: Path) -> None:
     declared: set[tuple[str, str]] = set()
     for account in accounts:
         where, number = f"{path}: [[accounts]] {account.account}", plain_account(account.account)
-        if _CURRENCY.fullmatch(account.currency) is None:
-            raise SettingsError(
-                f"{where} is in {account.currency!r:.20}, which is no currency",
-                do="write three capital letters, like EUR",
-            )
-        if (number, account.currency) in declared:
-            raise SettingsError(
-                f"{where} is declared twice in {account.currency}",
-                do="remove one of the two blocks",
-            )
+        source = sources.setdefault(number, account.source)
+        is_closed_early = account.opened and account.closed and account.closed < account.opened
+        for is_wrong, problem, remedy in (
+            (
+                _CURRENCY.fullmatch(account.currency) is None,
+                f"is in {account.currency!r:.20}, which is no currency",
+                "write three capital letters, like EUR",
+            ),
+            (
+                (number, account.currency) in declared,
+                f"is declared twice in {account.currency}",
+                "remove one of the two blocks",
+            ),
+            (source != account.source, "has two sources", "give all its blocks the same source"),
+            (
+                is_closed_early,
+                f"closed on {account.closed}, before it opened on {account.opened}",
+                "correct `opened` or `closed`",
+            ),
+            (
+                account.statement_days == (),
+                "has no statement_days",
+                'write "business", "every", "movements", or days of the week like ["fri"]',
+            ),
+        ):
+            if is_wrong:
+                raise SettingsError(f"{where} {problem}", do=remedy)
         declared.add((number, account.currency))
-        if sources.setdefault(number, account.source) != account.source:
-            raise SettingsError(
-                f"{where} has two sources", do="give all its blocks the same source"
-            )
-        if account.opened and account.closed and account.closed < account.opened:
-            raise SettingsError(
-                f"{where} closed on {account.closed}, before it opened on {account.opened}",
-                do="correct `opened` or `closed`",
-            )
-        if account.statement_days == ():
-            raise SettingsError(
-                f"{where} has no statement_days",
-                do='write "business", "every", "movements", or days of the week like ["fri"]',
-            )
 
 
 _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -36,40 +37,19 @@ NUMBER: Final = pa.decimal256(76, 18)
 one that runs over here is beyond the range of an amount whatever becomes of it, and the cast to an
 amount refuses it."""
 
+_TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: NUMBER, datetime: TEXT, str: TEXT}
+
+
+def _flat_type(annotation: Any) -> pa.DataType:
+    """The type of a field of the model in a flat item, where no object stands."""
+    kinds = (annotation, *get_args(annotation))
+    return next((arrow for kind, arrow in _TYPES.items() if kind in kinds), NEVER)
+
+
+_MODEL: Final = get_type_hints(RampRequest)
 FLAT: Final = pa.schema(
-    {
-        "id": TEXT,
-        "paymentReference": TEXT,
-        "rampType": TEXT,
-        "status": TEXT,
-        "amount": NUMBER,
-        "netAmount": NUMBER,
-        "fiatAmount": NUMBER,
-        "fiatNetAmount": NUMBER,
-        "fiatFeeAmount": NUMBER,
-        "cryptoAmount": NUMBER,
-        "exchangeRate": NUMBER,
-        "feePercentage": NUMBER,
-        "paymentReceived": BOOL,
-        "amountReceived": NUMBER,
-        "blockchainTransactionHash": TEXT,
-        "fiatCurrency": TEXT,
-        "fiatCurrencyId": TEXT,
-        "cryptoCurrency": TEXT,
-        "cryptoCurrencyId": TEXT,
-        "companyId": TEXT,
-        "companyName": TEXT,
-        "companyWalletId": TEXT,
-        "companyBankAccountId": TEXT,
-        "createdAt": TEXT,
-        "createdBy": TEXT,
-        "version": INTEGER,
-        "companyWallet": NEVER,
-        "companyBankAccount": NEVER,
-        "depositBankAccount": NEVER,
-        "depositWallet": NEVER,
-        "events": NEVER,
-    }.items()
+    (field.encode_name, _flat_type(_MODEL[field.name]))
+    for field in msgspec.structs.fields(RampRequest)
 )
 """A list item that is flat; `RampRequest` is the contract, this is the quick way to read it."""
 

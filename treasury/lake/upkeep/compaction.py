@@ -58,11 +58,7 @@ def joined(folder: Path, stored: delta.StoredTable) -> int:
 
 
 def sweep(
-    folder: Path,
-    needed: Iterable[Commit],
-    pins: Iterable[Pin],
-    listed: int,
-    times: Times,
+    folder: Path, needed: Iterable[Commit], pins: Iterable[Pin], listed: int, times: Times
 ) -> Swept:
     """Remove from the lake in `folder` what neither these commits nor these pins name.
 
@@ -79,12 +75,9 @@ def sweep(
         if name == COMMITS:
             versions = set(range(max(listed - len(commits), 0), listed + 1))
         swept = _swept(folder / name, versions, pinned, times)
-        total = Swept(*(a + b for a, b in zip(_all(total), _all(swept), strict=True)))
+        pair = map(msgspec.structs.astuple, (total, swept))
+        total = Swept(*map(sum, zip(*pair, strict=True)))
     return total
-
-
-def _all(swept: Swept) -> tuple[int, ...]:
-    return msgspec.structs.astuple(swept)
 
 
 def _swept(folder: Path, versions: set[int], pinned: set[Path], times: Times) -> Swept:

@@ -25,7 +25,7 @@ from treasury.lake.lake import Lake
 from treasury.lake.pins import PINS, read_pins
 from treasury.lake.table_declaration import HASH, OPEN, Table
 
-__all__ = ["Damage", "damages", "damages_of", "damages_of_log", "shaped", "whole_rows"]
+__all__ = ["Damage", "FileCheck", "damages", "shaped", "whole_rows"]
 
 BATCH: Final = 65_536
 
@@ -52,7 +52,7 @@ def damages(lake: Lake) -> list[Damage]:
     """
     lake.migrate()
     damages_found: list[Damage] = []
-    check = _Check(lake)
+    check = FileCheck(lake)
     try:
         last = lake.last()
         reading = None if last is None else lake.snapshot()  # its files stay while it lives
@@ -76,17 +76,7 @@ def damages(lake: Lake) -> list[Damage]:
     return damages_found
 
 
-def damages_of(lake: Lake, versions: Mapping[str, int]) -> list[Damage]:
-    """What is not as it was written of these versions of tables."""
-    return list(_Check(lake).tables(versions))
-
-
-def damages_of_log(lake: Lake, name: str, version: int) -> list[Damage]:
-    """What is not as it was written of the log that a version of a table rests on."""
-    return list(_Check(lake).log(name, version))
-
-
-class _Check:
+class FileCheck:
     """Looks at each stored file once."""
 
     def __init__(self, lake: Lake) -> None:
@@ -94,7 +84,7 @@ class _Check:
         self._catalogue = lake.catalogue
         self._digests = lake.digests
         self._listed = lake.digests.by_path()
-        self._seen: set[str] = set()
+        self._checked: set[str] = set()
 
     def tables(self, versions: Mapping[str, int]) -> Iterator[Damage]:
         """What is wrong with versions of tables, their logs included."""
@@ -125,8 +115,8 @@ class _Check:
     def files(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
         """What is wrong with the files of a table that were not looked at before."""
         for file in stored.files:
-            if file.path not in self._seen:
-                self._seen.add(file.path)
+            if file.path not in self._checked:
+                self._checked.add(file.path)
                 problem = problem_of(Path(file.path), file.size) or self._altered(name, file.path)
                 if problem:
                     yield Damage(name, file.path, problem)

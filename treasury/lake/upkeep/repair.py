@@ -36,14 +36,7 @@ from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.lake import REPAIRED, Lake
 from treasury.lake.pins import read_pins
 from treasury.lake.table_declaration import BOOL, VALID_FROM, VALID_TO, Table
-from treasury.lake.upkeep.file_check import (
-    Damage,
-    damages,
-    damages_of,
-    damages_of_log,
-    shaped,
-    whole_rows,
-)
+from treasury.lake.upkeep.file_check import Damage, FileCheck, damages, shaped, whole_rows
 from treasury.lake.upkeep.repair_marks import split_mark
 
 __all__ = ["Repair", "Repaired", "repair"]
@@ -106,7 +99,7 @@ def repair(lake: Lake, now: datetime) -> Repair:
         if standing is None:
             return Repair(damages_found, sentences=_pins_to_restore(lake))
         commit = standing.commit
-        broken = {damage.table for damage in damages_of(lake, commit.versions)}
+        broken = {damage.table for damage in FileCheck(lake).tables(commit.versions)}
         lists_broken = any(damage.table == COMMITS for damage in damages_found)
         if not broken and not lists_broken:
             lake.recover()
@@ -142,7 +135,7 @@ def _standing(lake: Lake) -> _Standing | None:
         if last is None:
             return None
     newest = last or newest_listed(lake.folder)
-    if newest is not None and not damages_of(lake, {COMMITS: newest.listed}):
+    if newest is not None and not any(FileCheck(lake).tables({COMMITS: newest.listed})):
         return _Standing(newest.commit, commits_in(lake.folder, newest.listed), newest.listed)
     surviving = _surviving_commits(lake)
     if last is None:
@@ -268,7 +261,7 @@ class _Rebuilding:
     def _log_is_whole(self, name: str) -> bool:
         """Whether a table's log is as it was written, and may be written on."""
         version = self._last.versions.get(name)
-        return version is not None and not damages_of_log(self._lake, name, version)
+        return version is not None and not any(FileCheck(self._lake).log(name, version))
 
     def _committed(self, name: str) -> set[str]:
         """The files that the last commit names, where its log still reads."""
