@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
 from treasury.extract.record_rows import Form, ReceivedRecord, first_of_each, rows
-from treasury.lake import INTEGER, TEXT, Changes, Writer
+from treasury.lake import Changes, Writer, schema_of
 from treasury.tables.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -150,13 +150,6 @@ class Drift(msgspec.Struct, frozen=True):
         return f"{self.table}: drift: {self.count:,} {self.kind} ({', '.join(self.examples)}{more})"
 
 
-SYNCED = pa.schema(
-    [("table", TEXT), *((name, INTEGER) for name in TableReport.__struct_fields__[1:])]
-)
-SKIPPED = pa.schema([(name, TEXT) for name in Skipped.__struct_fields__])
-UNOFFERED = pa.schema([(name, TEXT) for name in Unoffered.__struct_fields__])
-
-
 class SyncReport(Tabular, msgspec.Struct, frozen=True):
     """What one sync did; `notices` are sentences about what a person should know."""
 
@@ -171,14 +164,16 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """A row for each table, each that was left as it was, and each list not offered."""
-        sheets = {
-            "Tables": (self.tables, SYNCED),
-            "Left": (self.skipped, SKIPPED),
-            "Not offered": (self.unoffered, UNOFFERED),
+        sheets: dict[str, tuple[Sequence[msgspec.Struct], type[msgspec.Struct]]] = {
+            "Tables": (self.tables, TableReport),
+            "Left": (self.skipped, Skipped),
+            "Not offered": (self.unoffered, Unoffered),
         }
         return {
-            name: pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema)
-            for name, (rows, schema) in sheets.items()
+            name: pa.Table.from_pylist(
+                [msgspec.structs.asdict(row) for row in rows], schema_of(kind)
+            )
+            for name, (rows, kind) in sheets.items()
         }
 
     @property

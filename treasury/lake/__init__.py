@@ -20,6 +20,7 @@ from treasury.lake.table_declaration import (
     TEXTS,
     Column,
     Table,
+    schema_of,
 )
 from treasury.lake.upkeep.file_check import Damage, damages
 from treasury.lake.upkeep.repair import Repair, repair
@@ -59,6 +60,7 @@ __all__ = [
     "lake_status",
     "mark_of",
     "repair",
+    "schema_of",
     "split_mark",
     "tables_of",
     "with_hash",

@@ -21,7 +21,7 @@ from treasury.ground.decoding import convert
 from treasury.lake import delta
 from treasury.lake.disk import REPAIR, denied, writing
 from treasury.lake.sealed import read_sealed, write_sealed
-from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT, TEXTS
+from treasury.lake.table_declaration import schema_of
 
 __all__ = [
     "COMMITS",
@@ -41,17 +41,6 @@ COMMITS: Final = "commits"
 LAST: Final = "last_commit.json"
 """The file that makes a commit visible."""
 
-SCHEMA: Final = pa.schema(
-    [
-        ("number", INTEGER),
-        ("at", INSTANT),
-        ("kind", TEXT),
-        ("versions", TEXT),
-        ("note", TEXT),
-        ("refetch", TEXTS),
-    ]
-)
-
 
 class Commit(msgspec.Struct, frozen=True):
     """A finished writing: its number from 1, its instant, and every table's version after it.
@@ -66,6 +55,10 @@ class Commit(msgspec.Struct, frozen=True):
     versions: dict[str, int]
     note: str = ""
     refetch: tuple[str, ...] = ()
+
+
+SCHEMA: Final = schema_of(Commit)
+"""The columns of the list of commits; `versions` is JSON."""
 
 
 class LastCommit(msgspec.Struct, frozen=True):

@@ -10,7 +10,6 @@ is named, and its table is marked to be asked for whole (`Writer.refetch`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -166,16 +165,13 @@ def _rebuilt(
     instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
     note = "; ".join(map(str, repaired))
     commit = Commit(last.number + 1, instant, REPAIRED, versions, note, tuple(sorted(refetch)))
-    versions_left = {} if standing.is_adopted else _untouched(last, rebuilt)
+    versions_left = {} if standing.is_adopted else dict(last.versions)
+    for rebuilding in rebuilt:
+        for name in rebuilding.versions:
+            versions_left.pop(name, None)
     lake.show(LastCommit(commit, _list(lake, commit, standing, stamp)), versions_left)
     lake.refresh(commit)
     return repaired, commit
-
-
-def _untouched(last: Commit, rebuilt: Iterable[_Rebuilding]) -> dict[str, int]:
-    """The versions of the tables that a repair leaves as they are."""
-    anew = {name for rebuilding in rebuilt for name in rebuilding.versions}
-    return {name: version for name, version in last.versions.items() if name not in anew}
 
 
 def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
@@ -297,7 +293,7 @@ class _Rebuilding:
         return pa.concat_tables(parts)
 
     @property
-    def _is_committed(self) -> str:
+    def _condition(self) -> str:
         """SQL for whether a row is of a commit that was made."""
         if self._standing.is_adopted:
             return "true"  # which commits there were is not known
@@ -316,15 +312,15 @@ class _Rebuilding:
         ordered = self._sql(
             slim,
             f"""
-WITH told AS (
-    SELECT * FROM found WHERE {self._is_committed}
+WITH committed_rows AS (
+    SELECT * FROM found WHERE {self._condition}
     QUALIFY row_number() OVER (
         PARTITION BY {key}, {VALID_FROM.name} ORDER BY committed DESC, {VALID_TO.name} NULLS LAST
     ) = 1
 ), versions AS (
     SELECT place, lead({VALID_FROM.name}) OVER (
         PARTITION BY {key} ORDER BY {VALID_FROM.name}
-    ) AS ended FROM told
+    ) AS ended FROM committed_rows
 )
 SELECT v.place IS NOT NULL AND ended IS NULL AS is_current,
     v.place IS NOT NULL AND ended IS NOT NULL AS is_past, ended
@@ -341,10 +337,10 @@ FROM found LEFT JOIN versions v USING (place) ORDER BY found.place""",
             self._sql(
                 readable,
                 f"""
-WITH told AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._is_committed})
+WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
 SELECT * FROM found WHERE committed
 UNION ALL BY NAME
-SELECT *, false AS committed FROM told
+SELECT *, false AS committed FROM committed_rows
 WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE committed)""",
             )
             .select(self._table.schema.names)
