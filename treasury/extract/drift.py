@@ -1,4 +1,4 @@
-"""What a full comparison found: the difference between what we took for settled and what is.
+"""Drift: what a full comparison finds different in records that were taken for settled.
 
 It is read from the lake after the commit, by the instants that the commit left: a settled version
 that it superseded has changed, a record that it brought although it is older than what was held

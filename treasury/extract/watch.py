@@ -1,4 +1,4 @@
-"""Sync again and again: what watching does about trouble, and what it tells others of itself.
+"""Watching syncs again and again, waits out passing trouble, and publishes its own state.
 
 After a sync it waits for its interval; after trouble that may pass (a service that does not answer,
 another process that writes) it tries again soon, then ever later, at most its interval. Trouble

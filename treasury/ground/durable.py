@@ -1,4 +1,4 @@
-"""What is said to be stored is on the disk: files and folders are written through the cache.
+"""Durable writes: files and folders are on the disk when a function here returns.
 
 A system keeps in memory for a while what a program writes. Until a file is synced, a power cut may
 leave it empty; until its folder is synced, the file may not be there, or an earlier one may be.

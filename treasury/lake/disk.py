@@ -1,4 +1,4 @@
-"""Every change on the lake's disk passes through `writing`, every look at it through `reading`.
+"""Every change on the lake's disk passes through `writing`, every reading of it through `reading`.
 
 They turn what a disk or a file format can do wrong into the one error that says what to do next.
 Nothing else in this room changes a file, so the write points of a commit can be counted: `writing`

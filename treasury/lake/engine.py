@@ -48,6 +48,7 @@ __all__ = [
     "known_at",
     "literal",
     "lock_down",
+    "moment",
     "quoted",
     "rows",
     "scan",
@@ -139,6 +140,11 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def moment(instant: datetime) -> str:
+    """The instant as an SQL literal."""
+    return f"TIMESTAMPTZ {literal(instant.isoformat())}"
+
+
 def sql_type(kind: pa.DataType) -> str:
     """DuckDB's name of a type of the lake."""
     return _SQL_TYPES[kind]
@@ -167,14 +173,14 @@ def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]
 def known_at(current: str, history: str, schema: pa.Schema, instant: datetime) -> str:
     """SQL for the rows as known at `instant`, from the scans of a table and of its history."""
     columns = ", ".join(quoted(name) for name in schema.names)
-    moment = f"TIMESTAMPTZ {literal(instant.isoformat())}"
+    now = moment(instant)
     versions = (
         f"SELECT *, NULL::{sql_type(INSTANT)} AS {VALID_TO.name} FROM ({current})"
         f" UNION ALL BY NAME {history}"
     )
     return (
-        f"SELECT {columns} FROM ({versions}) WHERE {VALID_FROM.name} <= {moment}"
-        f" AND ({VALID_TO.name} IS NULL OR {VALID_TO.name} > {moment})"
+        f"SELECT {columns} FROM ({versions}) WHERE {VALID_FROM.name} <= {now}"
+        f" AND ({VALID_TO.name} IS NULL OR {VALID_TO.name} > {now})"
     )
 
 

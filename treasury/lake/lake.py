@@ -300,23 +300,20 @@ class Lake:
             lease(self.folder, commit.number, snapshot)
         return snapshot
 
-    def _snapshot(self, commit: Commit | None, at: datetime | None = None) -> Snapshot:
-        return self._read(commit, at, self._open)
-
-    def _read(
+    def _snapshot(
         self,
         commit: Commit | None,
-        at: datetime | None,
-        opened: Callable[[str, int], delta.StoredTable],
+        at: datetime | None = None,
+        opened: Callable[[str, int], delta.StoredTable] | None = None,
     ) -> Snapshot:
-        altered = self.digests.is_altered
-        return Snapshot(self.catalogue, commit, at, opened, self.commits, altered=altered)
+        tables, altered = opened or self._open, self.digests.is_altered
+        return Snapshot(self.catalogue, commit, at, tables, self.commits, altered=altered)
 
     def _earlier(self, number: int, at: datetime | None) -> Snapshot:
         pin = next((pin for pin in self.pins() if pin.commit.number == number), None)
         if pin is not None:
             tables = pin.opened(self.folder)
-            return self._read(pin.commit, at, lambda *key: tables[key])
+            return self._snapshot(pin.commit, at, lambda *key: tables[key])
         recent = self._recent(self._commits_kept)
         for commit in recent:
             if commit.number == number >= _last_repair(recent):

@@ -1,4 +1,4 @@
-"""Pinned commits: what a closed period was made from stays readable, file by file, for good.
+"""Pinned commits: the files that a closed period was made from stay readable for good.
 
 A pin is a small file that names every Parquet file of a commit, so it needs neither the log of a
 table nor any later version of it. Upkeep removes no file that a pin names.

@@ -118,7 +118,7 @@ class Snapshot:
             connection.register(
                 "listed_commits", self._commits() if last else COMMITS_SCHEMA.empty_table()
             )
-            until = f' AND "at" <= {_moment(self.at)}' if self.at is not None else ""
+            until = f' AND "at" <= {engine.moment(self.at)}' if self.at is not None else ""
             connection.execute(
                 f"CREATE TABLE {COMMITS} AS FROM listed_commits WHERE number <= {last}{until}"
             )
@@ -232,8 +232,4 @@ class Snapshot:
 
 
 def _until(select: str, instant: datetime, column: str = "valid_from") -> str:
-    return f"SELECT * FROM ({select}) WHERE {column} <= {_moment(instant)}"
-
-
-def _moment(instant: datetime) -> str:
-    return f"TIMESTAMPTZ {engine.literal(instant.isoformat())}"
+    return f"SELECT * FROM ({select}) WHERE {column} <= {engine.moment(instant)}"

@@ -259,7 +259,7 @@ class Writer:
                 before = self._run(
                     f"FROM ({scan}) SEMI JOIN here USING ({_key(table)})"
                     # A version written by this very commit was never known to anyone.
-                    f" WHERE {VALID_FROM.name} < TIMESTAMPTZ '{self.now.isoformat()}'",
+                    f" WHERE {VALID_FROM.name} < {engine.moment(self.now)}",
                     here=here,
                 )
                 past = _filled(before, VALID_TO, self.now)

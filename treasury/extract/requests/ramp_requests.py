@@ -1,4 +1,4 @@
-"""Ramp requests: the list says which there are, the detail what they are.
+"""Ramp requests: the list names them, the detail of each holds its fee, net amount and events.
 
 A list item lacks version, fee, net amount and events, so each new, open or changed request is read
 by itself. A later sync lists only what was created since the newest request that we hold, a day

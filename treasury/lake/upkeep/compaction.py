@@ -1,4 +1,4 @@
-"""Upkeep: few files, few log entries, nothing kept that nobody can ask for.
+"""Upkeep joins small files and removes the files and log entries that no reader can need.
 
 Small files are joined step by step: once there are more than a few below half a size, they become
 files of that size, so a row is rewritten a handful of times in its life and a table of any age has

@@ -1,4 +1,4 @@
-"""Is what is stored what was written? Every file of the last commit and of each pin is read whole.
+"""The check of stored files: every file of the last commit and of each pin is read whole.
 
 A file can be gone, cut short, or hold other bytes than were written, which the hash noted with it
 tells. Of a file without one the rows are read, and the content hash that each version of a record
@@ -77,7 +77,7 @@ def damages(lake: Lake) -> list[Damage]:
 
 
 class FileCheck:
-    """Looks at each stored file once."""
+    """Checks each stored file once."""
 
     def __init__(self, lake: Lake) -> None:
         self._folder = lake.folder

@@ -1,4 +1,4 @@
-"""What each stored file was when it was written: a list of paths and hashes, a line for each file.
+"""The digests of stored files: a list of paths and hashes, a line for each file as written.
 
 A record carries the hash of its own content; an observation, an instant, a commit and the log of a
 table carry none, so the bytes of whole files are hashed as well. The list is an aid: a file that it

@@ -298,7 +298,7 @@ class _Rebuilding:
         if self._standing.is_adopted:
             return "true"  # which commits there were is not known
         if self._standing.listed is None or not self._named:
-            return f"{VALID_FROM.name} <= TIMESTAMPTZ '{self._last.at.isoformat()}'"
+            return f"{VALID_FROM.name} <= {engine.moment(self._last.at)}"
         return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
 
     def _versions_of(self, readable: pa.Table) -> tuple[pa.Table, pa.Table]:

@@ -1,4 +1,4 @@
-"""What changed from what to what: one row for each field of each new version of a record.
+"""Field changes: one row for each field that differs in each new version of a record.
 
 Two versions of a record that follow each other are compared column by column. Values are
 text that keeps every digit; the typed values stand in the table and its history.

@@ -66,7 +66,7 @@ def published(folder: Path, below: Path, about: str) -> str:
 
 @contextmanager
 def committed() -> Iterator[None]:
-    """Say of what fails after a commit that the commit stands."""
+    """Say in an error after a commit that the commit itself stands."""
     try:
         yield
     except (StorageError, duckdb.Error) as error:
