@@ -113,10 +113,10 @@ def _creator(record: ReceivedRequest) -> str | None:
     return event.email or event.username or record.listed_by or record.value.created_by
 
 
-def _deposit_fields(**fields: tuple[pa.DataType, str]) -> Iterator[RecordField]:
-    """The columns of a deposit bank account, each named after its field."""
+def _part(prefix: str, path: str, **fields: tuple[pa.DataType, str]) -> Iterator[RecordField]:
+    """The columns of a part of a request, each named after its field."""
     for name, (kind, meaning) in fields.items():
-        yield RecordField(f"deposit_{name}", kind, f"deposit_bank_account.{name}", meaning)
+        yield RecordField(f"{prefix}_{name}", kind, f"{path}.{name}", meaning)
 
 
 RAMP_REQUESTS: Final = form(
@@ -129,7 +129,7 @@ RAMP_REQUESTS: Final = form(
     flag(
         "is_open",
         "whether it may still change; BLOCKED is held and counts as open",
-        lambda record: record.value.status not in RAMP_FINAL,
+        lambda f: f.value.status not in RAMP_FINAL,
         "status",
     ),
     amount(
@@ -182,7 +182,9 @@ RAMP_REQUESTS: Final = form(
     text("deposit_sort_code", "in pounds", "deposit_bank_account.sort_code"),
     text("deposit_routing_number", "in dollars", "deposit_bank_account.routing_number"),
     text("deposit_currency", "what is paid there", "deposit_bank_account.currency"),
-    *_deposit_fields(
+    *_part(
+        "deposit",
+        "deposit_bank_account",
         bank_account_type=(TEXT, "EUR_SEPA, GBP_FPS, …"),
         label=(TEXT, "the provider's name for it"),
         is_active=(BOOL, "whether it may be paid to; never where false"),
@@ -205,22 +207,16 @@ RAMP_REQUESTS: Final = form(
         beneficiary_postal_code=(TEXT, "of whom we pay"),
         beneficiary_country=(TEXT, "of whom we pay, two-letter code"),
     ),
-    text("deposit_wallet_id", "where we send crypto", "deposit_wallet.id"),
-    text("deposit_wallet_address", "its address", "deposit_wallet.address"),
-    text("deposit_wallet_chain", "its network", "deposit_wallet.chain"),
-    text("deposit_wallet_label", "the provider's name for it", "deposit_wallet.label"),
-    flag(
-        "deposit_wallet_is_active",
-        "whether it may be paid to; never where false",
-        "deposit_wallet.is_active",
-    ),
-    flag(
-        "deposit_wallet_is_default",
-        "whether the provider gives it by default",
-        "deposit_wallet.is_default",
-    ),
-    integer(
-        "deposit_wallet_version", "counter that every change of it raises", "deposit_wallet.version"
+    *_part(
+        "deposit_wallet",
+        "deposit_wallet",
+        id=(TEXT, "where we send crypto"),
+        address=(TEXT, "its address"),
+        chain=(TEXT, "its network"),
+        label=(TEXT, "the provider's name for it"),
+        is_active=(BOOL, "whether it may be paid to; never where false"),
+        is_default=(BOOL, "whether the provider gives it by default"),
+        version=(INTEGER, "counter that every change of it raises"),
     ),
     _CREATED,
     text("created_by", "the service's user who asked for it", _creator, "createdBy"),
