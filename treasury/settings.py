@@ -121,7 +121,7 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client_id: str
     client_secret: str
     environment: Environment | None = None
-    """Where it belongs; may be left out, and has to be the workspace's where it is not."""
+    """The credential's environment; where given, it has to be the workspace's."""
 
     def secret(self) -> Secret:
         """Fetch the secret; SettingsError says where it was looked for, never what was found."""
@@ -164,7 +164,7 @@ def find_secret(described: str, key: str) -> tuple[Secret | None, str]:
 
 
 def _in_keyring(place: str) -> str | None:
-    """What the desktop's keyring has at SERVICE/USER; SettingsError where it does not say."""
+    """The desktop keyring's secret at SERVICE/USER; SettingsError where no keyring answers."""
     try:
         # Only where it is used: it loads the desktop's secret service.
         import keyring
@@ -405,7 +405,7 @@ def _note(path: Path, place: str) -> None:
 
 
 def place_of(settings: Settings) -> str:
-    """Which environment at which hosts: `staging at finance.example.test, ramp.example.test`."""
+    """The environment and its hosts: `staging at finance.example.test, ramp.example.test`."""
     services, environment = settings.services, settings.workspace.environment
     if services is None or environment == "sandbox":
         return environment

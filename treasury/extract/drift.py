@@ -46,7 +46,7 @@ def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
 def find_drift(
     snapshot: Snapshot, at: datetime, newest: Mapping[str, datetime | None]
 ) -> tuple[Drift, ...]:
-    """What the commit at `at` corrected, table by table."""
+    """The drift that the commit at `at` corrected, table by table."""
     drifts = []
     for table in SETTLING:
         for kind, query in QUESTIONS.items():

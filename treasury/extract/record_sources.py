@@ -1,4 +1,4 @@
-"""How the records of a small table are asked for; its declaration holds one of these.
+"""The sources of small tables: how a declaration says what to ask the service for.
 
 Such a table is asked for whole at every sync, so that a record which is listed no more can be
 marked. Transfers and ramp requests, which grow without end, have their own modules.

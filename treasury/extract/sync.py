@@ -210,7 +210,7 @@ class _RawBalances(msgspec.Struct, frozen=True):
 
 
 def _balances(run: SyncRun, wallets: list[ReceivedRecord]) -> Iterator[ReceivedBalance]:
-    """What each wallet holds, observed now; a balance that does not add up is noticed."""
+    """The balances of each wallet, observed now; a balance that does not add up is noticed."""
     for record in wallets:
         wallet: Wallet = record.value
         raws = [record.raw]  # the row itself, where balances came bare

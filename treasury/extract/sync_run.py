@@ -49,7 +49,7 @@ REFUSED = (Forbidden, NotOffered, NotFound)
 
 
 class Progress(Protocol):
-    """Who wants to see how far a sync is; called by one thread only."""
+    """A display of how far a sync is; called by one thread only."""
 
     def start(self, task: str, total: int) -> None:
         """`task`, a table's name, begins and has `total` steps."""
@@ -75,7 +75,7 @@ class Silent:
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sync looks at; without anything said, all that can have changed."""
+    """The part of the services that a sync reads; by default all that can have changed."""
 
     tables: frozenset[str] | None = None
     """The tables to bring up to date; None for all of them."""
@@ -109,7 +109,7 @@ class TableReport(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """What it brought, in words; nothing where nothing is different."""
+        """The counts of new, changed and vanished records in words; empty where all are 0."""
         parts = ((getattr(self, name), name) for name in ("new", "changed", "vanished"))
         return ", ".join(f"{count:,} {name}" for count, name in parts if count)
 
@@ -134,7 +134,7 @@ class Unoffered(msgspec.Struct, frozen=True):
 
 
 class Drift(msgspec.Struct, frozen=True):
-    """What a full comparison found that the syncs before it could not see.
+    """A difference that only a full comparison could find.
 
     `kind`: `changed` (settled, and yet not the same), `late` (listed now, though it is older than
     what we held), `vanished` (listed no more). `examples` are ids.
@@ -151,7 +151,7 @@ class Drift(msgspec.Struct, frozen=True):
 
 
 class SyncReport(Tabular, msgspec.Struct, frozen=True):
-    """What one sync did; `notices` are sentences about what a person should know."""
+    """The report of one sync; `notices` are sentences about what a person should know."""
 
     at: datetime
     tables: tuple[TableReport, ...]
@@ -182,7 +182,7 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
-        """What changed in a line; then one for each such table, each left out, and each notice."""
+        """The sums in a line; then a line for each changed table, each left out and each notice."""
         sums = {
             name: sum(getattr(table, name) for table in self.tables)
             for name in ("new", "changed", "vanished", "observed")
@@ -331,7 +331,7 @@ class SyncRun:
             self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
 
     def report(self) -> SyncReport:
-        """What has been done so far."""
+        """The report of the sync so far."""
         return SyncReport(
             at=self.writer.now,
             tables=tuple(

@@ -51,7 +51,7 @@ _COLUMNS: Final = (
 
 
 class StoredTransfers:
-    """What the lake holds of transfers, kept as Arrow: there may be millions of them."""
+    """The stored transfers, kept as Arrow: there may be millions of them."""
 
     def __init__(self, stored: pa.Table) -> None:
         self.rows = stored.combine_chunks()

@@ -39,7 +39,7 @@ LASTING: Final = (BadCredentials, WorkspaceDamaged)
 
 
 class WatchState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a watching process is doing; instants are in UTC."""
+    """The state of a watching process; instants are in UTC."""
 
     doing: Literal["syncing", "waiting", "stopped"]
     every_seconds: float

@@ -1,4 +1,4 @@
-"""Who may read what is written: its user alone, or the folder's group where a workspace is shared.
+"""File access: the user alone reads what is written, or the group of a shared workspace.
 
 The libraries that write files know one rule, the process's own mask, and it holds for them all:
 the lake's files, a database beside its journal, a workbook, a temporary folder.

@@ -23,7 +23,7 @@ AT_ONCE: Final = 8
 """Files that are synced side by side: the disk brings them down in one go."""
 
 _NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
-"""What a file system answers that cannot sync a folder by itself."""
+"""Errors of a file system that cannot sync a folder by itself."""
 
 
 def write_whole(path: Path, content: bytes) -> None:

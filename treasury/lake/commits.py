@@ -113,7 +113,7 @@ def add_commit(folder: Path, commit: Commit) -> int:
 
 
 def commits_table(commits: Sequence[Commit]) -> pa.Table:
-    """Commits as they are stored."""
+    """The rows of commits, as stored."""
     rows = [msgspec.structs.asdict(commit) for commit in commits]
     for row in rows:
         row["versions"] = msgspec.json.encode(row["versions"], order="sorted").decode()

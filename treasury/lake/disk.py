@@ -40,7 +40,7 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 def problem_of(path: Path, size: int) -> str:
-    """What is wrong with a stored file, from the outside; nothing where it has its `size`.
+    """The problem of a stored file, seen without reading it; empty where it has its `size`.
 
     StorageError where it may not be read.
     """

@@ -92,9 +92,9 @@ def connect(*, one_thread: bool = False) -> duckdb.DuckDBPyConnection:
 
 
 def _spill_folder() -> str:
-    """Where what does not fit in memory waits; DuckDB makes it when it must, and takes it away.
+    """The folder to which DuckDB spills what exceeds memory; DuckDB creates and removes it.
 
-    Its own choice is the folder one happens to stand in. Each connection has one of its own, in a
+    DuckDB's own choice is the current folder. Each connection has one of its own, in a
     folder that only this user reads, so that one does not take away what another has there.
     """
     user = getattr(os, "getuid", lambda: 0)()

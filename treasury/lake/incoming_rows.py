@@ -33,7 +33,7 @@ from treasury.lake.table_declaration import (
 __all__ = ["RULE", "conform", "hashed", "with_hash"]
 
 RULE: Final = "4:"
-"""What a hash of the present rule begins with; one of an earlier rule can only be made again."""
+"""The prefix of a hash by the present rule; one of an earlier rule can only be made again."""
 
 _AT_ONCE: Final = 1 << 16
 """Rows whose bytes are joined at a time: some 40 MB."""

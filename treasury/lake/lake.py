@@ -390,7 +390,7 @@ class Lake:
         ]
 
     def unpublished(self) -> str:
-        """What is wrong with `treasury.duckdb`; nothing where it shows the last commit."""
+        """The problem of `treasury.duckdb`; empty where it shows the last commit."""
         last = self.last_commit()
         return "" if last is None else published(self.workspace, self.folder, _about(last))
 
@@ -450,7 +450,7 @@ def _about(commit: Commit) -> str:
 
 
 def _identity(folder: Path) -> int:
-    """What tells a table's folder from one that has its place later."""
+    """A number that differs for a folder that later takes this table's place."""
     try:
         return (folder / delta.LOG).stat().st_ino
     except OSError:

@@ -35,7 +35,7 @@ _OF_THE_QUERY = (
 )
 
 _LISTS = ("show", "information_schema", "duckdb_", "pragma")
-"""What a query says that asks which tables there are."""
+"""Words of a query that asks which tables there are."""
 
 
 FEW = 8 << 20
@@ -78,7 +78,7 @@ class Snapshot:
         return self
 
     def key(self) -> Hashable | None:
-        """What tells these rows from others: each file with when it was written, and the instant.
+        """A key that differs where the rows may: the instant, and each file with its time.
 
         None where a file is not to be had: whoever reads it says so.
         """
@@ -103,7 +103,7 @@ class Snapshot:
             return self._database().cursor()
 
     def _database(self) -> duckdb.DuckDBPyConnection:
-        """What every connection is to, made when the first is asked for."""
+        """The database that every connection shares, opened with the first."""
         if self._shared is not None:
             return self._shared
         size = sum(file.size for stored in self.stored().values() for file in stored.files)

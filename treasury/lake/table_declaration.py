@@ -1,4 +1,4 @@
-"""What a table is: its columns, its key, how it changes. One declaration makes one table.
+"""Table declarations: the columns, the key and how the rows change; one makes one table.
 
 The declaration is the only place that knows a table's columns; the writer, the views, the content
 hash and the data dictionary are all loops over it.
@@ -174,4 +174,4 @@ LAKE_COLUMNS: Final = (
     Column("valid_from", INSTANT, "the commit that stored this version"),
     Column("valid_to", INSTANT, "in the history: the commit that stored the next version"),
 )
-"""What the lake adds to the columns that a table declares."""
+"""The columns that the lake adds to those that a table declares."""

@@ -1,4 +1,4 @@
-"""The writing side: compare what came with what is stored, keep what was superseded, add the rest.
+"""The writer compares incoming rows with stored ones, keeps superseded versions and adds the rest.
 
 A row is written only when its content changed. The version it replaces goes to the history with the
 instant at which we saw the change, which is the same for everything that one commit writes. Rows
@@ -35,7 +35,7 @@ _FEW: Final = 64
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What an upsert did, in rows."""
+    """The rows that an upsert found new, changed, unchanged and vanished."""
 
     new: int = 0
     changed: int = 0
@@ -171,7 +171,7 @@ class Writer:
         return int(vanished.num_rows)
 
     def _stored_rows(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
-        """What is stored for the incoming keys, looked for among the open records first.
+        """The stored rows with the incoming keys, looked for among the open records first.
 
         The closed ones are by far the most, and seldom asked for: they are read only for keys that
         no open record has.

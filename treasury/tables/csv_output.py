@@ -26,9 +26,9 @@ from treasury.text import visible
 __all__ = ["csv_text", "rows_of", "write_csv_rows", "write_csv_table"]
 
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-"""What ends a line or moves to another column: a cell stays one line."""
+"""Characters that end a line or move to another column: a cell stays one line."""
 _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
-"""What a formula begins with: `= + - @` and every character that Unicode folds to one of them."""
+"""Signs that begin a formula: `= + - @` and every character that Unicode folds to one of them."""
 _FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
 """The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
 _PLAIN: Final = "^[ -~·]*$"
@@ -48,7 +48,7 @@ def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[o
 
 
 def write_csv_table(file: TextIO, table: pa.Table) -> None:
-    """The same of a table, some thousands of rows at a time, column by column.
+    """Write a table as CSV, some thousands of rows at a time, column by column.
 
     Lists are written with a bar between their texts.
     """

@@ -31,7 +31,7 @@ class Rows(Tabular, msgspec.Struct, frozen=True, eq=False):
         return {"Rows": self.arrow}
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """What Polars, DuckDB and others take a table by: `polars.DataFrame(rows)`."""
+        """The Arrow stream that Polars, DuckDB and others read: `polars.DataFrame(rows)`."""
         return self.arrow.__arrow_c_stream__(requested_schema)
 
     def to_pylist(self) -> list[dict[str, Any]]:

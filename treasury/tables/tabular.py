@@ -1,4 +1,4 @@
-"""What every answer made of tables does: show itself, become pandas, go to Excel.
+"""Tabular answers show themselves in a notebook, become pandas and go to Excel.
 
 A result says which tables it is made of, the first of all first; the rest is the same for all.
 Amounts stay exact, and outside text stays text wherever it goes.
@@ -121,7 +121,13 @@ def html_table(table: pa.Table, zone: ZoneInfo | None = None, *, as_stored: bool
     Instants are shown in `zone`; `as_stored` leaves values as a query would name them.
     """
     names = table.column_names
-    style = {f.name: _style(f.type) for f in table.schema}
+    style = {}
+    for field in table.schema:  # amounts stand below each other; an amount or a date is unbroken
+        is_amount = pa.types.is_decimal(field.type)
+        unbroken = is_amount or pa.types.is_temporal(field.type)
+        style[field.name] = (
+            f"text-align:{'right' if is_amount else 'left'}{';white-space:nowrap' * unbroken}"
+        )
 
     def row(tag: str, texts: list[str]) -> str:
         cells = (
@@ -142,13 +148,6 @@ def html_table(table: pa.Table, zone: ZoneInfo | None = None, *, as_stored: bool
         f"<div class='tex2jax_ignore' style='overflow-x:auto'><table>{head}{body}</table>"
         f"{note}</div>"
     )
-
-
-def _style(kind: pa.DataType) -> str:
-    """Amounts stand below each other; an amount or a date is not broken."""
-    if pa.types.is_decimal(kind):
-        return "text-align:right;white-space:nowrap"
-    return f"text-align:left{';white-space:nowrap' if pa.types.is_temporal(kind) else ''}"
 
 
 _OWN: Final = (

@@ -211,7 +211,7 @@ class _SheetWriter:
                     _put(page, line, at, *cell)
 
     def _cells(self, column: SheetColumn, batch: pa.RecordBatch) -> list[_Cell | None]:
-        """What the cells of a column hold; a text or a day that is there again is made once."""
+        """The cells of a column; a repeated text or day is converted once."""
         array = batch.column(column.field)
         values = array.to_pylist()
         if pa.types.is_decimal(array.type):

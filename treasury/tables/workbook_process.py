@@ -35,7 +35,7 @@ _ERRORS: Final = "told.txt"
 
 
 class _Refused(msgspec.Struct, frozen=True):
-    """What the system said when the workbook could not be written."""
+    """The system's error where the workbook could not be written."""
 
     errno: int
     strerror: str

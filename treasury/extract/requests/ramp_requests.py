@@ -80,7 +80,12 @@ class _Listing:
         self._run = run
         self._day = since
         self._since = None if since is None else datetime.combine(since, time(), UTC)
-        self._stored = _stored_requests(run, self._since)
+        where = "vanished_at IS NULL"
+        if self._since is not None:
+            from_then = f"created_at >= TIMESTAMPTZ '{self._since.isoformat()}'"
+            where += f" AND (is_open OR NOT has_detail OR created_at IS NULL OR {from_then})"
+        stored = run.writer.read(RAMP_REQUESTS.table, StoredRequests.COLUMNS, where)
+        self._stored = StoredRequests(stored)
         self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema.append(HASH))
         self._queues = [QUEUE.empty_table()]
         self._listed = [pa.array([], pa.string())]
@@ -112,7 +117,7 @@ class _Listing:
         self._spool.add(rows.filter(plain))
 
     def misses(self, before: int, after: int | None) -> str | None:
-        """What speaks against having met everything: the service's count, which may grow."""
+        """The mismatch between the service's count, which may grow, and the known requests."""
         stored = self._run.writer.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows
@@ -126,7 +131,7 @@ class _Listing:
         self._spool.close()
 
     def queue(self) -> pa.Table:
-        """What has to be read by itself, in order."""
+        """The requests to be read one by one, in order."""
         due = None if self._since is None else self._since + OVERLAP
         missing = unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
@@ -169,15 +174,6 @@ def _since(run: SyncRun) -> date | None:
         return since
     watermark: date = (newest["created_at"][0].as_py() - OVERLAP).date()
     return watermark if since is None else min(since, watermark)
-
-
-def _stored_requests(run: SyncRun, since: datetime | None) -> StoredRequests:
-    """What we hold that may be listed or has to be asked for."""
-    where = "vanished_at IS NULL"
-    if since is not None:
-        from_then = f"created_at >= TIMESTAMPTZ '{since.isoformat()}'"
-        where += f" AND (is_open OR NOT has_detail OR created_at IS NULL OR {from_then})"
-    return StoredRequests(run.writer.read(RAMP_REQUESTS.table, StoredRequests.COLUMNS, where))
 
 
 def _filtered(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:

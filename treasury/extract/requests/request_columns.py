@@ -33,9 +33,9 @@ NEVER: Final = pa.null()
 """The type of what a flat item does not have: where it comes all the same, Arrow refuses it."""
 
 NUMBER: Final = pa.decimal256(76, 18)
-"""What an amount is read as. Arrow's reader lets a number of too many digits run over unnoticed;
-one that runs over here is beyond the range of an amount whatever becomes of it, and the cast to an
-amount refuses it."""
+"""The type that an amount is read as. In Arrow's reader a number of too many digits runs over
+unnoticed; one that runs over here is beyond the range of an amount whatever becomes of it, and the
+cast to an amount refuses it."""
 
 _TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: NUMBER, datetime: TEXT, str: TEXT}
 
@@ -80,7 +80,7 @@ class _NotFlat(Exception):
 
 
 ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
-"""What a page has, and how to read its records one by one."""
+"""A page's JSON, and how to read its records one by one."""
 
 
 def listed_rows(pages: Sequence[ListedPage]) -> pa.Table:
@@ -94,7 +94,7 @@ def listed_rows(pages: Sequence[ListedPage]) -> pa.Table:
 
 
 def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
-    """The same rows from records."""
+    """The rows of records read one by one, `has_detail` false."""
     received = (ReceivedRequest(value=r.value, raw=r.raw, has_detail=False) for r in records)
     return rows(RAMP_REQUESTS, received)
 

@@ -44,7 +44,7 @@ SLICE: Final = 500
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What the service said about one request of the queue."""
+    """The service's answer about one request of the queue."""
 
     id: str
     listed: bool

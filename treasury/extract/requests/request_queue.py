@@ -1,4 +1,4 @@
-"""Which ramp requests have to be read one by one, and in which order.
+"""The queue of ramp requests to be read one by one, in order of urgency.
 
 Everything here is a column operation: a first sync may queue a million requests. Those that matter
 for today's work come first: open ones, those of this month, those that changed; then the newest.
@@ -32,7 +32,7 @@ QUEUE: Final = pa.schema(
 
 
 class StoredRequests:
-    """What the lake holds of requests that a sync may meet, as columns."""
+    """The stored requests that a sync may meet, as columns."""
 
     COLUMNS: Final = ("id", "status", "created_at", "is_open", "has_detail")
 
@@ -53,12 +53,12 @@ class StoredRequests:
         return pc.is_in(listed["id"], value_set=self._detailed)
 
     def count_new(self, ids: pa.ChunkedArray) -> int:
-        """How many of the ids we do not hold."""
+        """The number of ids that are not stored."""
         is_stored = pc.is_in(ids, value_set=self.rows["id"])
         return len(ids) - int(pc.sum(is_stored).as_py() or 0)
 
     def unlisted(self, listed: pa.ChunkedArray, since: datetime | None) -> pa.Table:
-        """What was not listed and has to be asked for: open, without detail, or gone.
+        """The stored requests to ask for though not listed: open, without detail, or gone.
 
         From `since` on the list was to have everything; without it, all there is.
         """

@@ -26,7 +26,7 @@ SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
 
 
 class Swept(msgspec.Struct, frozen=True):
-    """What a sweep removed."""
+    """The files, bytes and log entries that a sweep removed."""
 
     files: int = 0
     size: int = 0

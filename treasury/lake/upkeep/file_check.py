@@ -87,7 +87,7 @@ class FileCheck:
         self._checked: set[str] = set()
 
     def tables(self, versions: Mapping[str, int]) -> Iterator[Damage]:
-        """What is wrong with versions of tables, their logs included."""
+        """The damages of versions of tables, their logs included."""
         for name, version in versions.items():
             yield from self.log(name, version)
             try:
@@ -97,7 +97,7 @@ class FileCheck:
             yield from self.files(name, stored)
 
     def log(self, name: str, version: int) -> Iterator[Damage]:
-        """What is wrong with a table's log; an altered entry that reads may name other files."""
+        """The damages of a table's log; an altered entry that reads may name other files."""
         folder = self._folder / name
         try:
             delta.load(folder, version)
@@ -113,7 +113,7 @@ class FileCheck:
             yield Damage(name, str(hint), "names a checkpoint that is not there")
 
     def files(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
-        """What is wrong with the files of a table that were not looked at before."""
+        """The damages of those files of a table that were not checked before."""
         for file in stored.files:
             if file.path not in self._checked:
                 self._checked.add(file.path)

@@ -68,7 +68,7 @@ class Repaired(msgspec.Struct, frozen=True):
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """What was damaged, and what became of it; `sentences` are further sentences for a person."""
+    """The damages and the tables repaired; `sentences` are further sentences for a person."""
 
     damages: tuple[Damage, ...]
     tables: tuple[Repaired, ...] = ()
@@ -116,13 +116,13 @@ def repair(lake: Lake, now: datetime) -> Repair:
 
 
 def _pins_to_restore(lake: Lake) -> tuple[str, ...]:
-    """What no repair brings back: the files of pinned commits, and pins themselves."""
+    """Sentences on what no repair brings back: pins and the files of pinned commits."""
     pinned = (damage for damage in damages(lake) if damage.pinned is not None)
     return tuple(f"{damage}: restore it from a copy" for damage in pinned)
 
 
 def _standing(lake: Lake) -> _Standing | None:
-    """What the last commit was, by the file that names it, else by the list, else by the tables.
+    """The last commit by the file that names it, else by the list, else by the tables.
 
     None where nothing was ever committed.
     """

@@ -1,4 +1,4 @@
-"""What the lake is on disk: size, files and rows of every table, and what it keeps and why."""
+"""The lake's status on disk: size, files and rows of every table, pins and readers."""
 
 from __future__ import annotations
 

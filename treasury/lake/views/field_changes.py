@@ -29,7 +29,7 @@ CHANGE: Final = pa.schema(
 def changes(
     snapshot: Snapshot, name: str, since: datetime, until: datetime | None = None
 ) -> pa.Table:
-    """What changed in a table of records after `since`, up to and including `until`, by time.
+    """The changes of a table of records after `since`, up to and including `until`, by time.
 
     `changed_at` is the commit that saw it. A new record is one row without a field; so is one that
     a complete listing no longer has, and one that is there again. Where nothing differs but what no

@@ -42,7 +42,7 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
 
 
 def published(folder: Path, below: Path, about: str) -> str:
-    """What is wrong with `treasury.duckdb`; nothing where it shows `about` and files in `below`.
+    """The problem of `treasury.duckdb`; empty where it shows `about` and files in `below`.
 
     It names files by their whole path, so it is wrong as well after the workspace was moved.
     """
