@@ -261,8 +261,10 @@ class Lake:
         last = self.last()
         if last is None:
             return compaction.Swept()
-        reading = leased(self.folder)
-        commits = self._recent(max(self._commits_kept, self._reach(reading)))
+        pins, reading = self.pins(), leased(self.folder)
+        unpinned = reading - {pin.commit.number for pin in pins}  # a pinned commit needs no log
+        reach = last.commit.number - min(unpinned) + 1 if unpinned else 0
+        commits = self._recent(max(self._commits_kept, reach))
         repaired = _last_repair(commits)
         recent = {c.number for c in commits[-self._commits_kept :] if c.number >= repaired}
         needed = [
@@ -270,7 +272,7 @@ class Lake:
         ]
         older = datetime.now(UTC) - self._grace
         times = compaction.Times(older.timestamp(), self._committed_at())
-        swept = compaction.sweep(self.folder, needed, self.pins(), last.listed, times)
+        swept = compaction.sweep(self.folder, needed, pins, last.listed, times)
         self.digests.forget_removed()
         return swept
 
@@ -280,12 +282,6 @@ class Lake:
             return all(self._open(*item) for item in commit.versions.items())
         except WorkspaceDamaged:
             return False
-
-    def _reach(self, numbers: set[int]) -> int:
-        """How many commits back the oldest of these is; one that is pinned needs no log."""
-        last = self.last_commit()
-        unpinned = numbers - {pin.commit.number for pin in self.pins()}
-        return 0 if last is None or not unpinned else last.number - min(unpinned) + 1
 
     # What is read
 
