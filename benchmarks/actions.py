@@ -21,7 +21,7 @@ from treasury.api.bodies import NewCryptoTransfer
 from treasury.journal import Actor, Journal
 from treasury.journal.workspace_copies import STATE_VARIABLE
 from treasury.sandbox import Sandbox, Served, serve_forever
-from treasury.settings import Company, Credential, Service, Services, Settings
+from treasury.settings import CompanySettings, Credential, Service, Services, Settings
 
 SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER = "aaaa0793-25d6-433b-ae47-6f2de3994601"
@@ -43,7 +43,9 @@ def _settings(addresses: tuple[str, str, str]) -> Settings:
         os.environ[f"BENCH_{name}"] = secret
         credentials[name] = Credential(client_id, f"env:BENCH_{name}")
     services = Services(token_url=token, finance=Service(finance), ramp=Service(ramp))
-    return Settings(workspace=Company(company="Bench"), services=services, credentials=credentials)
+    return Settings(
+        workspace=CompanySettings(company="Bench"), services=services, credentials=credentials
+    )
 
 
 def _seconds(work: Callable[[], object]) -> float:

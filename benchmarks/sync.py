@@ -411,7 +411,7 @@ def seed(_base: str, rows: int, folder: Path) -> Took:
 
 def _seed_block(numbers: range, rows: int, *, open_from: int) -> tuple[pa.Table, pa.Table]:
     from treasury.api.models import RampRequest
-    from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS, FoundRequest
+    from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS, ReceivedRequest
     from treasury.extract.record_rows import rows as rows_of
     from treasury.extract.requests.request_details import events_of
 
@@ -423,7 +423,7 @@ def _seed_block(numbers: range, rows: int, *, open_from: int) -> tuple[pa.Table,
         raw = json.dumps(detail(row, number)).encode()
         value = msgspec.json.decode(raw, type=RampRequest)
         found.append(
-            FoundRequest(value=value, raw=raw, has_detail=True, listed_by=row["createdBy"])
+            ReceivedRequest(value=value, raw=raw, has_detail=True, listed_by=row["createdBy"])
         )
     events = (event for one in found for event in events_of(one))
     return rows_of(RAMP_REQUESTS, found), rows_of(RAMP_REQUEST_EVENTS, events)

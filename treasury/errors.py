@@ -42,9 +42,9 @@ class TreasuryError(Exception):
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, what: str, *, do: str | None = None) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, problem: str, *, do: str | None = None) -> None:
+        super().__init__(problem)
+        self.what = problem
         self.do = do
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class ServiceError(TreasuryError):
 
     def __init__(
         self,
-        what: str,
+        problem: str,
         *,
         do: str | None = None,
         operation: str | None = None,
@@ -127,7 +127,7 @@ class ServiceError(TreasuryError):
         key: str | None = None,
         may_have_executed: bool = False,
     ) -> None:
-        super().__init__(what, do=do)
+        super().__init__(problem, do=do)
         self.operation = operation
         self.status = status
         self.code = code
@@ -204,7 +204,7 @@ class OutcomeUnknown(ServiceError):
 
     def __init__(
         self,
-        what: str,
+        problem: str,
         *,
         look_up: str,
         operation: str | None = None,
@@ -213,7 +213,7 @@ class OutcomeUnknown(ServiceError):
         key: str | None = None,
     ) -> None:
         super().__init__(
-            what,
+            problem,
             do=look_up,
             operation=operation,
             trace=trace,

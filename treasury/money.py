@@ -55,7 +55,7 @@ def exponent(currency: str) -> int:
     return EXPONENTS.get(currency, 2)
 
 
-def parse_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal:
+def parse_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
     """The exact decimal of a JSON number's or string's digits; at most 20 + 18 digits.
 
     Raises InputError for a float, a grouped or localised number, NaN, infinity, or digits that a
@@ -63,16 +63,16 @@ def parse_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal
     """
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise InputError(
-            f"{what}: {type(value).__name__} is not an exact amount",
+            f"{name}: {type(value).__name__} is not an exact amount",
             do="give a Decimal, an int or a string of digits",
         )
     if isinstance(value, str):
         value = value.strip()
         if not _PLAIN.fullmatch(value):
-            raise InputError(f"{what}: {value[:40]!r} is not a number", do="write it as 1234.56")
+            raise InputError(f"{name}: {value[:40]!r} is not a number", do="write it as 1234.56")
     amount = Decimal(value)
     if not amount.is_finite():
-        raise InputError(f"{what}: {amount} is not a number", do="write it as 1234.56")
+        raise InputError(f"{name}: {amount} is not a number", do="write it as 1234.56")
     _, digits, power = amount.as_tuple()
     assert isinstance(power, int)
     trimmed = len(digits)
@@ -81,18 +81,18 @@ def parse_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal
     power += len(digits) - trimmed
     if any(digits) and (-power > SCALE or trimmed + power > PRECISION - SCALE):
         raise InputError(
-            f"{what}: {amount} has more than {PRECISION - SCALE} digits before the point"
+            f"{name}: {amount} has more than {PRECISION - SCALE} digits before the point"
             f" or {SCALE} after it",
             do="check the record; nothing was rounded",
         )
     return amount
 
 
-def typed_amount(value: str | int | Decimal, *, what: str = "amount") -> Decimal:
+def typed_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
     """An amount as a person writes it: as `parse_amount`, and without an exponent."""
     if isinstance(value, str) and "e" in value.lower():
-        raise InputError(f"{what}: {value.strip()[:40]!r} is no amount", do="write it as 1234.56")
-    return parse_amount(value, what=what)
+        raise InputError(f"{name}: {value.strip()[:40]!r} is no amount", do="write it as 1234.56")
+    return parse_amount(value, name=name)
 
 
 def quantize(amount: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP) -> Decimal:
@@ -114,9 +114,9 @@ def mean(amounts: Iterable[Decimal]) -> Decimal:
     return _WIDE.divide(total(values), Decimal(len(values)))
 
 
-def difference(amount: Decimal, other: Decimal) -> Decimal:
+def difference(amount: Decimal, subtrahend: Decimal) -> Decimal:
     """`amount` less `other`, exact. A bare minus sign rounds at 28 digits too: `copy_negate()`."""
-    return _WIDE.subtract(amount, other)
+    return _WIDE.subtract(amount, subtrahend)
 
 
 def format_amount(amount: Decimal, currency: str) -> str:
@@ -125,10 +125,10 @@ def format_amount(amount: Decimal, currency: str) -> str:
     An amount with more decimals than its currency keeps them all; nothing is rounded for show.
     """
     places = exponent(currency)
-    shown = amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
-    if shown != amount:
-        shown = amount.normalize(_WIDE)
-    return f"{currency} {shown:,f}"
+    rounded = amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
+    if rounded != amount:
+        rounded = amount.normalize(_WIDE)
+    return f"{currency} {rounded:,f}"
 
 
 def plain_digits(amount: Decimal) -> str:

@@ -27,7 +27,7 @@ from treasury.identifiers import plain_account
 __all__ = [
     "WEEKDAYS",
     "BankAccount",
-    "Company",
+    "CompanySettings",
     "Credential",
     "JournalPlace",
     "Secret",
@@ -74,7 +74,7 @@ class Secret:
         return self._value
 
 
-class Company(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[workspace]`: whose desk this is. `now` fixes the clock and is for the sandbox only.
 
     In production nothing is written to the services before `allow_writes` says so. What is written
@@ -121,14 +121,14 @@ class Credential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client_id: str
     client_secret: str
     environment: Environment | None = None
-    """Where it belongs; may be left out, and has to be the workspace's where it is not."""
+    """The credential's environment; where given, it has to be the workspace's."""
 
     def secret(self) -> Secret:
         """Fetch the secret; SettingsError says where it was looked for, never what was found."""
         return secret_at(self.client_secret, self.client_id, "client_secret")
 
 
-def secret_at(described: str, whose: str, key: str) -> Secret:
+def secret_at(described: str, holder: str, key: str) -> Secret:
     """The secret at the place that a setting names; SettingsError where nothing is there."""
     try:
         secret, missing = find_secret(described, key)
@@ -136,8 +136,7 @@ def secret_at(described: str, whose: str, key: str) -> Secret:
         secret, missing = None, error.what
     if secret is None:
         raise SettingsError(
-            f"no secret for {whose}: {missing}",
-            do="set it there, then run the command again",
+            f"no secret for {holder}: {missing}", do="set it there, then run the command again"
         )
     return secret
 
@@ -165,7 +164,7 @@ def find_secret(described: str, key: str) -> tuple[Secret | None, str]:
 
 
 def _in_keyring(place: str) -> str | None:
-    """What the desktop's keyring has at SERVICE/USER; SettingsError where it does not say."""
+    """The desktop keyring's secret at SERVICE/USER; SettingsError where no keyring answers."""
     try:
         # Only where it is used: it loads the desktop's secret service.
         import keyring
@@ -229,7 +228,7 @@ class BankAccount(
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything `treasury.toml` says."""
 
-    workspace: Company
+    workspace: CompanySettings
     services: Services | None = None
     credentials: dict[str, Credential] = {}
     accounts: tuple[BankAccount, ...] = ()
@@ -245,9 +244,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def currencies(self) -> dict[str, tuple[str, ...]]:
         """Each declared account with its currencies, in the order of the file."""
         codes: dict[str, tuple[str, ...]] = {}
-        for one in self.accounts:
-            number = plain_account(one.account)
-            codes[number] = (*codes.get(number, ()), one.currency)
+        for account in self.accounts:
+            number = plain_account(account.account)
+            codes[number] = (*codes.get(number, ()), account.currency)
         return codes
 
     def now(self) -> datetime:
@@ -259,9 +258,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         try:
             return self.credentials[name]
         except KeyError:
-            known = ", ".join(sorted(self.credentials)) or "none"
+            names = ", ".join(sorted(self.credentials)) or "none"
             raise SettingsError(
-                f"there is no credential {name!r} (there are: {known})",
+                f"there is no credential {name!r} (there are: {names})",
                 do=f"add [credentials.{name}] to {FILE_NAME}",
             ) from None
 
@@ -273,7 +272,13 @@ def load_settings(folder: Path) -> Settings:
     if isinstance(settings, SettingsError):
         raise settings
     _check(settings, path)
-    return _bound(settings)
+    if settings.services is None:
+        return settings
+    desk = settings.workspace
+    services = msgspec.structs.replace(
+        settings.services, environment=desk.environment, allow_writes=desk.allow_writes
+    )
+    return msgspec.structs.replace(settings, services=services)
 
 
 def _read(path: Path) -> Settings | SettingsError:
@@ -283,14 +288,14 @@ def _read(path: Path) -> Settings | SettingsError:
     through, and here they hold the file's text, in which somebody may have put a password.
     """
     try:
-        found = tomllib.loads(path.read_text("utf-8"))
-        journal = found.get("journal")
+        document = tomllib.loads(path.read_text("utf-8"))
+        journal = document.get("journal")
         if isinstance(journal, dict) and holds_secret(str(journal.get("url"))):
             return SettingsError(
                 f"{path}: journal.url holds a password",
                 do='take it out, and say where it is with password = "env:NAME"',
             )
-        return _untouched(found, path) or convert(found, Settings)
+        return _untouched(document, path) or convert(document, Settings)
     except FileNotFoundError:
         return SettingsError(
             f"{path} does not exist",
@@ -313,26 +318,26 @@ _TO_FILL: Final = {
 """What to write in place of each value that the template leaves open, by the end of its key."""
 
 
-def _untouched(found: Any, path: Path) -> SettingsError | None:
+def _untouched(document: Any, path: Path) -> SettingsError | None:
     """What is wrong with a file in which a value of the template was not filled in."""
-    for key, value in _values(found):
+    for key, value in _values(document):
         if PLACEHOLDER in value and (key != "workspace.company" or value == PLACEHOLDER):
-            wanted = next((words for end, words in _TO_FILL.items() if key.endswith(end)), "it")
+            meaning = next((words for end, words in _TO_FILL.items() if key.endswith(end)), "it")
             return SettingsError(
-                f"{path}: {key} is still the template's {PLACEHOLDER}", do=f"write {wanted}"
+                f"{path}: {key} is still the template's {PLACEHOLDER}", do=f"write {meaning}"
             )
     return None
 
 
-def _values(found: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """Every text in a TOML document, with its key; the blocks of an array are numbered from 1."""
-    if isinstance(found, str):
-        yield key, found
-    elif isinstance(found, dict):
-        for name, value in found.items():
+    if isinstance(node, str):
+        yield key, node
+    elif isinstance(node, dict):
+        for name, value in node.items():
             yield from _values(value, f"{key}.{name}" if key else name)
-    elif isinstance(found, list):
-        for number, value in enumerate(found, 1):
+    elif isinstance(node, list):
+        for number, value in enumerate(node, 1):
             yield from _values(value, f"{key}[{number}]")
 
 
@@ -369,29 +374,29 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
     SettingsError where it holds the records of another environment, or of the same at other hosts.
     The sandbox has no host of its own.
     """
-    mark = place_of(settings)
+    place = place_of(settings)
     path = folder / PIN_NAME
     try:
-        held = path.read_text("utf-8").strip()
+        pinned = path.read_text("utf-8").strip()
     except FileNotFoundError:
         return False
-    if not held:
+    if not pinned:
         raise SettingsError(
             f"{path} is empty, so whose records {folder} holds is not known",
-            do=f"restore it from a copy, or write {mark} into it if that is so",
+            do=f"restore it from a copy, or write {place} into it if that is so",
         )
-    if held != mark:
+    if pinned != place:
         raise SettingsError(
-            f"{folder} holds the records of {held}, and {FILE_NAME} now says {mark}",
+            f"{folder} holds the records of {pinned}, and {FILE_NAME} now says {place}",
             do="make a workspace of its own for each environment",
         )
     return True
 
 
-def _note(path: Path, mark: str) -> None:
+def _note(path: Path, place: str) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(mark + "\n", "utf-8")
+        draft.write_text(place + "\n", "utf-8")
         os.replace(draft, path)
     except OSError as error:
         raise StorageError(
@@ -400,23 +405,12 @@ def _note(path: Path, mark: str) -> None:
 
 
 def place_of(settings: Settings) -> str:
-    """Which environment at which hosts: `staging at finance.example.test, ramp.example.test`."""
+    """The environment and its hosts: `staging at finance.example.test, ramp.example.test`."""
     services, environment = settings.services, settings.workspace.environment
     if services is None or environment == "sandbox":
         return environment
     hosts = (urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp))
     return f"{environment} at {', '.join(hosts)}"
-
-
-def _bound(settings: Settings) -> Settings:
-    """The settings, with the addresses told what they belong to."""
-    if settings.services is None:
-        return settings
-    desk = settings.workspace
-    services = msgspec.structs.replace(
-        settings.services, environment=desk.environment, allow_writes=desk.allow_writes
-    )
-    return msgspec.structs.replace(settings, services=services)
 
 
 def _check(settings: Settings, path: Path) -> None:
@@ -453,32 +447,36 @@ def _check_accounts(accounts: tuple[BankAccount, ...], path: Path) -> None:
     """Each account once in a currency, of one source, closed after it was opened."""
     sources: dict[str, Source] = {}
     declared: set[tuple[str, str]] = set()
-    for one in accounts:
-        where, number = f"{path}: [[accounts]] {one.account}", plain_account(one.account)
-        if _CURRENCY.fullmatch(one.currency) is None:
-            raise SettingsError(
-                f"{where} is in {one.currency!r:.20}, which is no currency",
-                do="write three capital letters, like EUR",
-            )
-        if (number, one.currency) in declared:
-            raise SettingsError(
-                f"{where} is declared twice in {one.currency}", do="remove one of the two blocks"
-            )
-        declared.add((number, one.currency))
-        if sources.setdefault(number, one.source) != one.source:
-            raise SettingsError(
-                f"{where} has two sources", do="give all its blocks the same source"
-            )
-        if one.opened and one.closed and one.closed < one.opened:
-            raise SettingsError(
-                f"{where} closed on {one.closed}, before it opened on {one.opened}",
-                do="correct `opened` or `closed`",
-            )
-        if one.statement_days == ():
-            raise SettingsError(
-                f"{where} has no statement_days",
-                do='write "business", "every", "movements", or days of the week like ["fri"]',
-            )
+    for account in accounts:
+        where, number = f"{path}: [[accounts]] {account.account}", plain_account(account.account)
+        source = sources.setdefault(number, account.source)
+        is_closed_early = account.opened and account.closed and account.closed < account.opened
+        for is_wrong, problem, remedy in (
+            (
+                _CURRENCY.fullmatch(account.currency) is None,
+                f"is in {account.currency!r:.20}, which is no currency",
+                "write three capital letters, like EUR",
+            ),
+            (
+                (number, account.currency) in declared,
+                f"is declared twice in {account.currency}",
+                "remove one of the two blocks",
+            ),
+            (source != account.source, "has two sources", "give all its blocks the same source"),
+            (
+                is_closed_early,
+                f"closed on {account.closed}, before it opened on {account.opened}",
+                "correct `opened` or `closed`",
+            ),
+            (
+                account.statement_days == (),
+                "has no statement_days",
+                'write "business", "every", "movements", or days of the week like ["fri"]',
+            ),
+        ):
+            if is_wrong:
+                raise SettingsError(f"{where} {problem}", do=remedy)
+        declared.add((number, account.currency))
 
 
 _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
@@ -487,10 +485,10 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 def _check_same(
     section: str, environment: Environment | None, settings: Settings, path: Path
 ) -> None:
-    ours = settings.workspace.environment
-    if environment is not None and environment != ours:
+    expected = settings.workspace.environment
+    if environment is not None and environment != expected:
         raise SettingsError(
-            f"{path}: [{section}] is for {environment}, and this workspace is for {ours}",
+            f"{path}: [{section}] is for {environment}, and this workspace is for {expected}",
             do="give each environment a workspace with its own addresses and credentials",
         )
 

@@ -18,7 +18,7 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 def visible(text: str) -> str:
     """The text with every character that would not show made visible: `␛`, `⟨U+202E⟩`."""
-    return text if text.isprintable() else "".join(map(_shown, text))
+    return text if text.isprintable() else "".join(map(_visible_char, text))
 
 
 def clean(text: object) -> str:
@@ -45,7 +45,7 @@ def is_hidden(char: str) -> bool:
     return unicodedata.category(char) in _HIDDEN
 
 
-def _shown(char: str) -> str:
+def _visible_char(char: str) -> str:
     if not is_hidden(char):
         return char
     code = ord(char)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from treasury.api import Limits
-from treasury.settings import Company, Credential, Service, Services, Settings
+from treasury.settings import CompanySettings, Credential, Service, Services, Settings
 
 __all__ = ["LIMITS", "settings_for"]
 
@@ -24,5 +24,5 @@ def settings_for(base_url: str, client_ids: dict[str, str]) -> Settings:
         for name, client_id in client_ids.items()
     }
     return Settings(
-        workspace=Company(company="Torture"), services=services, credentials=credentials
+        workspace=CompanySettings(company="Torture"), services=services, credentials=credentials
     )

@@ -13,7 +13,7 @@ from treasury.api import Client, Limits
 from treasury.errors import ActionRefused
 from treasury.journal import Actor, Journal
 from treasury.sandbox import Sandbox, Served
-from treasury.settings import Company, Credential, Service, Services, Settings
+from treasury.settings import CompanySettings, Credential, Service, Services, Settings
 
 MORNING = datetime(2026, 11, 2, 8, tzinfo=UTC)
 TREASURY = "f5520527-134b-49e6-ac6e-833cf327cb46"
@@ -173,7 +173,7 @@ def practising(folder: Path, secrets: dict[str, str]) -> Iterator[Practice]:
             ramp=Service(served.ramp_url),
         )
         settings = Settings(
-            workspace=Company(company="Harbour"), services=services, credentials=credentials
+            workspace=CompanySettings(company="Harbour"), services=services, credentials=credentials
         )
         practice = Practice(sandbox, served, settings, folder, stack)
         yield practice

@@ -54,13 +54,13 @@ def test_whoever_opens_it_first_brings_it_to_the_present_form_and_says_so_once(
     assert told.count("\n") == 1
     assert "was stored by an earlier version and has the present form now" in told
     assert content(folder) == before, "no row and no file of a table is touched"
-    assert storage_form.is_marked(folder / "lake")
+    assert storage_form.has_form(folder / "lake")
     last = desk.lake.last()
     assert last is not None
     assert (last.commit.number, last.listed) == (4, 3)
     (pin,) = desk.lake.pins()
     assert (pin.commit.number, pin.why) == (2, "close of 2026-10")
-    there = desk.lake.digests.noted()
+    there = desk.lake.digests.by_path()
     for line in map(msgspec.json.decode, noted):
         if (folder / "lake" / line["path"]).is_file():
             assert there[line["path"]] == line["digest"]

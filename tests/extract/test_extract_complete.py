@@ -18,10 +18,10 @@ from treasury.extract import (
     ramp_tables,
     sync,
 )
-from treasury.extract.record_rows import Field, Form, form, forms
+from treasury.extract.record_rows import Form, form, forms, text
 from treasury.extract.record_sources import whole
 from treasury.extract.synced_tables import FORMS
-from treasury.lake import TEXT, Lake
+from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
 
 LISTS = {
@@ -94,7 +94,7 @@ def test_every_small_table_is_one_declaration_that_the_sync_reads() -> None:
 NETWORKS = form(
     "networks",
     "Endpoints",
-    Field("name", TEXT, "name", "of the network"),
+    text("name", "of the network"),
     key=("name",),
     title="One table more",
     source=whole(lambda client: client.ramp.chains.all()),

@@ -8,7 +8,7 @@ import pytest
 from treasury.api.models import Transfer
 from treasury.extract.finance_tables import TRANSFERS, kind_of
 from treasury.extract.record_rows import rows
-from treasury.extract.transfer_lists import FoundTransfer, Held, Walk
+from treasury.extract.transfer_lists import ReceivedTransfer, StoredTransfers, Walk
 
 NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
@@ -18,7 +18,7 @@ def transfer(number: int, status: str = "COMPLETED", *, timed: bool = True) -> T
     return Transfer(id=f"t{number}", status=status, created_at=created)
 
 
-def held(settled: list[int], still_open: list[int] = ()) -> Held:
+def held(settled: list[int], still_open: list[int] = ()) -> StoredTransfers:
     schema = pa.schema(
         [
             ("id", pa.string()),
@@ -31,7 +31,7 @@ def held(settled: list[int], still_open: list[int] = ()) -> Held:
         ]
     )
     rows = [(n, False) for n in settled] + [(n, True) for n in still_open]
-    return Held(
+    return StoredTransfers(
         pa.Table.from_pylist(
             [
                 {"id": f"t{n}", "kind": "crypto", "is_open": is_open, "first_seen_at": NOON}
@@ -43,7 +43,10 @@ def held(settled: list[int], still_open: list[int] = ()) -> Held:
 
 
 def walked(
-    known: Held, *pages: list[Transfer], must: set[str] = frozenset(), since: datetime | None = None
+    known: StoredTransfers,
+    *pages: list[Transfer],
+    must: set[str] = frozenset(),
+    since: datetime | None = None,
 ) -> list[str]:
     """The ids that a walk over the pages meets before it may end."""
     walk = Walk(iter(()), set(must))
@@ -121,7 +124,7 @@ def test_amounts_stand_beside_their_own_currency(
 
     value = msgspec.convert({"id": "t", **record}, Transfer, strict=False)
     assert kind_of(value) == kind
-    found = FoundTransfer(value=value, raw=b"{}", kind=kind, first_seen_at=NOON)
+    found = ReceivedTransfer(value=value, raw=b"{}", kind=kind, first_seen_at=NOON)
     (row,) = rows(TRANSFERS, [found]).to_pylist()
     stated = tuple(
         None if row[name] is None else f"{row[name].normalize():f}"

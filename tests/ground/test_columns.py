@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treasury.money import plain_digits
-from treasury.tables.tabular import clean_column, plain_amounts, shown, shown_column, wide
+from treasury.tables.tabular import clean_column, column_texts, plain_amounts, value_text, wide
 from treasury.text import clean
 
 LARGEST = Decimal("99999999999999999999.999999999999999999")
@@ -41,7 +41,7 @@ def test_amounts_are_written_as_one_by_one(values: list[Decimal | None], scale: 
     stored = column.to_pylist()
     plain = [None if one is None else plain_digits(one) for one in stored]
     assert plain_amounts(column).to_pylist() == plain
-    assert shown_column(column) == [shown(one) for one in stored]
+    assert column_texts(column) == [value_text(one) for one in stored]
 
 
 @given(st.lists(st.none() | st.integers(-(10**18), 10**18)), texts)
@@ -50,7 +50,7 @@ def test_other_columns_are_shown_as_one_by_one(
 ) -> None:
     for values, kind in ((numbers, pa.int64()), (words, pa.string()), (numbers, pa.decimal128(19))):
         column = pa.chunked_array([pa.array(values, kind)])
-        assert shown_column(column) == [shown(one) for one in column.to_pylist()]
+        assert column_texts(column) == [value_text(one) for one in column.to_pylist()]
 
 
 @given(texts)

@@ -13,7 +13,7 @@ import pytest
 
 from treasury.errors import InputError, StorageError
 from treasury.tables import workbook_process
-from treasury.tables.workbook import Book, Column, Sheet, write_book
+from treasury.tables.workbook import Sheet, SheetColumn, Workbook, write_book
 from treasury.tables.workbook_process import written_beside
 
 Processes = list[subprocess.Popen[bytes]]
@@ -27,20 +27,20 @@ ROW = {
     "texts": ["a", "b"],
     "unread": "x",
 }
-BOOK = Book(
+BOOK = Workbook(
     properties={"title": "A month"},
     sheets=(
         Sheet(
             "Lines",
             (
-                Column("Day", "day", "date"),
-                Column("At", "at", "instant"),
-                Column("Amount", "amount", "amount"),
-                Column("Text", "text"),
-                Column("Texts", "texts"),
+                SheetColumn("Day", "day", "date"),
+                SheetColumn("At", "at", "instant"),
+                SheetColumn("Amount", "amount", "amount"),
+                SheetColumn("Text", "text"),
+                SheetColumn("Texts", "texts"),
             ),
         ),
-        Sheet("None", (Column("Text", "text"),)),
+        Sheet("None", (SheetColumn("Text", "text"),)),
     ),
     created=datetime(2026, 11, 2, 8, tzinfo=UTC),
     zone="Europe/Brussels",
@@ -138,7 +138,7 @@ def test_a_process_that_ends_otherwise_leaves_nothing(processes: Processes, tmp_
 def test_a_fault_of_the_process_is_told_in_its_own_words(
     processes: Processes, tmp_path: Path
 ) -> None:
-    wrong = Book(properties={}, sheets=(Sheet("a/b", (Column("Text", "text"),)),))
+    wrong = Workbook(properties={}, sheets=(Sheet("a/b", (SheetColumn("Text", "text"),)),))
     with (
         pytest.raises(StorageError, match="Invalid Excel character"),
         written_beside(wrong, {"a/b": tables()["Lines"]}, tmp_path / "made.xlsx"),

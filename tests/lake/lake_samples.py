@@ -75,7 +75,7 @@ KEPT = 6
 
 def small_lake(folder: Path) -> Lake:
     """A lake that sweeps what nobody needs after each six commits, however young."""
-    return Lake(folder, CATALOGUE, kept=KEPT, grace=timedelta(0))
+    return Lake(folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0))
 
 
 def put(lake: Lake, number: int, rows: pa.Table, **options: Any) -> Any:

@@ -224,7 +224,7 @@ sys.stdout.write("done\\n")
 def test_a_plain_duckdb_in_another_process_sees_whole_commits_while_one_writes(
     tmp_path: Path,
 ) -> None:
-    lake, last = Lake(tmp_path, CATALOGUE, kept=KEPT), 3 * KEPT
+    lake, last = Lake(tmp_path, CATALOGUE, commits_kept=KEPT), 3 * KEPT
 
     def commit(number: int) -> None:
         with lake.writer("sync", day(number)) as writer:

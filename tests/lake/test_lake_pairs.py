@@ -112,7 +112,7 @@ def test_one_repair_of_two_damages_is_enough(whole: Path, tmp_path: Path, seed: 
     done = repair(of_a_year(folder), day(30))
     left = damages(of_a_year(folder))
     assert all(damage.pinned is not None for damage in left), left
-    assert {f"{damage}: restore it from a copy" for damage in left} <= set(done.said)
+    assert {f"{damage}: restore it from a copy" for damage in left} <= set(done.sentences)
     lost = sum(one.lost or 0 for one in done.tables)
     if not lost and all(one.lost is not None for one in done.tables):
         # What nothing was lost of reads as before; a table without a count is asked for again.

@@ -237,7 +237,7 @@ def test_a_damaged_pin_is_named_and_the_rest_goes_on(lake: Lake) -> None:
     for damage in found:
         assert str(damage).startswith("pinned commit 3, ")
     done = repair(again(lake), day(5))
-    assert all("restore it from a copy" in sentence for sentence in done.said)
+    assert all("restore it from a copy" in sentence for sentence in done.sentences)
     assert [damage for damage in damages(again(lake)) if not damage.pinned] == []
 
 
@@ -277,7 +277,7 @@ def test_a_pin_that_does_not_read_is_no_damage_to_the_commits(lake: Lake) -> Non
     before = content(again(lake))
     done = repair(again(lake), day(4))
     assert done.tables == ()
-    assert "restore it from a copy" in done.said[0]
+    assert "restore it from a copy" in done.sentences[0]
     assert again(lake).commits().num_rows == 3
     assert content(again(lake)) == before
 
@@ -364,12 +364,12 @@ def test_a_line_of_the_list_of_hashes_that_was_cut_off_is_one_that_is_not_there(
     lake: Lake,
 ) -> None:
     listed = lake.folder / "digests.jsonl"
-    noted = lake.digests.noted()
+    noted = lake.digests.by_path()
     listed.write_bytes(listed.read_bytes()[:-20])
-    assert len(lake.digests.noted()) == len(noted) - 1
+    assert len(lake.digests.by_path()) == len(noted) - 1
     put(again(lake), 3, requests(a="OPEN"))
     files = {name for name in noted if "_delta_log" not in name}
-    assert files <= set(again(lake).digests.noted())
+    assert files <= set(again(lake).digests.by_path())
     assert damages(again(lake)) == []
     listed.unlink()
     assert damages(again(lake)) == []
@@ -384,7 +384,7 @@ def test_the_list_of_hashes_names_each_stored_file_and_no_other(tmp_path: Path) 
     there |= {
         path.relative_to(lake.folder).as_posix() for path in lake.folder.rglob("_delta_log/*.json")
     }
-    assert set(lake.digests.noted()) == there
+    assert set(lake.digests.by_path()) == there
 
 
 def test_a_table_put_aside_leaves_a_pinned_commit_its_files(lake: Lake) -> None:

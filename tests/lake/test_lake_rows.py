@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,18 @@ from hypothesis import strategies as st
 from lake_samples import BALANCES, REQUESTS, WALLETS, requests, wallets
 
 from treasury.errors import TableError
-from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
+from treasury.lake import (
+    AMOUNT,
+    BOOL,
+    DATE,
+    INSTANT,
+    INTEGER,
+    TEXT,
+    TEXTS,
+    Column,
+    Table,
+    schema_of,
+)
 from treasury.lake.incoming_rows import conform, with_hash
 
 ID = Column("id", TEXT, "it")
@@ -43,6 +55,23 @@ def test_a_wrong_declaration_fails_where_it_is_made(wrong: dict[str, Any], probl
 def test_a_column_takes_only_types_of_the_lake() -> None:
     with pytest.raises(ValueError, match="double"):
         Column("amount", pa.float64(), "a float")
+
+
+class Example(msgspec.Struct):
+    name: str
+    total: Decimal | None
+    count: int
+    day: date
+    at: datetime | None
+    is_open: bool
+    ids: tuple[str, ...]
+    versions: dict[str, int]
+
+
+def test_the_columns_of_a_struct_are_its_fields_and_what_is_no_column_is_text() -> None:
+    schema = schema_of(Example)
+    assert schema.names == [field.name for field in msgspec.structs.fields(Example)]
+    assert schema.types == [TEXT, AMOUNT, INTEGER, DATE, INSTANT, BOOL, TEXTS, TEXT]
 
 
 def test_the_schema_is_the_declared_columns_and_what_the_lake_keeps() -> None:

@@ -190,7 +190,7 @@ def test_killed_writers_leave_no_more_than_one(tmp_path: Path) -> None:
 
 
 def test_a_young_file_stays_for_readers_that_cannot_say_so(tmp_path: Path) -> None:
-    lake = Lake(tmp_path, CATALOGUE, kept=1, grace=timedelta(hours=1))
+    lake = Lake(tmp_path, CATALOGUE, commits_kept=1, grace=timedelta(hours=1))
     put(lake, 0, requests(a="OPEN"))
     files = lake.snapshot().files(REQUESTS)
     put(lake, 1, requests(a="DONE"))

@@ -21,7 +21,7 @@ from treasury.cli.layout import print_table
 from treasury.errors import InputError
 from treasury.tables.csv_output import csv_text, rows_of
 from treasury.tables.tabular import Tabular, in_zone
-from treasury.tables.tabular import shown as plain
+from treasury.tables.tabular import value_text as plain
 from treasury.text import clean, is_hidden
 
 __all__ = ["desk_zone", "format_option", "keep_desk_zone", "print_report", "print_rows"]

@@ -45,7 +45,7 @@ from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Known, answer_and_known, known
 from treasury.settings import BankAccount
-from treasury.tables.tabular import shown_column
+from treasury.tables.tabular import column_texts
 
 __all__ = [
     "Examined",
@@ -220,7 +220,7 @@ def reconcile(basis: Basis) -> Reconciliation:
 
 def outcomes_hash(answer: Reconciliation) -> str:
     """SHA-256 over what became of each line of the month."""
-    columns = map(shown_column, answer.lines.select(OUTCOME).columns)
+    columns = map(column_texts, answer.lines.select(OUTCOME).columns)
     text = msgspec.json.encode(list(zip(*columns, strict=True)))
     return hashlib.sha256(text).hexdigest()
 

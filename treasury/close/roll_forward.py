@@ -32,7 +32,7 @@ from treasury.reconcile.matching import FEW, Matches, match_references, read_dec
 from treasury.reconcile.monthly import known_key, requests_at_cut_off, step_sql
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Known
-from treasury.tables.tabular import Tabular, shown_column
+from treasury.tables.tabular import Tabular, column_texts
 
 __all__ = [
     "ADDS",
@@ -197,7 +197,7 @@ class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def items_hash(self) -> str:
         """SHA-256 of the items' canonical text."""
-        rows = zip(*map(shown_column, self.items.columns), strict=True)
+        rows = zip(*map(column_texts, self.items.columns), strict=True)
         return hashlib.sha256(msgspec.json.encode(list(rows))).hexdigest()
 
 

@@ -49,7 +49,7 @@ from treasury.journal.period_history import (
 from treasury.journal.person_names import same_person
 from treasury.lake import Lake
 from treasury.reconcile.question import Question
-from treasury.tables.row_view import shown
+from treasury.tables.tabular import value_text
 
 __all__ = ["PreparedMonth", "prepare_month", "prepared_month", "sign_month", "withdraw_preparation"]
 
@@ -301,7 +301,7 @@ def _groups(items: OpenItems) -> list[dict[str, Any]]:
             "label": group.words.label,
             "items": group.items,
             "currency": group.currency,
-            "amount": None if group.amount is None else shown(group.amount),
+            "amount": None if group.amount is None else value_text(group.amount),
             "money": group.money,
             "turn": group.turn,
         }
@@ -321,6 +321,9 @@ def _desk(question: Question) -> dict[str, Any]:
 def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
     """Rows for the journal: amounts as decimal text."""
     return [
-        {name: shown(value) if isinstance(value, Decimal) else value for name, value in row.items()}
+        {
+            name: value_text(value) if isinstance(value, Decimal) else value
+            for name, value in row.items()
+        }
         for row in table.to_pylist()
     ]

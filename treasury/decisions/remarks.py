@@ -28,7 +28,8 @@ from treasury.journal.decision_history import (
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.lake import Snapshot
 from treasury.money import format_amount
-from treasury.tables.row_view import Rows, shown
+from treasury.tables.row_view import Rows
+from treasury.tables.tabular import value_text
 from treasury.text import clean
 
 __all__ = ["Marking", "foreseen_remark"]
@@ -148,7 +149,7 @@ class Marking:
             body = {
                 "reason": reason,
                 "undoes": undoes,
-                "facts": {name: shown(row[name]) for name in FACTS},
+                "facts": {name: value_text(row[name]) for name in FACTS},
             }
             planned = Mark(
                 seq=None,

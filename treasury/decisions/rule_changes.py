@@ -29,8 +29,8 @@ from treasury.reconcile.monthly import Basis, awaiting_funds, step_sql
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules, check_rules, load_rules, met_by_none
 from treasury.reconcile.standing_knowledge import known
-from treasury.tables.row_view import Rows, shown
-from treasury.tables.tabular import Tabular, html_table
+from treasury.tables.row_view import Rows
+from treasury.tables.tabular import Tabular, html_table, value_text
 from treasury.text import clean, safe_html
 
 __all__ = ["Changing", "Preview", "read_rules"]
@@ -226,7 +226,7 @@ def _given(value: Any) -> Any:
 
 def _body(preview: Preview, reason: str) -> dict[str, Any]:
     effect = [
-        {name: shown(v) if isinstance(v, Decimal) else v for name, v in row.items()}
+        {name: value_text(v) if isinstance(v, Decimal) else v for name, v in row.items()}
         for row in preview.totals.to_pylist()
     ]
     return {

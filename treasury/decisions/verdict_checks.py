@@ -24,7 +24,7 @@ from treasury.journal.decision_log import Decided
 from treasury.journal.period_history import closed_periods
 from treasury.money import format_amount, quantize, total
 from treasury.reconcile.standing_knowledge import Known
-from treasury.tables.row_view import shown
+from treasury.tables.tabular import value_text
 from treasury.text import clean
 
 __all__ = ["Body", "Check", "Wish", "already", "same"]
@@ -111,7 +111,7 @@ class Check:
             "undoes": wish.undoes,
             **({"despite": list(despite)} if despite else {}),
             **(
-                {"shares": {one: shown(wish.shares[one]) for one in wish.shares}}
+                {"shares": {one: value_text(wish.shares[one]) for one in wish.shares}}
                 if wish.shares
                 else {}
             ),

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from treasury.reconcile.rules import Rules
-from treasury.tables.row_view import shown
+from treasury.tables.tabular import value_text
 
 __all__ = ["contradicts", "expectation_facts", "line_facts", "moved"]
 
@@ -26,12 +26,14 @@ GONE: Final = {"line": "the line is in no statement any more", "request": "the r
 def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
     """What tells whether a bank line is still the one that was decided about; texts as a hash."""
     texts = msgspec.json.encode([row[name] for name in TEXTS])
-    return {name: shown(row[name]) for name in LINE} | {"texts": hashlib.sha256(texts).hexdigest()}
+    return {name: value_text(row[name]) for name in LINE} | {
+        "texts": hashlib.sha256(texts).hexdigest()
+    }
 
 
 def expectation_facts(row: Mapping[str, Any]) -> dict[str, str]:
     """What tells whether an expectation is still the one that was decided about."""
-    return {name: shown(row[name]) for name in EXPECTATION}
+    return {name: value_text(row[name]) for name in EXPECTATION}
 
 
 def contradicts(status: str | None, rules: Rules) -> bool:

@@ -26,7 +26,8 @@ from treasury.journal.decision_log import Decided, decide, read_decided, require
 from treasury.money import typed_amount
 from treasury.reconcile.matching import read_decisions
 from treasury.reconcile.standing_knowledge import Known
-from treasury.tables.row_view import Rows, shown
+from treasury.tables.row_view import Rows
+from treasury.tables.tabular import value_text
 from treasury.text import clean
 
 __all__ = ["Deciding", "Wanted", "foreseen", "typed_expectations"]
@@ -296,7 +297,7 @@ def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:
                         "reason": one.reason,
                         "to": one.to,
                         "undoes": one.undoes,
-                        "shares": {name: shown(share) for name, share in one.shares.items()},
+                        "shares": {name: value_text(share) for name, share in one.shares.items()},
                         "facts": one.facts,
                         "closed_month": one.closed_month,
                         "posts_to": one.posts_to,

@@ -158,7 +158,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             now,
             account=declared.account,
             currency=declared.currency,
-            balance=typed_amount(balance, what="balance"),
+            balance=typed_amount(balance, name="balance"),
             day=on,
             source=source.strip(),
             by=(actor or self.journal.who()).name,

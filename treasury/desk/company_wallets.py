@@ -107,7 +107,7 @@ class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             require_company_wallet(self.lake, chain, address),
             now,
             asset=asset,
-            balance=typed_amount(balance, what="balance"),
+            balance=typed_amount(balance, name="balance"),
             at=at if isinstance(at, datetime) else _instant(at, self.zone, end=True),
             by=(actor or self.who()).name,
             source=source,

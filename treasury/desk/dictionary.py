@@ -16,7 +16,18 @@ from treasury.desk.responses import RESPONSES
 from treasury.errors import InputError
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
-from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, KEPT, TEXT, TEXTS, Column, Table
+from treasury.lake import (
+    AMOUNT,
+    BOOL,
+    DATE,
+    INSTANT,
+    INTEGER,
+    LAKE_COLUMNS,
+    TEXT,
+    TEXTS,
+    Column,
+    Table,
+)
 from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.statements.store.wallet_evidence import WALLET_TABLES
 
@@ -168,7 +179,7 @@ def column_rows(name: str | None = None) -> pa.Table:
 def _kept(group: Group, table: Table) -> Iterator[Column]:
     stored = table.history_schema if table.records else table.schema
     names = set(stored.names) if group.kept is None else group.kept
-    return (column for column in KEPT if column.name in names)
+    return (column for column in LAKE_COLUMNS if column.name in names)
 
 
 HEAD: Final = """\
@@ -196,7 +207,7 @@ def page() -> str:
     """The whole dictionary as Markdown."""
     kept = "".join(
         f"| `{c.name}` | {TYPES[c.type]} | {_text(c.meaning)} | {c.source or OURS} |\n"
-        for c in KEPT
+        for c in LAKE_COLUMNS
     )
     groups = "\n".join(_group(group) for group in GROUPS)
     return f"{HEAD}\n{groups}\n{KEPT_HEAD}{kept}"

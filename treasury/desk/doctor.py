@@ -278,7 +278,7 @@ def _stored(
     if mend:
         done = repair(lake, now)
         findings += [Finding("stored files", "repaired", str(table)) for table in done.tables]
-        findings += [Finding("stored files", "repaired", sentence) for sentence in done.said]
+        findings += [Finding("stored files", "repaired", sentence) for sentence in done.sentences]
         narrow_marks(lake, now, {table.table: table.lost for table in done.tables})
     found = damages(lake)
     findings += [

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.lake import Lake, Snapshot, mark_of, marked
+from treasury.lake import Lake, Snapshot, mark_of, split_mark
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 
 __all__ = ["Gap", "lost_looks", "missing_statements", "narrow_marks"]
@@ -78,7 +78,7 @@ def narrow_marks(lake: Lake, now: datetime, lost: Mapping[str, int | None]) -> N
 def missing_statements(snapshot: Snapshot) -> tuple[int, list[str]]:
     """How many statements are marked as lacking something, and the files they were read from."""
     marks = () if snapshot.commit is None else snapshot.commit.refetch
-    ids = sorted({key for table, key in map(marked, marks) if key and table in {_HEADS, _ROWS}})
+    ids = sorted({key for table, key in map(split_mark, marks) if key and table in {_HEADS, _ROWS}})
     if not ids:
         return 0, []
     return len(ids), snapshot.sql(_FILES, {"ids": ids})["file_name"].to_pylist()

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.api import models
-from treasury.extract.record_rows import Field, Form, Found, form, rows
+from treasury.extract.record_rows import Form, ReceivedRecord, form, rows
+from treasury.extract.record_rows import RecordField as Field
 from treasury.ground.decoding import decode_json
 from treasury.journal import Entry, Journal
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
@@ -27,14 +28,14 @@ __all__ = ["RESPONSES", "responses"]
 DONE: Final = "action.done"
 
 
-class Answered(Found, frozen=True, kw_only=True):
+class Answered(ReceivedRecord, frozen=True, kw_only=True):
     """What one answer holds, and the entry of the journal that holds the answer."""
 
     entry: Entry
     request_id: str | None = None
 
 
-def _id(found: Found) -> str | None:
+def _id(found: ReceivedRecord) -> str | None:
     """The id that was answered; else the one that somebody looked up or was told."""
     assert isinstance(found, Answered)
     return getattr(found.value, "id", None) or found.entry.body.get("record")
@@ -60,10 +61,10 @@ _JOURNALED = (
 )
 
 
-def _fiat(name: str) -> Callable[[Found], Decimal | None]:
+def _fiat(name: str) -> Callable[[ReceivedRecord], Decimal | None]:
     """The fiat side of an amount, which the first generation gives alone."""
 
-    def take(found: Found) -> Decimal | None:
+    def take(found: ReceivedRecord) -> Decimal | None:
         value = getattr(found.value, name, None)
         return value.fiat if isinstance(value, models.Money) else value
 
@@ -76,10 +77,10 @@ def _money(column: str, name: str, meaning: str) -> Field:
     return Field(column, AMOUNT, _fiat(name), meaning, source, "`currency`")
 
 
-def _coins(name: str) -> Callable[[Found], Decimal | None]:
+def _coins(name: str) -> Callable[[ReceivedRecord], Decimal | None]:
     """The side in coins of an amount, which later generations give beside the fiat one."""
 
-    def take(found: Found) -> Decimal | None:
+    def take(found: ReceivedRecord) -> Decimal | None:
         value = getattr(found.value, name, None)
         return value.crypto if isinstance(value, models.Money) else None
 
@@ -93,7 +94,7 @@ def _in_coins(name: str) -> Field:
     return Field(column, AMOUNT, _coins(name), "the same in coins", source, "not stated")
 
 
-def _metadata(found: Found) -> str | None:
+def _metadata(found: ReceivedRecord) -> str | None:
     """JSON text; None where there is none, as where an answer does not read."""
     text = bytes(getattr(found.value, "metadata", b"null")).decode()
     return None if text == "null" else text

@@ -1,4 +1,4 @@
-"""What a full comparison found: the difference between what we took for settled and what is.
+"""Drift: what a full comparison finds different in records that were taken for settled.
 
 It is read from the lake after the commit, by the instants that the commit left: a settled version
 that it superseded has changed, a record that it brought although it is older than what was held
@@ -17,7 +17,7 @@ from treasury.extract.sync_run import Drift
 from treasury.extract.synced_tables import TABLES
 from treasury.lake import Snapshot
 
-__all__ = ["before", "found"]
+__all__ = ["find_drift", "newest_created"]
 
 EXAMPLES: Final = 5
 
@@ -35,7 +35,7 @@ VANISHED: Final = "SELECT id FROM {table} WHERE vanished_at = $at"
 QUESTIONS: Final = {"changed": CHANGED, "late": LATE, "vanished": VANISHED}
 
 
-def before(snapshot: Snapshot) -> Mapping[str, datetime | None]:
+def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
     """Of each table whose records settle, when the newest one was created."""
     return {
         name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()
@@ -43,10 +43,10 @@ def before(snapshot: Snapshot) -> Mapping[str, datetime | None]:
     }
 
 
-def found(
+def find_drift(
     snapshot: Snapshot, at: datetime, newest: Mapping[str, datetime | None]
 ) -> tuple[Drift, ...]:
-    """What the commit at `at` corrected, table by table."""
+    """The drift that the commit at `at` corrected, table by table."""
     drifts = []
     for table in SETTLING:
         for kind, query in QUESTIONS.items():

@@ -8,7 +8,6 @@ amount is in units of the asset or currency that its meaning names.
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
 from treasury.api.models import (
@@ -20,9 +19,18 @@ from treasury.api.models import (
     VirtualBankAccount,
     Wallet,
 )
-from treasury.extract.record_rows import Field, Found, form, forms
+from treasury.extract.record_rows import (
+    ReceivedRecord,
+    amount,
+    flag,
+    form,
+    forms,
+    instant,
+    integer,
+    text,
+    texts,
+)
 from treasury.extract.record_sources import PerAccount, whole
-from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS
 
 __all__ = [
     "ACCOUNTS",
@@ -35,8 +43,8 @@ __all__ = [
     "VIRTUAL_BANK_ACCOUNTS",
     "WALLETS",
     "WALLET_BALANCES",
-    "FoundBalance",
-    "FoundTransfer",
+    "ReceivedBalance",
+    "ReceivedTransfer",
     "kind_of",
 ]
 
@@ -46,30 +54,30 @@ TRANSFERS_KNOWN: Final = TRANSFERS_FINAL | {"PENDING", "PROCESSING"}
 
 ACCOUNT_TO_ACCOUNT: Final = "account_to_account"
 
-_CREATED = Field("created_at", INSTANT, "created_at", "when the service created it")
-_UPDATED = Field("updated_at", INSTANT, "updated_at", "when the service last changed it")
-_VERSION = Field("version", INTEGER, "version", "counter that every change raises")
-_ID = Field("id", TEXT, "id", "the service's id")
+_CREATED = instant("created_at", "when the service created it")
+_UPDATED = instant("updated_at", "when the service last changed it")
+_VERSION = integer("version", "counter that every change raises")
+_ID = text("id", "the service's id")
 
 PARTIES: Final = form(
     "parties",
     "Party",
     _ID,
-    Field("external_id", TEXT, "external_id", "our own name for it"),
-    Field("party_type", TEXT, "party_type", "INDIVIDUAL or ORGANISATION"),
-    Field("status", TEXT, "status", "ACTIVE, SUSPENDED, BLOCKED"),
-    Field("first_name", TEXT, "first_name", "of a person"),
-    Field("last_name", TEXT, "last_name", "of a person"),
-    Field("name", TEXT, "name", "of an organisation"),
-    Field("vat_number", TEXT, "vat_number", "of an organisation"),
-    Field("kyc_status", TEXT, "kyc_status", "identity check of a person; VERIFIED unlocks payouts"),
-    Field("kyb_status", TEXT, "kyb_status", "identity check of an organisation"),
-    Field("address_line1", TEXT, "address.address_line1", "of the address"),
-    Field("address_line2", TEXT, "address.address_line2", "of the address"),
-    Field("city", TEXT, "address.city", "of the address"),
-    Field("state", TEXT, "address.state", "of the address"),
-    Field("postal_code", TEXT, "address.postal_code", "of the address"),
-    Field("country", TEXT, "address.country", "two-letter code of the address"),
+    text("external_id", "our own name for it"),
+    text("party_type", "INDIVIDUAL or ORGANISATION"),
+    text("status", "ACTIVE, SUSPENDED, BLOCKED"),
+    text("first_name", "of a person"),
+    text("last_name", "of a person"),
+    text("name", "of an organisation"),
+    text("vat_number", "of an organisation"),
+    text("kyc_status", "identity check of a person; VERIFIED unlocks payouts"),
+    text("kyb_status", "identity check of an organisation"),
+    text("address_line1", "of the address", "address.address_line1"),
+    text("address_line2", "of the address", "address.address_line2"),
+    text("city", "of the address", "address.city"),
+    text("state", "of the address", "address.state"),
+    text("postal_code", "of the address", "address.postal_code"),
+    text("country", "two-letter code of the address", "address.country"),
     _CREATED,
     _UPDATED,
     _VERSION,
@@ -86,11 +94,11 @@ ACCOUNTS: Final = form(
     "accounts",
     "Account",
     _ID,
-    Field("external_id", TEXT, "external_id", "our own name for it"),
-    Field("name", TEXT, "name", "as given when it was opened"),
-    Field("chain", TEXT, "chain", "blockchain network; not every generation says"),
-    Field("status", TEXT, "status", "ACTIVE, SUSPENDED, BLOCKED, CLOSED"),
-    Field("kyc_status", TEXT, "kyc_status", "identity check of its holder"),
+    text("external_id", "our own name for it"),
+    text("name", "as given when it was opened"),
+    text("chain", "blockchain network; not every generation says"),
+    text("status", "ACTIVE, SUSPENDED, BLOCKED, CLOSED"),
+    text("kyc_status", "identity check of its holder"),
     _CREATED,
     _VERSION,
     title="Accounts at the finance service",
@@ -102,10 +110,10 @@ ACCOUNTS: Final = form(
 PARTY_ROLES: Final = form(
     "party_roles",
     "Party role",
-    Field("account_id", TEXT, lambda found: found.account_id, "the account", "accountId"),
-    Field("party_id", TEXT, "party_id", "the party"),
-    Field("role_type", TEXT, "role_type", "ACCOUNT_HOLDER"),
-    Field("status", TEXT, "status", "ACTIVE, INACTIVE"),
+    text("account_id", "the account", lambda r: r.account_id, "accountId"),
+    text("party_id", "the party"),
+    text("role_type", "ACCOUNT_HOLDER"),
+    text("status", "ACTIVE, INACTIVE"),
     _CREATED,
     _UPDATED,
     key=("account_id", "party_id", "role_type"),
@@ -119,12 +127,12 @@ WALLETS: Final = form(
     "wallets",
     "Wallet (custodial)",
     _ID,
-    Field("account_id", TEXT, lambda found: found.account_id, "the account", "accountId"),
-    Field("chain", TEXT, "chain", "blockchain network"),
-    Field("address", TEXT, "address", "on the chain"),
-    Field("type", TEXT, "type", "CUSTODIAL"),
-    Field("status", TEXT, "status", "ACTIVE"),
-    Field("aml_status", TEXT, "aml_status", "screening of the address"),
+    text("account_id", "the account", lambda r: r.account_id, "accountId"),
+    text("chain", "blockchain network"),
+    text("address", "on the chain"),
+    text("type", "CUSTODIAL"),
+    text("status", "ACTIVE"),
+    text("aml_status", "screening of the address"),
     title="Custodial wallets",
     model=Wallet,
     source=PerAccount(lambda client, account: client.finance.wallets.iterate(account)),
@@ -132,7 +140,7 @@ WALLETS: Final = form(
 )
 
 
-class FoundBalance(Found, frozen=True, kw_only=True):
+class ReceivedBalance(ReceivedRecord, frozen=True, kw_only=True):
     """One asset in a wallet, at the instant of the sync that saw it."""
 
     wallet_id: str | None
@@ -143,31 +151,15 @@ class FoundBalance(Found, frozen=True, kw_only=True):
 WALLET_BALANCES: Final = form(
     "wallet_balances",
     "Wallet (custodial)",
-    Field("wallet_id", TEXT, lambda found: found.wallet_id, "the wallet", "id"),
-    Field("account_id", TEXT, lambda found: found.account_id, "the account", "accountId"),
-    Field("chain", TEXT, lambda found: found.chain, "blockchain network", "chain"),
-    Field("asset", TEXT, "asset", "the coin", "balances[].asset"),
-    Field(
-        "contract_address", TEXT, "contract_address", "of the coin", "balances[].contractAddress"
-    ),
-    Field("total", AMOUNT, "total", "units of `asset`", "balances[].amount.total", unit="`asset`"),
-    Field(
-        "available",
-        AMOUNT,
-        "available",
-        "units of `asset`",
-        "balances[].amount.available",
-        unit="`asset`",
-    ),
-    Field(
-        "reserved",
-        AMOUNT,
-        "reserved",
-        "units of `asset`",
-        "balances[].amount.reserved",
-        unit="`asset`",
-    ),
-    Field("observed_at", INSTANT, lambda found: found.observed_at, "the sync that saw it"),
+    text("wallet_id", "the wallet", lambda r: r.wallet_id, "id"),
+    text("account_id", "the account", lambda r: r.account_id, "accountId"),
+    text("chain", "blockchain network", lambda r: r.chain, "chain"),
+    text("asset", "the coin", source="balances[].asset"),
+    text("contract_address", "of the coin", source="balances[].contractAddress"),
+    amount("total", "units of `asset`", source="balances[].amount.total", unit="`asset`"),
+    amount("available", "units of `asset`", source="balances[].amount.available", unit="`asset`"),
+    amount("reserved", "units of `asset`", source="balances[].amount.reserved", unit="`asset`"),
+    instant("observed_at", "the sync that saw it", lambda r: r.observed_at),
     title="What each wallet held at each sync, also where nothing moved",
     observations=True,
 )
@@ -176,24 +168,23 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
     "virtual_bank_accounts",
     "Virtual bank account",
     _ID,
-    Field("account_id", TEXT, lambda found: found.account_id, "the account", "accountId"),
-    Field("bank_account_type", TEXT, "bank_account_type", "EUR_SEPA"),
-    Field("name", TEXT, "name", "as given when it was opened"),
-    Field("status", TEXT, "status", "ACTIVE, CLOSED; a credit on a closed one is an exception"),
-    Field("currency", TEXT, "currency", "what arrives"),
-    Field("target_cryptocurrency", TEXT, "target_cryptocurrency", "what it is converted into"),
-    Field("iban", TEXT, "iban", "where customers pay to"),
-    Field("bic", TEXT, "bic", "of its bank"),
-    Field("account_number", TEXT, "account_number", "of accounts in dollars"),
-    Field("routing_number", TEXT, "routing_number", "of accounts in dollars"),
-    Field("bank_name", TEXT, "bank_name", "its bank"),
-    Field("beneficiary_name", TEXT, "beneficiary_name", "whom the payer pays"),
-    Field("reference_code", TEXT, "reference_code", "what a wire must carry"),
-    Field(
+    text("account_id", "the account", lambda r: r.account_id, "accountId"),
+    text("bank_account_type", "EUR_SEPA"),
+    text("name", "as given when it was opened"),
+    text("status", "ACTIVE, CLOSED; a credit on a closed one is an exception"),
+    text("currency", "what arrives"),
+    text("target_cryptocurrency", "what it is converted into"),
+    text("iban", "where customers pay to"),
+    text("bic", "of its bank"),
+    text("account_number", "of accounts in dollars"),
+    text("routing_number", "of accounts in dollars"),
+    text("bank_name", "its bank"),
+    text("beneficiary_name", "whom the payer pays"),
+    text("reference_code", "what a wire must carry"),
+    texts(
         "rail_references",
-        TEXTS,
-        lambda found: found.value.rail_references,
         "what a wire may carry instead, by its deposit rails; empty for accounts without any",
+        lambda r: r.value.rail_references,
         "depositRails[].paymentReference",
     ),
     _CREATED,
@@ -206,7 +197,7 @@ VIRTUAL_BANK_ACCOUNTS: Final = form(
 )
 
 
-class FoundTransfer(Found, frozen=True, kw_only=True):
+class ReceivedTransfer(ReceivedRecord, frozen=True, kw_only=True):
     """A transfer, which of the three kinds it is, and when we first met it."""
 
     kind: str
@@ -219,8 +210,8 @@ def kind_of(transfer: Transfer) -> str:
     return "fiat" if transfer.fiat_origin is not None or in_fiat else "crypto"
 
 
-def _fiat(found: Found) -> FiatOrigin:
-    transfer: Transfer = found.value
+def _fiat(record: ReceivedRecord) -> FiatOrigin:
+    transfer: Transfer = record.value
     if transfer.fiat_origin is not None:
         return transfer.fiat_origin
     if kind_of(transfer) == "fiat":
@@ -228,18 +219,13 @@ def _fiat(found: Found) -> FiatOrigin:
     return FiatOrigin()
 
 
-def _asset(found: Found) -> str | None:
-    transfer: Transfer = found.value
+def _asset(record: ReceivedRecord) -> str | None:
+    transfer: Transfer = record.value
     return transfer.asset or transfer.cryptocurrency
 
 
-def _asset_amount(found: Found) -> Decimal | None:
-    transfer: Transfer = found.value
-    return transfer.amount if _asset(found) is not None else None
-
-
-def _failure(found: Found) -> str | None:
-    transfer: Transfer = found.value
+def _failure(record: ReceivedRecord) -> str | None:
+    transfer: Transfer = record.value
     return transfer.failure_reason or transfer.error_message
 
 
@@ -247,70 +233,64 @@ TRANSFERS: Final = form(
     "transfers",
     "Transfer",
     _ID,
-    Field(
+    text(
         "kind",
-        TEXT,
-        lambda found: found.kind,
         "crypto, fiat or account_to_account",
+        lambda r: r.kind,
         "the list it is in; fiatOrigin",
     ),
-    Field("status", TEXT, "status", "PENDING, PROCESSING, COMPLETED, FAILED"),
-    Field(
+    text("status", "PENDING, PROCESSING, COMPLETED, FAILED"),
+    flag(
         "is_open",
-        BOOL,
-        lambda found: found.value.status not in TRANSFERS_FINAL,
         "whether it may still change: neither COMPLETED nor FAILED",
+        lambda r: r.value.status not in TRANSFERS_FINAL,
         "status",
     ),
-    Field(
+    text(
         "sender_account_id",
-        TEXT,
-        lambda found: found.value.sender_account_id or found.value.source_account_id,
         "the account that pays",
+        lambda r: r.value.sender_account_id or r.value.source_account_id,
         "senderAccountId",
     ),
-    Field(
+    text(
         "receiver_account_id",
-        TEXT,
-        lambda found: found.value.receiver_account_id or found.value.destination_account_id,
         "the account that receives; none for a payee outside",
+        lambda r: r.value.receiver_account_id or r.value.destination_account_id,
         "receiverAccountId",
     ),
-    Field("chain", TEXT, "chain", "blockchain network"),
-    Field("asset", TEXT, _asset, "the coin that moves", "asset"),
-    Field("amount", AMOUNT, _asset_amount, "units of `asset`", "amount", unit="`asset`"),
-    Field(
-        "fiat_currency",
-        TEXT,
-        lambda found: _fiat(found).currency,
-        "of `fiat_amount`",
-        "fiatOrigin.currency",
+    text("chain", "blockchain network"),
+    text("asset", "the coin that moves", _asset, "asset"),
+    amount(
+        "amount",
+        "units of `asset`",
+        lambda r: None if _asset(r) is None else r.value.amount,
+        "amount",
+        unit="`asset`",
     ),
-    Field(
+    text("fiat_currency", "of `fiat_amount`", lambda r: _fiat(r).currency, "fiatOrigin.currency"),
+    amount(
         "fiat_amount",
-        AMOUNT,
-        lambda found: _fiat(found).amount,
         "units of `fiat_currency`",
+        lambda r: _fiat(r).amount,
         "fiatOrigin.amount",
         unit="`fiat_currency`",
     ),
-    Field(
+    amount(
         "exchange_rate",
-        AMOUNT,
-        lambda found: _fiat(found).exchange_rate,
         "as the service states it",
+        lambda r: _fiat(r).exchange_rate,
         "fiatOrigin.exchangeRate",
         unit="as the service states it",
     ),
-    Field("description", TEXT, "description", "text of the sender"),
-    Field("merchant_reference", TEXT, "merchant_reference", "reference of the sender"),
-    Field("idempotency_key", TEXT, "idempotency_key", "key that it was created with"),
-    Field("transaction_hash", TEXT, "transaction_hash", "on the chain"),
-    Field("failure_code", TEXT, "failure_code", "why it failed, as a code"),
-    Field("failure_reason", TEXT, _failure, "why it failed, in words", "failureReason"),
+    text("description", "text of the sender"),
+    text("merchant_reference", "reference of the sender"),
+    text("idempotency_key", "key that it was created with"),
+    text("transaction_hash", "on the chain"),
+    text("failure_code", "why it failed, as a code"),
+    text("failure_reason", "why it failed, in words", _failure, "failureReason"),
     _CREATED,
     _UPDATED,
-    Field("first_seen_at", INSTANT, lambda found: found.first_seen_at, "our first sync with it"),
+    instant("first_seen_at", "our first sync with it", lambda r: r.first_seen_at),
     model=Transfer,
     title="Transfers of all three kinds",
     settles=True,

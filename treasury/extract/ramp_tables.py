@@ -8,8 +8,7 @@ use. Rates are fiat per crypto, percentages are per cent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -26,9 +25,19 @@ from treasury.api.models import (
     RampEvent,
     RampRequest,
 )
-from treasury.extract.record_rows import Field, Found, form, forms
+from treasury.extract.record_rows import (
+    ReceivedRecord,
+    RecordField,
+    amount,
+    flag,
+    form,
+    forms,
+    instant,
+    integer,
+    text,
+)
 from treasury.extract.record_sources import Whole, whole
-from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
+from treasury.lake import BOOL, INTEGER, TEXT
 
 if TYPE_CHECKING:
     from treasury.api import Client
@@ -49,22 +58,22 @@ __all__ = [
     "RAMP_KNOWN",
     "RAMP_REQUESTS",
     "RAMP_REQUEST_EVENTS",
-    "FoundEvent",
-    "FoundPair",
-    "FoundRequest",
+    "ReceivedEvent",
+    "ReceivedPair",
+    "ReceivedRequest",
 ]
 
 RAMP_FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "REJECTED", "DENIED", "FAILED"})
 RAMP_KNOWN: Final = RAMP_FINAL | {"AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING", "BLOCKED"}
 """BLOCKED is held and may go on; any other status counts as open, and is reported."""
 
-_ID = Field("id", TEXT, "id", "the service's id")
-_CREATED = Field("created_at", INSTANT, "created_at", "when the service created it")
-_UPDATED = Field("updated_at", INSTANT, "updated_at", "when the service last changed it")
-_VERSION = Field("version", INTEGER, "version", "counter that every change raises")
+_ID = text("id", "the service's id")
+_CREATED = instant("created_at", "when the service created it")
+_UPDATED = instant("updated_at", "when the service last changed it")
+_VERSION = integer("version", "counter that every change raises")
 
 
-class FoundRequest(Found, frozen=True, kw_only=True):
+class ReceivedRequest(ReceivedRecord, frozen=True, kw_only=True):
     """A ramp request as detail, or as list item where the detail could not be had."""
 
     has_detail: bool
@@ -72,154 +81,110 @@ class FoundRequest(Found, frozen=True, kw_only=True):
     """`createdBy` of the list item; a detail says it in its first event only."""
 
 
-def _fiat(found: Found) -> FiatCurrency:
+def _fiat(record: ReceivedRecord) -> FiatCurrency:
     """The fiat currency, whether it came as an object, as a code, or beside it as an id."""
-    request: RampRequest = found.value
+    request: RampRequest = record.value
     if isinstance(request.fiat_currency, FiatCurrency):
         return request.fiat_currency
     return FiatCurrency(id=request.fiat_currency_id or "", currency=request.fiat_currency)
 
 
-def _crypto(found: Found) -> CryptoCurrency:
-    request: RampRequest = found.value
+def _crypto(record: ReceivedRecord) -> CryptoCurrency:
+    request: RampRequest = record.value
     if isinstance(request.crypto_currency, CryptoCurrency):
         return request.crypto_currency
     return CryptoCurrency(id=request.crypto_currency_id or "", currency=request.crypto_currency)
 
 
-def _wallet_id(found: Found) -> str | None:
-    request: RampRequest = found.value
-    wallet = request.company_wallet
-    return request.company_wallet_id or (None if wallet is None else wallet.id)
+def _id_of(field: str) -> Callable[[ReceivedRecord], str | None]:
+    """The id that a request names, or that of the record it holds instead."""
+    return lambda record: (
+        getattr(record.value, f"{field}_id") or getattr(getattr(record.value, field), "id", None)
+    )
 
 
-def _bank_account_id(found: Found) -> str | None:
-    request: RampRequest = found.value
-    account = request.company_bank_account
-    return request.company_bank_account_id or (None if account is None else account.id)
-
-
-def _event(found: Found, *kinds: str) -> RampEvent:
-    request: RampRequest = found.value
+def _event(record: ReceivedRecord, *kinds: str) -> RampEvent:
+    request: RampRequest = record.value
     return request.event(*kinds) or RampEvent()
 
 
-def _creator(found: FoundRequest) -> str | None:
-    event = _event(found, "CREATED")
-    return event.email or event.username or found.listed_by or found.value.created_by
+def _creator(record: ReceivedRequest) -> str | None:
+    event = _event(record, "CREATED")
+    return event.email or event.username or record.listed_by or record.value.created_by
 
 
-def _last_change(found: Found) -> datetime | None:
-    request: RampRequest = found.value
-    times = [event.created_at for event in request.events or () if event.created_at is not None]
-    return max(times, default=None)
-
-
-def _deposit_fields(**fields: tuple[pa.DataType, str]) -> Iterator[Field]:
-    """The columns of a deposit bank account, each named after its field."""
+def _part(prefix: str, path: str, **fields: tuple[pa.DataType, str]) -> Iterator[RecordField]:
+    """The columns of a part of a request, each named after its field."""
     for name, (kind, meaning) in fields.items():
-        yield Field(f"deposit_{name}", kind, f"deposit_bank_account.{name}", meaning)
+        yield RecordField(f"{prefix}_{name}", kind, f"{path}.{name}", meaning)
 
 
 RAMP_REQUESTS: Final = form(
     "ramp_requests",
     "Ramp request",
     _ID,
-    Field("payment_reference", TEXT, "payment_reference", "what the payment must carry"),
-    Field("ramp_type", TEXT, "ramp_type", "ON_RAMP (fiat to crypto) or OFF_RAMP"),
-    Field("status", TEXT, "status", "AWAITING_APPROVAL … SUCCEEDED"),
-    Field(
+    text("payment_reference", "what the payment must carry"),
+    text("ramp_type", "ON_RAMP (fiat to crypto) or OFF_RAMP"),
+    text("status", "AWAITING_APPROVAL … SUCCEEDED"),
+    flag(
         "is_open",
-        BOOL,
-        lambda found: found.value.status not in RAMP_FINAL,
         "whether it may still change; BLOCKED is held and counts as open",
+        lambda f: f.value.status not in RAMP_FINAL,
         "status",
     ),
-    Field(
-        "amount",
-        AMOUNT,
+    amount(
         "amount",
         "fiat gross on-ramp, crypto gross off-ramp: never show bare",
         unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp",
     ),
-    Field(
-        "net_amount",
-        AMOUNT,
+    amount(
         "net_amount",
         "after the fee, in the unit of `amount`; use the columns that name theirs",
         unit="that of `amount`",
     ),
-    Field("fiat_currency", TEXT, lambda f: _fiat(f).currency, "of fiat amounts", "fiatCurrency"),
-    Field("fiat_currency_id", TEXT, lambda f: _fiat(f).id or None, "its id", "fiatCurrencyId"),
-    Field(
-        "fiat_amount", AMOUNT, "fiat_amount", "gross, in `fiat_currency`", unit="`fiat_currency`"
+    text("fiat_currency", "of fiat amounts", lambda f: _fiat(f).currency, "fiatCurrency"),
+    text("fiat_currency_id", "its id", lambda f: _fiat(f).id or None, "fiatCurrencyId"),
+    amount("fiat_amount", "gross, in `fiat_currency`", unit="`fiat_currency`"),
+    amount("fiat_net_amount", "after the fee, in `fiat_currency`", unit="`fiat_currency`"),
+    amount("fiat_fee_amount", "the fee, in `fiat_currency`", unit="`fiat_currency`"),
+    text("crypto_currency", "the coin", lambda f: _crypto(f).currency, "cryptoCurrency"),
+    text("crypto_currency_id", "its id", lambda f: _crypto(f).id or None, "cryptoCurrencyId"),
+    text("crypto_chain", "its network", lambda f: _crypto(f).chain, "cryptoCurrency.chain"),
+    amount("crypto_amount", "units of `crypto_currency`", unit="`crypto_currency`"),
+    amount("exchange_rate", "fiat per crypto", unit="`fiat_currency` per `crypto_currency`"),
+    amount("fee_percentage", "per cent", unit="per cent"),
+    flag("payment_received", "whether the service saw the payment"),
+    amount("amount_received", "in the unit of `amount`", unit="that of `amount`"),
+    text("blockchain_transaction_hash", "the crypto payment"),
+    text("company_id", "whose request it is"),
+    text("company_name", "whose request it is"),
+    text(
+        "company_wallet_id",
+        "where crypto goes on-ramp",
+        _id_of("company_wallet"),
+        "companyWalletId",
     ),
-    Field(
-        "fiat_net_amount",
-        AMOUNT,
-        "fiat_net_amount",
-        "after the fee, in `fiat_currency`",
-        unit="`fiat_currency`",
-    ),
-    Field(
-        "fiat_fee_amount",
-        AMOUNT,
-        "fiat_fee_amount",
-        "the fee, in `fiat_currency`",
-        unit="`fiat_currency`",
-    ),
-    Field("crypto_currency", TEXT, lambda f: _crypto(f).currency, "the coin", "cryptoCurrency"),
-    Field(
-        "crypto_currency_id", TEXT, lambda f: _crypto(f).id or None, "its id", "cryptoCurrencyId"
-    ),
-    Field("crypto_chain", TEXT, lambda f: _crypto(f).chain, "its network", "cryptoCurrency.chain"),
-    Field(
-        "crypto_amount",
-        AMOUNT,
-        "crypto_amount",
-        "units of `crypto_currency`",
-        unit="`crypto_currency`",
-    ),
-    Field(
-        "exchange_rate",
-        AMOUNT,
-        "exchange_rate",
-        "fiat per crypto",
-        unit="`fiat_currency` per `crypto_currency`",
-    ),
-    Field("fee_percentage", AMOUNT, "fee_percentage", "per cent", unit="per cent"),
-    Field("payment_received", BOOL, "payment_received", "whether the service saw the payment"),
-    Field(
-        "amount_received",
-        AMOUNT,
-        "amount_received",
-        "in the unit of `amount`",
-        unit="that of `amount`",
-    ),
-    Field("blockchain_transaction_hash", TEXT, "blockchain_transaction_hash", "the crypto payment"),
-    Field("company_id", TEXT, "company_id", "whose request it is"),
-    Field("company_name", TEXT, "company_name", "whose request it is"),
-    Field("company_wallet_id", TEXT, _wallet_id, "where crypto goes on-ramp", "companyWalletId"),
-    Field("company_wallet_address", TEXT, "company_wallet.address", "its address"),
-    Field("company_wallet_chain", TEXT, "company_wallet.chain", "its network"),
-    Field(
+    text("company_wallet_address", "its address", "company_wallet.address"),
+    text("company_wallet_chain", "its network", "company_wallet.chain"),
+    text(
         "company_bank_account_id",
-        TEXT,
-        _bank_account_id,
         "where fiat goes off-ramp",
+        _id_of("company_bank_account"),
         "companyBankAccountId",
     ),
-    Field("company_bank_account_iban", TEXT, "company_bank_account.iban", "its IBAN"),
-    Field("deposit_bank_account_id", TEXT, "deposit_bank_account.id", "where we send fiat"),
-    Field("deposit_iban", TEXT, "deposit_bank_account.iban", "its IBAN"),
-    Field("deposit_bic", TEXT, "deposit_bank_account.bic", "its bank's code"),
-    Field("deposit_beneficiary", TEXT, "deposit_bank_account.beneficiary", "whom we pay"),
-    Field("deposit_bank_name", TEXT, "deposit_bank_account.bank_name", "its bank"),
-    Field("deposit_account_number", TEXT, "deposit_bank_account.account_number", "not SEPA"),
-    Field("deposit_sort_code", TEXT, "deposit_bank_account.sort_code", "in pounds"),
-    Field("deposit_routing_number", TEXT, "deposit_bank_account.routing_number", "in dollars"),
-    Field("deposit_currency", TEXT, "deposit_bank_account.currency", "what is paid there"),
-    *_deposit_fields(
+    text("company_bank_account_iban", "its IBAN", "company_bank_account.iban"),
+    text("deposit_bank_account_id", "where we send fiat", "deposit_bank_account.id"),
+    text("deposit_iban", "its IBAN", "deposit_bank_account.iban"),
+    text("deposit_bic", "its bank's code", "deposit_bank_account.bic"),
+    text("deposit_beneficiary", "whom we pay", "deposit_bank_account.beneficiary"),
+    text("deposit_bank_name", "its bank", "deposit_bank_account.bank_name"),
+    text("deposit_account_number", "not SEPA", "deposit_bank_account.account_number"),
+    text("deposit_sort_code", "in pounds", "deposit_bank_account.sort_code"),
+    text("deposit_routing_number", "in dollars", "deposit_bank_account.routing_number"),
+    text("deposit_currency", "what is paid there", "deposit_bank_account.currency"),
+    *_part(
+        "deposit",
+        "deposit_bank_account",
         bank_account_type=(TEXT, "EUR_SEPA, GBP_FPS, …"),
         label=(TEXT, "the provider's name for it"),
         is_active=(BOOL, "whether it may be paid to; never where false"),
@@ -242,85 +207,76 @@ RAMP_REQUESTS: Final = form(
         beneficiary_postal_code=(TEXT, "of whom we pay"),
         beneficiary_country=(TEXT, "of whom we pay, two-letter code"),
     ),
-    Field("deposit_wallet_id", TEXT, "deposit_wallet.id", "where we send crypto"),
-    Field("deposit_wallet_address", TEXT, "deposit_wallet.address", "its address"),
-    Field("deposit_wallet_chain", TEXT, "deposit_wallet.chain", "its network"),
-    Field("deposit_wallet_label", TEXT, "deposit_wallet.label", "the provider's name for it"),
-    Field(
-        "deposit_wallet_is_active",
-        BOOL,
-        "deposit_wallet.is_active",
-        "whether it may be paid to; never where false",
-    ),
-    Field(
-        "deposit_wallet_is_default",
-        BOOL,
-        "deposit_wallet.is_default",
-        "whether the provider gives it by default",
-    ),
-    Field(
-        "deposit_wallet_version",
-        INTEGER,
-        "deposit_wallet.version",
-        "counter that every change of it raises",
+    *_part(
+        "deposit_wallet",
+        "deposit_wallet",
+        id=(TEXT, "where we send crypto"),
+        address=(TEXT, "its address"),
+        chain=(TEXT, "its network"),
+        label=(TEXT, "the provider's name for it"),
+        is_active=(BOOL, "whether it may be paid to; never where false"),
+        is_default=(BOOL, "whether the provider gives it by default"),
+        version=(INTEGER, "counter that every change of it raises"),
     ),
     _CREATED,
-    Field("created_by", TEXT, _creator, "the service's user who asked for it", "createdBy"),
-    Field(
+    text("created_by", "the service's user who asked for it", _creator, "createdBy"),
+    instant(
         "approved_at",
-        INSTANT,
-        lambda f: _event(f, "APPROVED").created_at,
         "time of the approval",
+        lambda f: _event(f, "APPROVED").created_at,
         "events[APPROVED].createdAt",
     ),
-    Field(
+    instant(
         "completed_at",
-        INSTANT,
-        lambda f: _event(f, "COMPLETED").created_at,
         "time of completion: the month of the fee",
+        lambda f: _event(f, "COMPLETED").created_at,
         "events[COMPLETED].createdAt",
     ),
-    Field("updated_at", INSTANT, _last_change, "time of the last event", "events[].createdAt"),
+    instant(
+        "updated_at",
+        "time of the last event",
+        lambda f: max((e.created_at for e in f.value.events or () if e.created_at), default=None),
+        "events[].createdAt",
+    ),
     _VERSION,
-    Field("has_detail", BOOL, lambda f: f.has_detail, "false: known from the list only"),
+    flag("has_detail", "false: known from the list only", lambda f: f.has_detail),
     title="Requests that exchange fiat for crypto or back",
     settles=True,
     model=RampRequest,
 )
 
 
-class FoundEvent(Found, frozen=True, kw_only=True):
+class ReceivedEvent(ReceivedRecord, frozen=True, kw_only=True):
     """One event of a ramp request, `place` counted from 0."""
 
     request_id: str
     place: int
 
 
-def _metadata(found: Found) -> str | None:
-    event: RampEvent = found.value
-    text = bytes(event.metadata).decode() if event.metadata is not None else "null"
-    return None if text == "null" else text
+def _metadata(record: ReceivedRecord) -> str | None:
+    event: RampEvent = record.value
+    metadata = bytes(event.metadata).decode() if event.metadata is not None else "null"
+    return None if metadata == "null" else metadata
 
 
 RAMP_REQUEST_EVENTS: Final = form(
     "ramp_request_events",
     "Ramp request",
-    Field(
+    text(
         "id",
-        TEXT,
-        lambda f: f.value.id or f"{f.request_id}#{f.place}",
         "the service's id; request and place where it gives none",
+        lambda f: f.value.id or f"{f.request_id}#{f.place}",
         "events[].id",
     ),
-    Field("ramp_request_id", TEXT, lambda f: f.request_id, "the request", "id"),
-    Field("event_type", TEXT, "event_type", "CREATED, APPROVED, …", "events[].eventType"),
-    Field("user_id", TEXT, "user_id", "the service's user", "events[].userId"),
-    Field("username", TEXT, "username", "the service's user", "events[].username"),
-    Field("email", TEXT, "email", "the service's user", "events[].email"),
-    Field("role", TEXT, "role", "that the user had", "events[].role"),
-    Field("created_at", INSTANT, "created_at", "when it happened", "events[].createdAt"),
-    Field("version", INTEGER, "version", "of the request after it", "events[].version"),
-    Field("metadata", TEXT, _metadata, "JSON, as received", "events[].metadata"),
+    text("ramp_request_id", "the request", lambda f: f.request_id, "id"),
+    text("event_type", "CREATED, APPROVED, …", source="events[].eventType"),
+    text("user_id", "the service's user", source="events[].userId"),
+    text("username", "the service's user", source="events[].username"),
+    text("email", "the service's user", source="events[].email"),
+    text("role", "that the user had", source="events[].role"),
+    instant("created_at", "when it happened", source="events[].createdAt"),
+    integer("version", "of the request after it", source="events[].version"),
+    text("metadata", "JSON, as received", _metadata, "events[].metadata"),
     title="What happened to each ramp request, by whom",
     model=RampEvent,
 )
@@ -329,24 +285,12 @@ FEES: Final = form(
     "fees",
     "Endpoints",
     _ID,
-    Field("company_id", TEXT, "company_id", "the company it is for"),
-    Field("name", TEXT, "name", "of the tier"),
-    Field("type", TEXT, "type", "ON_RAMP or OFF_RAMP"),
-    Field(
-        "min_volume",
-        AMOUNT,
-        "min_volume",
-        "from; currency and period are not stated",
-        unit="not stated",
-    ),
-    Field(
-        "max_volume",
-        AMOUNT,
-        "max_volume",
-        "to; currency and period are not stated",
-        unit="not stated",
-    ),
-    Field("percentage", AMOUNT, "percentage", "per cent", unit="per cent"),
+    text("company_id", "the company it is for"),
+    text("name", "of the tier"),
+    text("type", "ON_RAMP or OFF_RAMP"),
+    amount("min_volume", "from; currency and period are not stated", unit="not stated"),
+    amount("max_volume", "to; currency and period are not stated", unit="not stated"),
+    amount("percentage", "per cent", unit="per cent"),
     _VERSION,
     title="Fee tiers",
     model=Fee,
@@ -354,31 +298,31 @@ FEES: Final = form(
 )
 
 
-class FoundPair(Found, frozen=True, kw_only=True):
+class ReceivedPair(ReceivedRecord, frozen=True, kw_only=True):
     """A currency pair and the direction that it was listed for."""
 
     ramp_type: str
 
 
-def _pairs(client: Client) -> Iterator[Found]:
+def _pairs(client: Client) -> Iterator[ReceivedRecord]:
     listed = {"ON_RAMP": client.ramp.on_ramp_pairs, "OFF_RAMP": client.ramp.off_ramp_pairs}
     for ramp_type, pairs in listed.items():
         for record in pairs.all():
-            yield FoundPair(value=record.value, raw=record.raw, ramp_type=ramp_type)
+            yield ReceivedPair(value=record.value, raw=record.raw, ramp_type=ramp_type)
 
 
 CURRENCY_PAIRS: Final = form(
     "currency_pairs",
     "Endpoints",
-    Field("ramp_type", TEXT, lambda f: f.ramp_type, "ON_RAMP or OFF_RAMP", "the list asked"),
-    Field("from_id", TEXT, "source.id", "id of the currency given", "from.id"),
-    Field("from_currency", TEXT, "source.currency", "the currency given", "from.currency"),
-    Field("from_chain", TEXT, "source.chain", "its network", "from.chain"),
-    Field("from_label", TEXT, "source.label", "its name", "from.label"),
-    Field("to_id", TEXT, "target.id", "id of the currency received", "to.id"),
-    Field("to_currency", TEXT, "target.currency", "the currency received", "to.currency"),
-    Field("to_chain", TEXT, "target.chain", "its network", "to.chain"),
-    Field("to_label", TEXT, "target.label", "its name", "to.label"),
+    text("ramp_type", "ON_RAMP or OFF_RAMP", lambda f: f.ramp_type, "the list asked"),
+    text("from_id", "id of the currency given", "source.id", "from.id"),
+    text("from_currency", "the currency given", "source.currency", "from.currency"),
+    text("from_chain", "its network", "source.chain", "from.chain"),
+    text("from_label", "its name", "source.label", "from.label"),
+    text("to_id", "id of the currency received", "target.id", "to.id"),
+    text("to_currency", "the currency received", "target.currency", "to.currency"),
+    text("to_chain", "its network", "target.chain", "to.chain"),
+    text("to_label", "its name", "target.label", "to.label"),
     key=("ramp_type", "from_id", "to_id"),
     title="What can be exchanged for what",
     model=CurrencyPair,
@@ -389,9 +333,9 @@ FIAT_CURRENCIES: Final = form(
     "fiat_currencies",
     "Endpoints",
     _ID,
-    Field("currency", TEXT, "currency", "ISO code"),
-    Field("label", TEXT, "label", "name"),
-    Field("enabled", BOOL, "enabled", "whether it can be used"),
+    text("currency", "ISO code"),
+    text("label", "name"),
+    flag("enabled", "whether it can be used"),
     _VERSION,
     title="Fiat currencies of the ramp service",
     model=FiatCurrency,
@@ -402,11 +346,11 @@ CRYPTO_CURRENCIES: Final = form(
     "crypto_currencies",
     "Endpoints",
     _ID,
-    Field("currency", TEXT, "currency", "the coin"),
-    Field("chain", TEXT, "chain", "its network; one id for each"),
-    Field("label", TEXT, "label", "name"),
-    Field("coingecko_id", TEXT, "coingecko_id", "its name in a public price list"),
-    Field("enabled", BOOL, "enabled", "whether it can be used"),
+    text("currency", "the coin"),
+    text("chain", "its network; one id for each"),
+    text("label", "name"),
+    text("coingecko_id", "its name in a public price list"),
+    flag("enabled", "whether it can be used"),
     _VERSION,
     title="Cryptocurrencies of the ramp service, by network",
     model=CryptoCurrency,
@@ -416,7 +360,7 @@ CRYPTO_CURRENCIES: Final = form(
 CHAINS: Final = form(
     "chains",
     "Endpoints",
-    Field("name", TEXT, "name", "of the network"),
+    text("name", "of the network"),
     key=("name",),
     title="Blockchain networks of the ramp service",
     source=whole(lambda client: client.ramp.chains.all()),
@@ -425,9 +369,9 @@ CHAINS: Final = form(
 BANK_ACCOUNT_CONFIG: Final = form(
     "bank_account_config",
     "Endpoints",
-    Field("kind", TEXT, "kind", "account_type, country or currency"),
-    Field("code", TEXT, "code", "its code"),
-    Field("name", TEXT, "name", "its name"),
+    text("kind", "account_type, country or currency"),
+    text("code", "its code"),
+    text("name", "its name"),
     key=("kind", "code"),
     title="What a company bank account may be",
     source=whole(lambda client: client.ramp.bank_config.all()),
@@ -437,10 +381,10 @@ COMPANY: Final = form(
     "company",
     "Company and company users",
     _ID,
-    Field("name", TEXT, "name", "registered name"),
-    Field("kyb_status", TEXT, "kyb_status", "VERIFIED is needed for ramp requests"),
-    Field("invoices_url", TEXT, "invoices_url", "where the provider's invoices are"),
-    Field("sequence_customer_id", TEXT, "sequence_customer_id", "the provider's customer number"),
+    text("name", "registered name"),
+    text("kyb_status", "VERIFIED is needed for ramp requests"),
+    text("invoices_url", "where the provider's invoices are"),
+    text("sequence_customer_id", "the provider's customer number"),
     _CREATED,
     title="The company of the credential",
     model=Company,
@@ -451,13 +395,13 @@ COMPANY_USERS: Final = form(
     "company_users",
     "Company and company users",
     _ID,
-    Field("username", TEXT, "username", "login name"),
-    Field("email", TEXT, "email", "address"),
-    Field("first_name", TEXT, "first_name", "of the person"),
-    Field("last_name", TEXT, "last_name", "of the person"),
-    Field("enabled", BOOL, "enabled", "whether the user may sign in"),
-    Field("role", TEXT, "role", "COMPANY_ADMIN, COMPANY_MANAGER, COMPANY_VIEWER"),
-    Field("invitation_status", TEXT, "invitation_status", "PENDING, ACCEPTED"),
+    text("username", "login name"),
+    text("email", "address"),
+    text("first_name", "of the person"),
+    text("last_name", "of the person"),
+    flag("enabled", "whether the user may sign in"),
+    text("role", "COMPANY_ADMIN, COMPANY_MANAGER, COMPANY_VIEWER"),
+    text("invitation_status", "PENDING, ACCEPTED"),
     title="Users of the company; the link of an invitation is not kept",
     model=CompanyUser,
     source=whole(lambda client: client.ramp.users.all()),
@@ -467,15 +411,15 @@ COMPANY_BANK_ACCOUNTS: Final = form(
     "company_bank_accounts",
     "Company bank account",
     _ID,
-    Field("company_id", TEXT, "company_id", "the company"),
-    Field("name", TEXT, "name", "as given"),
-    Field("bank_name", TEXT, "bank_name", "its bank"),
-    Field("company_name", TEXT, "company_name", "holder"),
-    Field("email", TEXT, "email", "whom the service writes to about it"),
-    Field("phone_number", TEXT, "phone_number", "whom the service calls about it"),
-    Field("bank_country", TEXT, "bank_country", "two-letter code"),
+    text("company_id", "the company"),
+    text("name", "as given"),
+    text("bank_name", "its bank"),
+    text("company_name", "holder"),
+    text("email", "whom the service writes to about it"),
+    text("phone_number", "whom the service calls about it"),
+    text("bank_country", "two-letter code"),
     *(
-        Field(f"beneficiary_{part}", TEXT, f"beneficiary_{part}", meaning)
+        text(f"beneficiary_{part}", meaning)
         for part, meaning in (
             ("address_line1", "of the holder's address"),
             ("address_line2", "of the holder's address"),
@@ -485,27 +429,22 @@ COMPANY_BANK_ACCOUNTS: Final = form(
             ("country", "of the holder's address, two-letter code"),
         )
     ),
-    Field("bank_account_type", TEXT, "bank_account_type", "EUR_SEPA, GBP_FPS, …"),
-    Field("supported_ramp_type", TEXT, "supported_ramp_type", "ON_RAMP, OFF_RAMP or both"),
-    Field("verification_status", TEXT, "verification_status", "PENDING, VERIFIED, DENIED"),
-    Field("verified_at", INSTANT, "verified_at", "when it was verified"),
-    Field("iban", TEXT, "iban", "of SEPA accounts"),
-    Field("bic", TEXT, "bic", "of its bank"),
-    Field("intermediary_bic", TEXT, "intermediary_bic", "of the bank before it"),
-    Field("account_number", TEXT, "account_number", "not SEPA"),
-    Field("sort_code", TEXT, "sort_code", "in pounds"),
-    Field("routing_number", TEXT, "routing_number", "in dollars"),
-    Field("currency", TEXT, "currency", "of accounts in other currencies"),
-    Field("intermediary_bank_name", TEXT, "intermediary_bank_name", "the bank before it"),
-    Field(
-        "intermediary_account_number",
-        TEXT,
-        "intermediary_account_number",
-        "at the bank before it",
-    ),
-    Field("bank_street_address", TEXT, "bank_street_address", "of its bank"),
-    Field("bank_city", TEXT, "bank_city", "of its bank"),
-    Field("bank_postal_code", TEXT, "bank_postal_code", "of its bank"),
+    text("bank_account_type", "EUR_SEPA, GBP_FPS, …"),
+    text("supported_ramp_type", "ON_RAMP, OFF_RAMP or both"),
+    text("verification_status", "PENDING, VERIFIED, DENIED"),
+    instant("verified_at", "when it was verified"),
+    text("iban", "of SEPA accounts"),
+    text("bic", "of its bank"),
+    text("intermediary_bic", "of the bank before it"),
+    text("account_number", "not SEPA"),
+    text("sort_code", "in pounds"),
+    text("routing_number", "in dollars"),
+    text("currency", "of accounts in other currencies"),
+    text("intermediary_bank_name", "the bank before it"),
+    text("intermediary_account_number", "at the bank before it"),
+    text("bank_street_address", "of its bank"),
+    text("bank_city", "of its bank"),
+    text("bank_postal_code", "of its bank"),
     _CREATED,
     _UPDATED,
     _VERSION,
@@ -521,12 +460,12 @@ COMPANY_WALLETS: Final = form(
     "company_wallets",
     "Company wallet",
     _ID,
-    Field("company_id", TEXT, "company_id", "the company"),
-    Field("description", TEXT, "description", "as given"),
-    Field("address", TEXT, "address", "on the chain"),
-    Field("chain", TEXT, "chain", "blockchain network"),
-    Field("verification_status", TEXT, "verification_status", "PENDING, VERIFIED, DENIED"),
-    Field("verified_at", INSTANT, "verified_at", "when it was verified"),
+    text("company_id", "the company"),
+    text("description", "as given"),
+    text("address", "on the chain"),
+    text("chain", "blockchain network"),
+    text("verification_status", "PENDING, VERIFIED, DENIED"),
+    instant("verified_at", "when it was verified"),
     _CREATED,
     _UPDATED,
     _VERSION,

@@ -15,18 +15,35 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.extract.record_sources import Found, PerAccount, Whole
+from treasury.extract.record_sources import PerAccount, ReceivedRecord, Whole
 from treasury.ground.decoding import decode_json
-from treasury.lake import Column, Table
+from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
 
-__all__ = ["Field", "Form", "Found", "first_of_each", "form", "forms", "rows"]
+__all__ = [
+    "Form",
+    "ReceivedRecord",
+    "RecordField",
+    "amount",
+    "first_of_each",
+    "flag",
+    "form",
+    "forms",
+    "instant",
+    "integer",
+    "rows",
+    "text",
+    "texts",
+]
 
 
 Take = Callable[[Any], Any]
 
 
-class Field(msgspec.Struct, frozen=True):
-    """A column and where its value comes from; see `Column` for its meaning and unit."""
+class RecordField(msgspec.Struct, frozen=True):
+    """A column and where its value comes from; see `Column` for its meaning and unit.
+
+    `take` is a path through the model, or a function.
+    """
 
     name: str
     type: pa.DataType
@@ -37,8 +54,23 @@ class Field(msgspec.Struct, frozen=True):
     unit: str = ""
 
 
+def _fields_of(kind: pa.DataType) -> Callable[..., RecordField]:
+    """A way to declare columns of one type; the path is the column's own name if not said."""
+
+    def declared(
+        name: str, meaning: str, take: str | Take = "", source: str = "", unit: str = ""
+    ) -> RecordField:
+        return RecordField(name, kind, take or name, meaning, source, unit)
+
+    return declared
+
+
+text, texts, amount = _fields_of(TEXT), _fields_of(TEXTS), _fields_of(AMOUNT)
+instant, integer, flag = _fields_of(INSTANT), _fields_of(INTEGER), _fields_of(BOOL)
+
+
 class Form(msgspec.Struct, frozen=True):
-    """A table of the lake, how each column's value is taken from a `Found`, and what is asked."""
+    """A table of the lake, how each column's value is taken from a record, and what is asked."""
 
     table: Table
     takes: tuple[Take, ...]
@@ -49,7 +81,7 @@ class Form(msgspec.Struct, frozen=True):
 def form(
     name: str,
     record: str,
-    *fields: Field,
+    *fields: RecordField,
     key: tuple[str, ...] = ("id",),
     title: str,
     source: Whole | PerAccount | None = None,
@@ -67,13 +99,13 @@ def form(
 
     def reread(names: Sequence[str], raws: Sequence[str]) -> dict[str, pa.Array]:
         """The columns that stand at a path of the record."""
-        wanted = [name for name in names if name in paths]
-        if model is None or not wanted:
+        readable = [name for name in names if name in paths]
+        if model is None or not readable:
             return {}
-        found = [Found(value=decode_json(raw, model), raw=b"") for raw in raws]
+        records = [ReceivedRecord(value=decode_json(raw, model), raw=b"") for raw in raws]
         return {
-            name: pa.array([takes[name][1](one) for one in found], takes[name][0])
-            for name in wanted
+            name: pa.array([takes[name][1](record) for record in records], takes[name][0])
+            for name in readable
         }
 
     table = Table(
@@ -97,14 +129,14 @@ def forms(module: Mapping[str, object]) -> tuple[Form, ...]:
     return tuple(value for value in module.values() if isinstance(value, Form))
 
 
-def rows(form: Form, found: Iterable[Found]) -> pa.Table:
+def rows(form: Form, records: Iterable[ReceivedRecord]) -> pa.Table:
     """One row for each record: the declared columns and `raw`, the record as received."""
-    records = list(found)
+    listed = list(records)
     columns = [
-        pa.array([take(record) for record in records], column.type)
+        pa.array([take(record) for record in listed], column.type)
         for column, take in zip(form.table.columns, form.takes, strict=True)
     ]
-    raw = pa.array([record.raw.decode() for record in records], pa.string())
+    raw = pa.array([record.raw.decode() for record in listed], pa.string())
     return pa.Table.from_arrays([*columns, raw], schema=form.table.row_schema)
 
 
@@ -123,8 +155,8 @@ def _taker(take: str | Take) -> Take:
         return take
     steps = ("value", *take.split("."))
 
-    def follow(found: Found) -> Any:
-        value: Any = found
+    def follow(record: ReceivedRecord) -> Any:
+        value: Any = record
         for step in steps:
             value = getattr(value, step, None)
         return value
@@ -132,7 +164,7 @@ def _taker(take: str | Take) -> Take:
     return follow
 
 
-def _source(record: str, field: Field) -> str:
+def _source(record: str, field: RecordField) -> str:
     path = field.source
     if not path and isinstance(field.take, str):
         path = ".".join(_camel(step) for step in field.take.split("."))
@@ -140,5 +172,5 @@ def _source(record: str, field: Field) -> str:
 
 
 def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)

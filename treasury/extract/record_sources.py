@@ -1,4 +1,4 @@
-"""How the records of a small table are asked for; its declaration holds one of these.
+"""The sources of small tables: how a declaration says what to ask the service for.
 
 Such a table is asked for whole at every sync, so that a record which is listed no more can be
 marked. Transfers and ramp requests, which grow without end, have their own modules.
@@ -16,10 +16,10 @@ from treasury.api.codec import Record
 if TYPE_CHECKING:
     from treasury.api import Client
 
-__all__ = ["Found", "PerAccount", "Whole", "whole"]
+__all__ = ["PerAccount", "ReceivedRecord", "Whole", "whole"]
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class ReceivedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record as it was met: the model, its bytes, and the account whose list it was in."""
 
     value: Any
@@ -30,7 +30,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 class Whole(msgspec.Struct, frozen=True):
     """One list fills the table; `detail` where `lacks` says that a list item is not enough."""
 
-    ask: Callable[[Client], Iterable[Found]]
+    ask: Callable[[Client], Iterable[ReceivedRecord]]
     detail: Callable[[Client, str], Record[Any]] | None = None
     lacks: Callable[[Any], bool] = lambda _value: True
 
@@ -48,7 +48,7 @@ def whole(
 ) -> Whole:
     """A table that one list fills with records as they are."""
 
-    def found(client: Client) -> Iterator[Found]:
-        return (Found(value=record.value, raw=record.raw) for record in ask(client))
+    def received(client: Client) -> Iterator[ReceivedRecord]:
+        return (ReceivedRecord(value=record.value, raw=record.raw) for record in ask(client))
 
-    return Whole(found, detail, lacks)
+    return Whole(received, detail, lacks)

@@ -23,13 +23,13 @@ from treasury.extract.finance_tables import (
     TRANSFERS,
     WALLET_BALANCES,
     WALLETS,
-    FoundBalance,
+    ReceivedBalance,
 )
 from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
-from treasury.extract.record_rows import Form, Found
+from treasury.extract.record_rows import Form, ReceivedRecord
 from treasury.extract.record_sources import PerAccount, Whole
 from treasury.extract.requests.ramp_requests import sync_requests
-from treasury.extract.sync_run import REFUSED, Progress, Run, Scope, Silent, SyncReport, asking
+from treasury.extract.sync_run import REFUSED, Progress, Scope, Silent, SyncReport, SyncRun, asking
 from treasury.extract.sync_staging import Staged
 from treasury.extract.synced_tables import FORMS, TABLES
 from treasury.extract.transfer_lists import sync_transfers
@@ -78,10 +78,10 @@ def sync(
     if lost:
         scope = msgspec.structs.replace(scope, full=True)
     staging = lake.folder.parent / STAGING
-    held = drift.before(lake.snapshot()) if scope.full else None
+    newest = drift.newest_created(lake.snapshot()) if scope.full else None
     with closing(Staged(staging, RAMP_REQUESTS.table.name)) as staged:
         with lake.writer("sync", now) as writer, asking(workers) as pool:
-            run = Run(client, writer, pool, progress or Silent(), scope=scope, staging=staging)
+            run = SyncRun(client, writer, pool, progress or Silent(), scope=scope, staging=staging)
             if lost:
                 run.notice(f"{', '.join(lost)}: all was asked for, as a repair could not find it")
             accounts = _whole(run)
@@ -95,21 +95,23 @@ def sync(
                 writer.refetch -= _whole_again(report)
         if scope.has(*TOGETHER[0]):
             staged.clear()
-    if held is None:
+    if newest is None:
         return report
-    return msgspec.structs.replace(report, drift=drift.found(lake.snapshot(), report.at, held))
+    return msgspec.structs.replace(
+        report, drift=drift.find_drift(lake.snapshot(), report.at, newest)
+    )
 
 
 def _checked(scope: Scope) -> Scope:
     """The scope, with the tables that come with those it names."""
     if scope.tables is None:
         return scope
-    known = {table.name for table in TABLES}
-    unknown = sorted(scope.tables - known)
+    offered = {table.name for table in TABLES}
+    unknown = sorted(scope.tables - offered)
     if unknown or not scope.tables:
         raise InputError(
             f"no table {unknown[0]!r} comes from the services" if unknown else "no table is named",
-            do=f"name one or more of: {', '.join(sorted(known))}",
+            do=f"name one or more of: {', '.join(sorted(offered))}",
         )
     along = (names for names in TOGETHER if scope.has(*names))
     return msgspec.structs.replace(scope, tables=scope.tables.union(*along))
@@ -120,54 +122,52 @@ def _lost(lake: Lake, scope: Scope) -> list[str]:
     last = lake.last_commit()
     if last is None or scope.since is not None:
         return []
-    marked = set(tables_of(last.refetch))
-    return [table.name for table in TABLES if table.name in marked and scope.has(table.name)]
+    incomplete = set(tables_of(last.refetch))
+    return [table.name for table in TABLES if table.name in incomplete and scope.has(table.name)]
 
 
 def _whole_again(report: SyncReport) -> set[str]:
     """The tables that a full comparison has asked for whole: a refusal leaves one as it was."""
-    refused = {one.table for one in report.skipped}
-    refused = refused.union(*(names for names in TOGETHER if refused & set(names)))
-    asked = {one.table for one in report.tables} | {one.table for one in report.unoffered}
-    return asked - refused
+    skipped = {skip.table for skip in report.skipped}
+    refused = skipped.union(*(names for names in TOGETHER if skipped & set(names)))
+    asked_whole = {table.table for table in report.tables}
+    return asked_whole.union(lists.table for lists in report.unoffered) - refused
 
 
-def _whole(run: Run) -> list[str]:
+def _whole(run: SyncRun) -> list[str]:
     """Fill the tables that one list fills; the ids of the accounts, where something needs them."""
     by_account = run.scope.has(TRANSFERS.table.name, *(form.table.name for form, _ in PER_ACCOUNT))
-    asked = [
-        (form, source, run.ask(_listed, run, source))
+    questions = [
+        (form, source, run.ask(lambda source: list(source.ask(run.client)), source))
         for form, source in WHOLE
         if run.scope.has(form.table.name) or (by_account and form is ACCOUNTS)
     ]
     accounts: list[str] = []
-    for form, source, answer in asked:
+    for form, source, answer in questions:
         if form is ACCOUNTS:
             accounts = [account.value.id for account in answer.result()]
-        came, complete = run.collect(form, [answer])
-        found = [record for batch in came for record in batch]
+        lists, complete = run.collect(form, [answer])
+        records = [record for batch in lists for record in batch]
         if complete and run.scope.has(form.table.name):
-            run.store(form, _detailed(run, form, source, found), complete=True)
+            run.store(form, _detailed(run, form, source, records), complete=True)
     return accounts
 
 
-def _listed(run: Run, source: Whole) -> list[Found]:
-    return list(source.ask(run.client))
-
-
-def _detailed(run: Run, form: Form, source: Whole, found: list[Found]) -> list[Found]:
+def _detailed(
+    run: SyncRun, form: Form, source: Whole, records: list[ReceivedRecord]
+) -> list[ReceivedRecord]:
     """The records, those that a list leaves incomplete as their details."""
     detail = source.detail
     if detail is None:
-        return found
-    asked = {
+        return records
+    answers = {
         record.value.id: run.ask(detail, run.client, record.value.id)
-        for record in found
+        for record in records
         if source.lacks(record.value)
     }
     details: dict[str, Record[object]] = {}
     refused: list[ServiceError] = []
-    for name, answer in asked.items():
+    for name, answer in answers.items():
         try:
             details[name] = answer.result()
         except REFUSED as error:
@@ -175,34 +175,32 @@ def _detailed(run: Run, form: Form, source: Whole, found: list[Found]) -> list[F
     if refused:
         table = form.table.name
         run.notice(f"{table}: {len(refused)} are known from the list only ({refused[0].what})")
-    return [_replaced(record, details.get(record.value.id)) for record in found]
+    return [
+        msgspec.structs.replace(record, value=detail.value, raw=detail.raw) if detail else record
+        for record in records
+        for detail in [details.get(record.value.id)]
+    ]
 
 
-def _replaced(found: Found, detail: Record[object] | None) -> Found:
-    if detail is None:
-        return found
-    return msgspec.structs.replace(found, value=detail.value, raw=detail.raw)
-
-
-def _per_account(run: Run, accounts: Sequence[str]) -> None:
+def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
     """Fill the tables that have a list for each account, and the balances."""
-    asked = [
+    questions = [
         (form, [run.ask(_of_account, run, source, name) for name in accounts])
         for form, source in PER_ACCOUNT
         if run.scope.has(form.table.name)
     ]
-    for form, answers in asked:
-        came, complete = run.collect(form, answers)
-        found = [record for batch in came for record in batch]
+    for form, answers in questions:
+        lists, complete = run.collect(form, answers)
+        records = [record for batch in lists for record in batch]
         if form is WALLETS:
-            run.observe(WALLET_BALANCES, _balances(run, found))
-            found = [wallet for wallet in found if wallet.value.id is not None]
-        run.store(form, found, complete=complete)
+            run.observe(WALLET_BALANCES, _balances(run, records))
+            records = [wallet for wallet in records if wallet.value.id is not None]
+        run.store(form, records, complete=complete)
 
 
-def _of_account(run: Run, source: PerAccount, account: str) -> list[Found]:
+def _of_account(run: SyncRun, source: PerAccount, account: str) -> list[ReceivedRecord]:
     return [
-        Found(value=record.value, raw=record.raw, account_id=account)
+        ReceivedRecord(value=record.value, raw=record.raw, account_id=account)
         for record in source.ask(run.client, account)
     ]
 
@@ -211,11 +209,14 @@ class _RawBalances(msgspec.Struct, frozen=True):
     balances: tuple[msgspec.Raw, ...] = ()
 
 
-def _balances(run: Run, wallets: list[Found]) -> Iterator[FoundBalance]:
-    """What each wallet holds, observed now; a balance that does not add up is noticed."""
-    for found in wallets:
-        wallet: Wallet = found.value
-        for balance, raw in zip(wallet.balances, _raw_balances(found), strict=True):
+def _balances(run: SyncRun, wallets: list[ReceivedRecord]) -> Iterator[ReceivedBalance]:
+    """The balances of each wallet, observed now; a balance that does not add up is noticed."""
+    for record in wallets:
+        wallet: Wallet = record.value
+        raws = [record.raw]  # the row itself, where balances came bare
+        if wallet.id is not None:
+            raws = [bytes(item) for item in decode_json(record.raw, _RawBalances).balances]
+        for balance, raw in zip(wallet.balances, raws, strict=True):
             holding = balance.holding()
             if holding.ties is False:
                 run.notice(
@@ -223,18 +224,11 @@ def _balances(run: Run, wallets: list[Found]) -> Iterator[FoundBalance]:
                     f" {holding.available} available and {holding.reserved} reserved"
                     f" do not make {holding.total}"
                 )
-            yield FoundBalance(
+            yield ReceivedBalance(
                 value=holding,
                 raw=raw,
-                account_id=found.account_id,
+                account_id=record.account_id,
                 wallet_id=wallet.id,
                 chain=wallet.chain,
                 observed_at=run.writer.now,
             )
-
-
-def _raw_balances(found: Found) -> list[bytes]:
-    """The bytes of each balance: of a wallet, or the row itself where balances came bare."""
-    if found.value.id is None:
-        return [found.raw]
-    return [bytes(item) for item in decode_json(found.raw, _RawBalances).balances]

@@ -19,8 +19,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
-from treasury.extract.record_rows import Form, Found, rows
-from treasury.lake import INTEGER, TEXT, Changes, Writer
+from treasury.extract.record_rows import Form, ReceivedRecord, first_of_each, rows
+from treasury.lake import Changes, Writer, schema_of
 from treasury.tables.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ __all__ = [
     "REFUSED",
     "Drift",
     "Progress",
-    "Run",
     "Scope",
     "Silent",
     "Skipped",
     "SyncReport",
+    "SyncRun",
     "TableReport",
     "Unoffered",
     "asking",
@@ -49,7 +49,7 @@ REFUSED = (Forbidden, NotOffered, NotFound)
 
 
 class Progress(Protocol):
-    """Who wants to see how far a sync is; called by one thread only."""
+    """A display of how far a sync is; called by one thread only."""
 
     def start(self, task: str, total: int) -> None:
         """`task`, a table's name, begins and has `total` steps."""
@@ -75,7 +75,7 @@ class Silent:
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sync looks at; without anything said, all that can have changed."""
+    """The part of the services that a sync reads; by default all that can have changed."""
 
     tables: frozenset[str] | None = None
     """The tables to bring up to date; None for all of them."""
@@ -108,8 +108,8 @@ class TableReport(msgspec.Struct, frozen=True):
     observed: int = 0
 
     @property
-    def told(self) -> str:
-        """What it brought, in words; nothing where nothing is different."""
+    def summary(self) -> str:
+        """The counts of new, changed and vanished records in words; empty where all are 0."""
         parts = ((getattr(self, name), name) for name in ("new", "changed", "vanished"))
         return ", ".join(f"{count:,} {name}" for count, name in parts if count)
 
@@ -128,13 +128,13 @@ class Unoffered(msgspec.Struct, frozen=True):
     operation: str
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The sentence that screens show."""
         return f"{self.table}: not offered by the service: {self.operation}; stored records stay"
 
 
 class Drift(msgspec.Struct, frozen=True):
-    """What a full comparison found that the syncs before it could not see.
+    """A difference that only a full comparison could find.
 
     `kind`: `changed` (settled, and yet not the same), `late` (listed now, though it is older than
     what we held), `vanished` (listed no more). `examples` are ids.
@@ -150,15 +150,8 @@ class Drift(msgspec.Struct, frozen=True):
         return f"{self.table}: drift: {self.count:,} {self.kind} ({', '.join(self.examples)}{more})"
 
 
-SYNCED = pa.schema(
-    [("table", TEXT), *((name, INTEGER) for name in TableReport.__struct_fields__[1:])]
-)
-LEFT = pa.schema([(name, TEXT) for name in Skipped.__struct_fields__])
-UNOFFERED = pa.schema([(name, TEXT) for name in Unoffered.__struct_fields__])
-
-
 class SyncReport(Tabular, msgspec.Struct, frozen=True):
-    """What one sync did; `notices` are sentences about what a person should know."""
+    """The report of one sync; `notices` are sentences about what a person should know."""
 
     at: datetime
     tables: tuple[TableReport, ...]
@@ -171,13 +164,16 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """A row for each table, each that was left as it was, and each list not offered."""
-        tables = pa.Table.from_pylist(list(map(msgspec.structs.asdict, self.tables)), schema=SYNCED)
-        skipped = list(map(msgspec.structs.asdict, self.skipped))
-        unoffered = list(map(msgspec.structs.asdict, self.unoffered))
+        sheets: dict[str, tuple[Sequence[msgspec.Struct], type[msgspec.Struct]]] = {
+            "Tables": (self.tables, TableReport),
+            "Left": (self.skipped, Skipped),
+            "Not offered": (self.unoffered, Unoffered),
+        }
         return {
-            "Tables": tables,
-            "Left": pa.Table.from_pylist(skipped, schema=LEFT),
-            "Not offered": pa.Table.from_pylist(unoffered, schema=UNOFFERED),
+            name: pa.Table.from_pylist(
+                [msgspec.structs.asdict(row) for row in rows], schema_of(kind)
+            )
+            for name, (rows, kind) in sheets.items()
         }
 
     @property
@@ -186,7 +182,7 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
         return 'SELECT * FROM commits ORDER BY "at"'
 
     def __str__(self) -> str:
-        """What changed in a line; then one for each such table, each left out, and each notice."""
+        """The sums in a line; then a line for each changed table, each left out and each notice."""
         sums = {
             name: sum(getattr(table, name) for table in self.tables)
             for name in ("new", "changed", "vanished", "observed")
@@ -195,17 +191,19 @@ class SyncReport(Tabular, msgspec.Struct, frozen=True):
         rows = ", ".join(f"{count:,} {name}" for name, count in sums.items())
         rows += f"; {observed:,} observed" if observed else ""
         count = f"{len(self.tables)} table{'' if len(self.tables) == 1 else 's'}"
-        differing = (f"{table.table}: {table.told}" for table in self.tables if table.told)
-        left = (f"{one.table}: left as it was, {one.why}" for one in self.skipped)
-        unoffered = (one.told for one in self.unoffered)
-        drift = [str(one) for one in self.drift or ()]
+        differing = (f"{table.table}: {table.summary}" for table in self.tables if table.summary)
+        skipped = (f"{skip.table}: left as it was, {skip.why}" for skip in self.skipped)
+        unoffered = (unoffered.sentence for unoffered in self.unoffered)
+        drift = [str(drift) for drift in self.drift or ()]
         if self.drift == ():
             drift = ["full comparison: what was stored is what the services have"]
         if self.drift is not None and self.skipped:
-            names = ", ".join(one.table for one in self.skipped)
-            found = drift if self.drift else ["full comparison: no drift in what could be read"]
-            drift = [*found, f"not all of it was compared: {names}"]
-        lines = (f"{count}: {rows}", *differing, *left, *unoffered, *self.notices, *drift)
+            names = ", ".join(skip.table for skip in self.skipped)
+            differences = (
+                drift if self.drift else ["full comparison: no drift in what could be read"]
+            )
+            drift = [*differences, f"not all of it was compared: {names}"]
+        lines = (f"{count}: {rows}", *differing, *skipped, *unoffered, *self.notices, *drift)
         return "\n".join(lines)
 
 
@@ -223,7 +221,7 @@ AHEAD = 32
 """Questions under way or answered and not yet looked at: what bounds the memory of a long sync."""
 
 
-class Run:
+class SyncRun:
     """A sync under way."""
 
     def __init__(
@@ -257,30 +255,33 @@ class Run:
         self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = AHEAD
     ) -> Iterator[T]:
         """The answers about one thing after the other, in order, some asked ahead."""
-        things = iter(about)
-        waiting = deque(self.ask(question, thing) for thing in islice(things, ahead))
+        subjects = iter(about)
+        waiting = deque(self.ask(question, subject) for subject in islice(subjects, ahead))
         while waiting:
             answer = waiting.popleft().result()
-            waiting.extend(self.ask(question, thing) for thing in islice(things, 1))
+            waiting.extend(self.ask(question, subject) for subject in islice(subjects, 1))
             yield answer
 
     def collect(self, form: Form, answers: Sequence[Future[T]]) -> tuple[list[T], bool]:
         """The answers in order, and whether all came; those refused are left out and reported."""
         task = form.table.name
         self.progress.start(task, len(answers))
-        came: list[T] = []
+        lists: list[T] = []
         for answer in answers:
             try:
-                came.append(answer.result())
+                lists.append(answer.result())
             except REFUSED as error:
                 self.skip(form, error)
             self.progress.advance(task)
         self.progress.finish(task)
-        return came, len(came) == len(answers)
+        return lists, len(lists) == len(answers)
 
-    def store(self, form: Form, found: Iterable[Found], *, complete: bool = False) -> None:
+    def store(
+        self, form: Form, records: Iterable[ReceivedRecord], *, complete: bool = False
+    ) -> None:
         """Write records, each key once; `complete` where they are all that the service has."""
-        self.upsert(form, rows(form, _once(form, found)), complete=complete)
+        distinct = first_of_each(rows(form, records), form.table.key)
+        self.upsert(form, distinct, complete=complete)
 
     def upsert(self, form: Form, table: pa.Table, *, complete: bool = False) -> Changes:
         """Write rows, each key once; what they changed, which the report adds up."""
@@ -290,26 +291,21 @@ class Run:
 
     def vanish(self, form: Form, keys: pa.Table) -> int:
         """Mark records that the service has no more."""
-        marked = self.writer.vanish(form.table, keys)
-        self._add(form, Changes(vanished=marked))
-        return marked
+        vanished = self.writer.vanish(form.table, keys)
+        self._add(form, Changes(vanished=vanished))
+        return vanished
 
-    def observe(self, form: Form, found: Iterable[Found]) -> None:
+    def observe(self, form: Form, records: Iterable[ReceivedRecord]) -> None:
         """Add observations."""
         name = form.table.name
         self._add(form, Changes())
-        added = self.writer.append(form.table, rows(form, found))
+        added = self.writer.append(form.table, rows(form, records))
         self._observed[name] = self._observed.get(name, 0) + added
 
     def _add(self, form: Form, more: Changes) -> None:
         name = form.table.name
-        so_far = self._changes.get(name, Changes())
-        self._changes[name] = Changes(
-            new=so_far.new + more.new,
-            changed=so_far.changed + more.changed,
-            unchanged=so_far.unchanged + more.unchanged,
-            vanished=so_far.vanished + more.vanished,
-        )
+        pair = map(msgspec.structs.astuple, (self._changes.get(name, Changes()), more))
+        self._changes[name] = Changes(*map(sum, zip(*pair, strict=True)))
 
     def skip(self, form: Form, error: ServiceError) -> None:
         """Remember that (part of) a table could not be had, or is not offered."""
@@ -328,33 +324,21 @@ class Run:
         self._notices[sentence] = None
 
     def notice_statuses(
-        self, form: Form, statuses: Iterable[str | None], known: frozenset[str]
+        self, form: Form, statuses: Iterable[str | None], contract: frozenset[str]
     ) -> None:
         """Say which statuses are not in the contract: they count as open."""
-        for status in sorted({str(status) for status in statuses} - known):
+        for status in sorted({str(status) for status in statuses} - contract):
             self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
 
     def report(self) -> SyncReport:
-        """What has been done so far."""
+        """The report of the sync so far."""
         return SyncReport(
             at=self.writer.now,
             tables=tuple(
-                TableReport(
-                    name, c.new, c.changed, c.unchanged, c.vanished, self._observed.get(name, 0)
-                )
+                TableReport(name, **msgspec.structs.asdict(c), observed=self._observed.get(name, 0))
                 for name, c in self._changes.items()
             ),
             skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
             notices=tuple(self._notices),
             unoffered=tuple(self._unoffered),
         )
-
-
-def _once(form: Form, found: Iterable[Found]) -> list[Found]:
-    """Each key once, the first that came."""
-    names = [column.name for column in form.table.columns]
-    takes = [form.takes[names.index(name)] for name in form.table.key]
-    kept: dict[tuple[object, ...], Found] = {}
-    for record in found:
-        kept.setdefault(tuple(take(record) for take in takes), record)
-    return list(kept.values())

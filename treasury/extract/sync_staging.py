@@ -1,4 +1,4 @@
-"""What a sync has fetched and not committed yet, so that a killed one need not ask for it again.
+"""Staging keeps details fetched and not committed yet, so that a killed sync need not ask again.
 
 Only what cannot change any more is kept: the detail of a request in a final status is as good as
 one fetched now, that of any other is not. A frame is a length and a detail's bytes; what a kill

@@ -25,15 +25,15 @@ from treasury.extract.finance_tables import (
     TRANSFERS,
     TRANSFERS_FINAL,
     TRANSFERS_KNOWN,
-    FoundTransfer,
+    ReceivedTransfer,
     kind_of,
 )
-from treasury.extract.sync_run import REFUSED, Run
+from treasury.extract.sync_run import REFUSED, SyncRun
 
 if TYPE_CHECKING:
     from treasury.api import Page
 
-__all__ = ["Held", "Walk", "sync_transfers"]
+__all__ = ["StoredTransfers", "Walk", "sync_transfers"]
 
 PAGE: Final = 1000
 BATCH: Final = 20_000
@@ -50,31 +50,31 @@ _COLUMNS: Final = (
 )
 
 
-class Held:
-    """What the lake holds of transfers, kept as Arrow: there may be millions of them."""
+class StoredTransfers:
+    """The stored transfers, kept as Arrow: there may be millions of them."""
 
     def __init__(self, stored: pa.Table) -> None:
         self.rows = stored.combine_chunks()
         self.open = {row["id"]: row for row in stored.filter(stored["is_open"]).to_pylist()}
-        self._kept: dict[str, tuple[str, datetime, bool]] = {}
+        self._known: dict[str, tuple[str, datetime, bool]] = {}
 
     def look_up(self, names: Sequence[str]) -> None:
         """Make these known to `of`: one look at all rows for many names."""
-        wanted = pa.array(names, pa.string())
-        known = self.rows.filter(pc.is_in(self.rows["id"], value_set=wanted))
-        for row in known.select(_COLUMNS[:4]).to_pylist():
-            self._kept[row["id"]] = (row["kind"], row["first_seen_at"], row["is_open"])
+        ids = pa.array(names, pa.string())
+        stored = self.rows.filter(pc.is_in(self.rows["id"], value_set=ids))
+        for row in stored.select(_COLUMNS[:4]).to_pylist():
+            self._known[row["id"]] = (row["kind"], row["first_seen_at"], row["is_open"])
 
     def of(self, name: str) -> tuple[str, datetime] | None:
         """Kind and first sight of a transfer that was looked up; None where we do not hold it."""
-        kept = self._kept.get(name)
-        return None if kept is None else kept[:2]
+        stored = self._known.get(name)
+        return None if stored is None else stored[:2]
 
     def all_settled(self, transfers: Sequence[Transfer]) -> bool:
         """Whether every one of them is final, and known to be; they were looked up."""
-        kept = (self._kept.get(transfer.id) for transfer in transfers)
-        known = all(one is not None and not one[2] for one in kept)
-        return known and all(t.status in TRANSFERS_FINAL for t in transfers)
+        stored = (self._known.get(transfer.id) for transfer in transfers)
+        settled = all(row is not None and not row[2] for row in stored)
+        return settled and all(t.status in TRANSFERS_FINAL for t in transfers)
 
 
 class Walk:
@@ -92,7 +92,9 @@ class Walk:
         page = next(self._pages, None)
         return None if page is None else page.items
 
-    def may_end(self, page: Sequence[Transfer], held: Held, since: datetime | None) -> bool:
+    def may_end(
+        self, page: Sequence[Transfer], stored: StoredTransfers, since: datetime | None
+    ) -> bool:
         """Whether nothing new can follow this page; `since` is from when everything is wanted."""
         self.number += 1
         self._missing -= {transfer.id for transfer in page}
@@ -104,7 +106,7 @@ class Walk:
         if not page or not self.in_order or self._missing:
             return False
         reached = since is None or (self._last is not None and self._last < since)
-        return reached and held.all_settled(page)
+        return reached and stored.all_settled(page)
 
 
 class _List(msgspec.Struct, frozen=True):
@@ -115,12 +117,12 @@ class _List(msgspec.Struct, frozen=True):
     kind: str | None
 
 
-def sync_transfers(run: Run, accounts: Sequence[str]) -> None:
+def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
     """Walk every account's list and the list between accounts; store what they brought."""
-    held = Held(run.writer.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
-    sync = _Sync(run, held)
+    stored = StoredTransfers(run.writer.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
+    sync = _Sync(run, stored)
     pages = run.client.finance.account_to_account_transfers.pages(size=PAGE, sort_order="DESC")
-    still_open = {name for name, row in held.open.items() if row["kind"] == ACCOUNT_TO_ACCOUNT}
+    still_open = {name for name, row in stored.open.items() if row["kind"] == ACCOUNT_TO_ACCOUNT}
     between = _List(Walk(pages, still_open), "between accounts", ACCOUNT_TO_ACCOUNT)
     complete = sync.walk([between, *(_of_account(run, account) for account in accounts)])
     sync.read_open()
@@ -130,7 +132,7 @@ def sync_transfers(run: Run, accounts: Sequence[str]) -> None:
     run.notice_statuses(TRANSFERS, sync.statuses, TRANSFERS_KNOWN)
 
 
-def _of_account(run: Run, account: str) -> _List:
+def _of_account(run: SyncRun, account: str) -> _List:
     pages = run.client.finance.transfers.pages(account, size=PAGE, sort_order="DESC")
     return _List(Walk(pages, set()), f"of account {account}", None)
 
@@ -138,13 +140,13 @@ def _of_account(run: Run, account: str) -> _List:
 class _Sync:
     """What the lists bring, on its way into the lake."""
 
-    def __init__(self, run: Run, held: Held) -> None:
+    def __init__(self, run: SyncRun, stored: StoredTransfers) -> None:
         self._run = run
-        self._held = held
+        self._stored = stored
         self._between: set[str] = set()
         self._unoffered: set[str | None] = set()
-        self._came: dict[str, FoundTransfer] = {}
-        self._met: set[str] = set()
+        self._received: dict[str, ReceivedTransfer] = {}
+        self._listed: set[str] = set()
         self.statuses: set[str | None] = set()
         since = run.scope.since
         self._since = None if since is None else datetime.combine(since, time(), UTC)
@@ -158,43 +160,46 @@ class _Sync:
         progress, task = self._run.progress, TRANSFERS.table.name
         progress.start(task, len(lists))
         complete = True
-        left = list(lists)
-        while left:
-            asked = [(one, self._run.ask(one.walk.next_page)) for one in left]
-            came = []
-            for one, answer in asked:
+        unfinished = list(lists)
+        while unfinished:
+            questions = [(list_, self._run.ask(list_.walk.next_page)) for list_ in unfinished]
+            pages = []
+            for list_, answer in questions:
                 try:
-                    came.append((one, answer.result()))
+                    pages.append((list_, answer.result()))
                 except REFUSED as error:
-                    came.append((one, None))
-                    if one.walk.number == 0 and self._run.lacks(TRANSFERS, error):
-                        self._unoffered.add(one.kind)
+                    pages.append((list_, None))
+                    if list_.walk.number == 0 and self._run.lacks(TRANSFERS, error):
+                        self._unoffered.add(list_.kind)
                     else:
                         self._run.skip(TRANSFERS, error)
                         complete = False
-            left = self._take([(one, page) for one, page in came if page is not None])
-            for _ in range(len(asked) - len(left)):
+            unfinished = self._add_pages(
+                [(list_, page) for list_, page in pages if page is not None]
+            )
+            for _ in range(len(questions) - len(unfinished)):
                 progress.advance(task)
         progress.finish(task)
         return complete
 
-    def _take(self, round_: Sequence[tuple[_List, Sequence[Record[Transfer]]]]) -> list[_List]:
+    def _add_pages(self, round_: Sequence[tuple[_List, Sequence[Record[Transfer]]]]) -> list[_List]:
         """Take a page of each list; the lists that go on."""
-        self._held.look_up([record.value.id for _, page in round_ for record in page])
+        self._stored.look_up([record.value.id for _, page in round_ for record in page])
         goes_on = []
-        for one, page in round_:
+        for list_, page in round_:
             transfers = [record.value for record in page]
             for record in page:
-                self._add(record, one.kind)
-            was_in_order = one.walk.in_order
-            ends = one.walk.may_end(transfers, self._held, self._since)
-            if was_in_order and not one.walk.in_order and self._held.rows.num_rows:
+                self._add(record, list_.kind)
+            was_in_order = list_.walk.in_order
+            ends = list_.walk.may_end(transfers, self._stored, self._since)
+            if was_in_order and not list_.walk.in_order and self._stored.rows.num_rows:
                 self._run.notice(
-                    f"transfers: the list {one.name} does not come newest first; all of it was read"
+                    f"transfers: the list {list_.name} does not come newest first;"
+                    " all of it was read"
                 )
             if not ends or self._run.scope.full:
-                goes_on.append(one)
-        if len(self._came) >= BATCH:
+                goes_on.append(list_)
+        if len(self._received) >= BATCH:
             self.store()
         return goes_on
 
@@ -206,48 +211,48 @@ class _Sync:
         elif value.id in self._between:
             return
         self.statuses.add(value.status)
-        self._met.add(value.id)
-        known_kind, first = self._held.of(value.id) or (
+        self._listed.add(value.id)
+        known_kind, first = self._stored.of(value.id) or (
             kind or kind_of(value),
             self._run.writer.now,
         )
-        self._came[value.id] = FoundTransfer(
+        self._received[value.id] = ReceivedTransfer(
             value=value, raw=record.raw, kind=known_kind, first_seen_at=first
         )
 
     def read_open(self) -> None:
         """Read by themselves the transfers that we hold as open and that no list brought."""
-        left = [row for name, row in self._held.open.items() if name not in self._met]
-        self._held.look_up([row["id"] for row in left])
-        self._read([row for row in left if row["kind"] != ACCOUNT_TO_ACCOUNT])
+        unlisted = [row for name, row in self._stored.open.items() if name not in self._listed]
+        self._stored.look_up([row["id"] for row in unlisted])
+        self._read([row for row in unlisted if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def mark_vanished(self) -> None:
         """Mark what no list has any more and what cannot be read by itself either."""
-        rows = self._held.rows
+        rows = self._stored.rows
         unmet = rows.filter(
-            pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._met, pa.string())))
+            pc.invert(pc.is_in(rows["id"], value_set=pa.array(self._listed, pa.string())))
         )
-        left = [row for row in unmet.to_pylist() if row["kind"] not in self._unoffered]
-        self._held.look_up([row["id"] for row in left])
-        gone = [row["id"] for row in left if row["kind"] == ACCOUNT_TO_ACCOUNT]
-        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(gone, pa.string())}))
-        self._read([row for row in left if row["kind"] != ACCOUNT_TO_ACCOUNT])
+        offered = [row for row in unmet.to_pylist() if row["kind"] not in self._unoffered]
+        self._stored.look_up([row["id"] for row in offered])
+        vanished = [row["id"] for row in offered if row["kind"] == ACCOUNT_TO_ACCOUNT]
+        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(vanished, pa.string())}))
+        self._read([row for row in offered if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def _read(self, rows: Sequence[dict[str, Any]]) -> None:
-        gone = []
-        for row, said in zip(rows, self._run.answers(self._ask, rows), strict=True):
+        vanished = []
+        for row, answer in zip(rows, self._run.answers(self._ask, rows), strict=True):
             name = row["id"]
-            if isinstance(said, Record):
-                self._add(said, row["kind"])
-            elif isinstance(said, NotFound):
-                gone.append(name)
-            elif said is None:
+            if isinstance(answer, Record):
+                self._add(answer, row["kind"])
+            elif isinstance(answer, NotFound):
+                vanished.append(name)
+            elif answer is None:
                 self._run.notice(
                     f"transfers: {name} is open, names no account and was not listed again"
                 )
             else:
-                self._run.notice(f"transfers: {name} stays as it was: {said.what}")
-        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(gone, pa.string())}))
+                self._run.notice(f"transfers: {name} stays as it was: {answer.what}")
+        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(vanished, pa.string())}))
 
     def _ask(self, row: dict[str, Any]) -> Record[Transfer] | ServiceError | None:
         account = row["sender_account_id"] or row["receiver_account_id"]
@@ -260,5 +265,5 @@ class _Sync:
 
     def store(self) -> None:
         """Write what came."""
-        self._run.store(TRANSFERS, self._came.values())
-        self._came = {}
+        self._run.store(TRANSFERS, self._received.values())
+        self._received = {}

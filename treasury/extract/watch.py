@@ -1,4 +1,4 @@
-"""Sync again and again: what watching does about trouble, and what it tells others of itself.
+"""Watching syncs again and again, waits out passing trouble, and publishes its own state.
 
 After a sync it waits for its interval; after trouble that may pass (a service that does not answer,
 another process that writes) it tries again soon, then ever later, at most its interval. Trouble
@@ -39,7 +39,7 @@ LASTING: Final = (BadCredentials, WorkspaceDamaged)
 
 
 class WatchState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a watching process is doing; instants are in UTC."""
+    """The state of a watching process; instants are in UTC."""
 
     doing: Literal["syncing", "waiting", "stopped"]
     every_seconds: float
@@ -71,7 +71,10 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self, now: datetime) -> str:
         """One line for the first screen."""
-        last = f"last sync {_ago(now, self.succeeded_at)}" if self.succeeded_at else "no sync yet"
+        last = "no sync yet"
+        if self.succeeded_at:
+            seconds = max(0.0, (now - self.succeeded_at).total_seconds())
+            last = f"last sync {_span(seconds)} ago"
         if self.doing != "stopped" and self.is_alive() is False:
             return f"watching ended without saying so, {last}: start it again"
         if self.doing == "stopped":
@@ -165,10 +168,6 @@ def _write(folder: Path, state: WatchState) -> None:
         raise StorageError(
             f"{path} cannot be written: {error}", do="free disk space, or check the folder"
         ) from error
-
-
-def _ago(now: datetime, then: datetime) -> str:
-    return f"{_span(max(0.0, (now - then).total_seconds()))} ago"
 
 
 def _span(seconds: float) -> str:

@@ -1,1 +1,1 @@
-"""What every room stands on and no analyst sees: files, processes, typed JSON, the terminal."""
+"""The ground floor that no analyst sees: files, processes, typed JSON, the terminal."""

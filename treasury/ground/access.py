@@ -1,4 +1,4 @@
-"""Who may read what is written: its user alone, or the folder's group where a workspace is shared.
+"""File access: the user alone reads what is written, or the group of a shared workspace.
 
 The libraries that write files know one rule, the process's own mask, and it holds for them all:
 the lake's files, a database beside its journal, a workbook, a temporary folder.
@@ -35,8 +35,8 @@ def keep_to_user() -> None:
 def keep_to_group(folder: Path) -> None:
     """From here on files are 0660 and folders 0770; what is made below `folder` has its group."""
     _mask(_GROUP)
-    found = folder.stat()
-    if stat.S_IMODE(found.st_mode) != _SHARED_FOLDER and found.st_uid == os.geteuid():
+    status = folder.stat()
+    if stat.S_IMODE(status.st_mode) != _SHARED_FOLDER and status.st_uid == os.geteuid():
         folder.chmod(_SHARED_FOLDER)
 
 

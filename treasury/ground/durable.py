@@ -1,4 +1,4 @@
-"""What is said to be stored is on the disk: files and folders are written through the cache.
+"""Durable writes: files and folders are on the disk when a function here returns.
 
 A system keeps in memory for a while what a program writes. Until a file is synced, a power cut may
 leave it empty; until its folder is synced, the file may not be there, or an earlier one may be.
@@ -23,7 +23,7 @@ AT_ONCE: Final = 8
 """Files that are synced side by side: the disk brings them down in one go."""
 
 _NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
-"""What a file system answers that cannot sync a folder by itself."""
+"""Errors of a file system that cannot sync a folder by itself."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -47,7 +47,7 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
     folders = {folder for path in paths for folder in (path.parent, *path.parent.parents)}
     with ThreadPoolExecutor(AT_ONCE, "durable") as pool:
         list(pool.map(_sync_file, paths))
-        list(pool.map(sync_folder, (one for one in folders if one == top or top in one.parents)))
+        list(pool.map(sync_folder, (f for f in folders if f == top or top in f.parents)))
 
 
 def sync_folder(folder: Path) -> None:
@@ -66,10 +66,10 @@ def sync_folder(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it where they are not there, on the disk."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [created for created in (folder, *folder.parents) if not created.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for one in missing:
-        sync_folder(one.parent)
+    for created in missing:
+        sync_folder(created.parent)
 
 
 def _sync_file(path: Path) -> None:

@@ -19,8 +19,8 @@ def given_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any
     def find(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{package}.{modules[name]}"), name)
-        setattr(sys.modules[package], name, found)
-        return found
+        loaded = getattr(import_module(f"{package}.{modules[name]}"), name)
+        setattr(sys.modules[package], name, loaded)
+        return loaded
 
     return find

@@ -23,14 +23,14 @@ _KINDS = (
 
 
 class NotRegular(OSError):
-    """What is at a path is no regular file; `strerror` says what it is."""
+    """A path holds no regular file; `strerror` names its kind."""
 
     def __init__(self, kind: str, path: Path) -> None:
         super().__init__(None, f"is {kind}, not a file", str(path))
 
 
 def kind_of_file(mode: int) -> str | None:
-    """What is no regular file, by its mode: `a pipe`; None for a regular file."""
+    """The kind of a file by its mode, as `a pipe`; None for a regular file."""
     if stat.S_ISREG(mode):
         return None
     return next((kind for is_kind, kind in _KINDS if is_kind(mode)), "something else")

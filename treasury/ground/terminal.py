@@ -1,4 +1,4 @@
-"""What is written to a terminal: no text from outside moves its cursor or turns a line around.
+"""Guarded terminal output: no text from outside moves the cursor or turns a line around.
 
 The guard stands in front of standard output and standard error, so that it covers whatever a
 command writes there: rows, errors, warnings, log lines and tracebacks.

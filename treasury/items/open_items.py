@@ -27,8 +27,7 @@ from treasury.items.open_item import OpenItem, items_of, items_table
 from treasury.items.request_items import request_items
 from treasury.items.unlisted_items import unlisted_items
 from treasury.money import format_amount, total
-from treasury.tables.row_view import shown
-from treasury.tables.tabular import Tabular
+from treasury.tables.tabular import Tabular, value_text
 from treasury.text import clean
 
 __all__ = ["ItemGroup", "OpenItems", "open_items", "read_items"]
@@ -209,7 +208,14 @@ class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
     def hash(self) -> str:
         """SHA-256 over what is open, whoever agreed to carry it and however old it has become."""
         rows = sorted(
-            [item.item_id, item.kind, item.state, item.blocks, shown(item.amount), item.currency]
+            [
+                item.item_id,
+                item.kind,
+                item.state,
+                item.blocks,
+                value_text(item.amount),
+                item.currency,
+            ]
             for item in self.items
         )
         return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()

@@ -15,15 +15,16 @@ from treasury.lake.table_declaration import (
     HASH,
     INSTANT,
     INTEGER,
-    KEPT,
+    LAKE_COLUMNS,
     TEXT,
     TEXTS,
     Column,
     Table,
+    schema_of,
 )
 from treasury.lake.upkeep.file_check import Damage, damages
 from treasury.lake.upkeep.repair import Repair, repair
-from treasury.lake.upkeep.repair_marks import mark_of, marked, tables_of
+from treasury.lake.upkeep.repair_marks import mark_of, split_mark, tables_of
 from treasury.lake.upkeep.storage_status import LakeStatus, lake_status
 from treasury.lake.views.field_changes import CHANGE, changes
 from treasury.lake.views.status_durations import DURATION, Events, durations
@@ -38,7 +39,7 @@ __all__ = [
     "HASH",
     "INSTANT",
     "INTEGER",
-    "KEPT",
+    "LAKE_COLUMNS",
     "TEXT",
     "TEXTS",
     "Changes",
@@ -58,8 +59,9 @@ __all__ = [
     "durations",
     "lake_status",
     "mark_of",
-    "marked",
     "repair",
+    "schema_of",
+    "split_mark",
     "tables_of",
     "with_hash",
 ]

@@ -21,7 +21,7 @@ from treasury.ground.decoding import convert
 from treasury.lake import delta
 from treasury.lake.disk import REPAIR, denied, writing
 from treasury.lake.sealed import read_sealed, write_sealed
-from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT, TEXTS
+from treasury.lake.table_declaration import schema_of
 
 __all__ = [
     "COMMITS",
@@ -32,6 +32,7 @@ __all__ = [
     "commits_in",
     "commits_table",
     "last_commit",
+    "newest_listed",
     "put_last",
     "rows_of",
 ]
@@ -39,17 +40,6 @@ __all__ = [
 COMMITS: Final = "commits"
 LAST: Final = "last_commit.json"
 """The file that makes a commit visible."""
-
-SCHEMA: Final = pa.schema(
-    [
-        ("number", INTEGER),
-        ("at", INSTANT),
-        ("kind", TEXT),
-        ("versions", TEXT),
-        ("note", TEXT),
-        ("refetch", TEXTS),
-    ]
-)
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -65,6 +55,10 @@ class Commit(msgspec.Struct, frozen=True):
     versions: dict[str, int]
     note: str = ""
     refetch: tuple[str, ...] = ()
+
+
+SCHEMA: Final = schema_of(Commit)
+"""The columns of the list of commits; `versions` is JSON."""
 
 
 class LastCommit(msgspec.Struct, frozen=True):
@@ -102,8 +96,15 @@ def put_last(folder: Path, last: LastCommit) -> None:
 
 def commits_in(folder: Path, version: int) -> pa.Table:
     """Every commit in a version of the list, oldest first."""
-    parts = [_part(file.path) for file in delta.load(folder / COMMITS, version).files]
-    return pa.concat_tables([SCHEMA.empty_table(), *parts]).sort_by("number")
+    parts = [SCHEMA.empty_table()]
+    for file in delta.load(folder / COMMITS, version).files:
+        try:
+            parts.append(pq.read_table(file.path, schema=SCHEMA, partitioning=None))
+        except (OSError, pa.ArrowException) as error:
+            raise WorkspaceDamaged(
+                f"the stored file {file.path} is missing or does not read", do=REPAIR
+            ) from error
+    return pa.concat_tables(parts).sort_by("number")
 
 
 def add_commit(folder: Path, commit: Commit) -> int:
@@ -112,27 +113,27 @@ def add_commit(folder: Path, commit: Commit) -> int:
 
 
 def commits_table(commits: Sequence[Commit]) -> pa.Table:
-    """Commits as they are stored."""
-    rows = [msgspec.structs.asdict(one) for one in commits]
+    """The rows of commits, as stored."""
+    rows = [msgspec.structs.asdict(commit) for commit in commits]
     for row in rows:
         row["versions"] = msgspec.json.encode(row["versions"], order="sorted").decode()
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
+def newest_listed(folder: Path) -> LastCommit | None:
+    """The newest commit that the list has; None where it has none or does not read."""
+    try:
+        version = delta.newest(folder / COMMITS)
+        commits = rows_of(commits_in(folder, version))
+    except (WorkspaceDamaged, msgspec.MsgspecError):
+        return None
+    return LastCommit(commits[-1], version) if commits else None
+
+
 def rows_of(commits: pa.Table) -> list[Commit]:
     """Stored rows as commits."""
-    return list(map(_commit, commits.to_pylist()))
-
-
-def _part(path: str) -> pa.Table:
-    try:
-        return pq.read_table(path, schema=SCHEMA, partitioning=None)
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceDamaged(
-            f"the stored file {path} is missing or does not read", do=REPAIR
-        ) from error
-
-
-def _commit(row: dict[str, object]) -> Commit:
-    versions = msgspec.json.decode(str(row["versions"]), type=dict[str, int])
-    return convert({**row, "versions": versions, "refetch": row["refetch"] or ()}, Commit)
+    rows = commits.to_pylist()
+    for row in rows:
+        row["versions"] = msgspec.json.decode(str(row["versions"]), type=dict[str, int])
+        row["refetch"] = row["refetch"] or ()
+    return convert(rows, list[Commit])

@@ -190,13 +190,10 @@ def add_files(
 
 def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
     """Write the whole table anew, with the columns of `rows`; the new version."""
+    divided = [OPEN] if partitioned else None
     with disk.writing(folder):
         write_deltalake(
-            folder,
-            rows,
-            mode="overwrite",
-            schema_mode="overwrite",
-            partition_by=[OPEN] if partitioned else None,
+            folder, rows, mode="overwrite", schema_mode="overwrite", partition_by=divided
         )
     return newest(folder)
 

@@ -1,4 +1,4 @@
-"""Every change on the lake's disk passes through `writing`, every look at it through `reading`.
+"""Every change on the lake's disk passes through `writing`, every reading of it through `reading`.
 
 They turn what a disk or a file format can do wrong into the one error that says what to do next.
 Nothing else in this room changes a file, so the write points of a commit can be counted: `writing`
@@ -40,18 +40,18 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 def problem_of(path: Path, size: int) -> str:
-    """What is wrong with a stored file, from the outside; nothing where it has its `size`.
+    """The problem of a stored file, seen without reading it; empty where it has its `size`.
 
     StorageError where it may not be read.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except PermissionError as error:
         raise denied(path) from error
     except OSError:
         return "is missing"
-    if found.st_size != size:
-        return f"has {found.st_size} bytes, not the {size} that were written"
+    if status.st_size != size:
+        return f"has {status.st_size} bytes, not the {size} that were written"
     if not os.access(path, os.R_OK):
         raise denied(path)
     return ""
@@ -74,12 +74,22 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as error:
+        # A storage library says what the system said in words only.
+        problem, remedy = next(
+            (
+                (problem, remedy)
+                for number, (text, problem, remedy) in _CAUSES.items()
+                if getattr(error, "errno", None) == number or text in str(error)
+            ),
+            (str(error), "check that it may be written to"),
+        )
         raise StorageError(
-            f"{folder} cannot be written: {_problem(error)}", do=_remedy(error)
+            f"{folder} cannot be written: {problem}",
+            do=f"{remedy}, then run this again; what was stored is unchanged",
         ) from error
 
 
-_SAYS = {
+_CAUSES = {
     errno.ENOSPC: ("No space left", "the disk is full", "free disk space"),
     errno.EDQUOT: ("quota exceeded", "your share of the disk is full", "free disk space"),
     errno.EROFS: ("Read-only file system", "the disk is read-only", "use a folder on another disk"),
@@ -90,19 +100,3 @@ _SAYS = {
     ),
     errno.EFBIG: ("File too large", "a file may not become that large", "raise the limit"),
 }
-
-
-def _problem(error: Exception) -> str:
-    return next((problem for _, problem, _ in _known(error)), str(error))
-
-
-def _remedy(error: Exception) -> str:
-    what = next((remedy for _, _, remedy in _known(error)), "check that it may be written to")
-    return f"{what}, then run this again; what was stored is unchanged"
-
-
-def _known(error: Exception) -> Iterator[tuple[str, str, str]]:
-    """A storage library says what the system said in words only."""
-    for number, row in _SAYS.items():
-        if getattr(error, "errno", None) == number or row[0] in str(error):
-            yield row

@@ -48,6 +48,7 @@ __all__ = [
     "known_at",
     "literal",
     "lock_down",
+    "moment",
     "quoted",
     "rows",
     "scan",
@@ -91,9 +92,9 @@ def connect(*, one_thread: bool = False) -> duckdb.DuckDBPyConnection:
 
 
 def _spill_folder() -> str:
-    """Where what does not fit in memory waits; DuckDB makes it when it must, and takes it away.
+    """The folder to which DuckDB spills what exceeds memory; DuckDB creates and removes it.
 
-    Its own choice is the folder one happens to stand in. Each connection has one of its own, in a
+    DuckDB's own choice is the current folder. Each connection has one of its own, in a
     folder that only this user reads, so that one does not take away what another has there.
     """
     user = getattr(os, "getuid", lambda: 0)()
@@ -101,8 +102,8 @@ def _spill_folder() -> str:
         base = Path(tempfile.gettempdir()) / f"treasury-spill-{user}"
         with suppress(FileExistsError):
             base.mkdir(mode=0o700)
-        found = base.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
+        status = base.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != user or status.st_mode & 0o077:
             base = _folder_of_its_own()  # somebody else was there before
     except OSError as error:
         raise StorageError(
@@ -139,25 +140,29 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def moment(instant: datetime) -> str:
+    """The instant as an SQL literal."""
+    return f"TIMESTAMPTZ {literal(instant.isoformat())}"
+
+
 def sql_type(kind: pa.DataType) -> str:
     """DuckDB's name of a type of the lake."""
     return _SQL_TYPES[kind]
 
 
-def scan(files: Sequence[StoredFile], wanted: pa.Schema, stored: Collection[str]) -> str:
+def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]) -> str:
     """SQL that reads the files of one version with the wanted columns, typed even where empty.
 
     A column that the stored version does not have yet reads as null.
     """
     columns = ", ".join(
         f"{quoted(field.name)}::{sql_type(field.type)} AS {quoted(field.name)}"
-        if field.name in stored
+        if files and field.name in stored
         else f"NULL::{sql_type(field.type)} AS {quoted(field.name)}"
-        for field in wanted
+        for field in schema
     )
     if not files:
-        empty = ", ".join(f"NULL::{sql_type(f.type)} AS {quoted(f.name)}" for f in wanted)
-        return f"SELECT {empty} WHERE false"
+        return f"SELECT {columns} WHERE false"
     paths = ", ".join(literal(file.path) for file in files)
     options = "hive_partitioning = false"
     if any(file.is_open is not None for file in files):
@@ -165,17 +170,17 @@ def scan(files: Sequence[StoredFile], wanted: pa.Schema, stored: Collection[str]
     return f"SELECT {columns} FROM read_parquet([{paths}], {options})"
 
 
-def known_at(current: str, history: str, wanted: pa.Schema, instant: datetime) -> str:
+def known_at(current: str, history: str, schema: pa.Schema, instant: datetime) -> str:
     """SQL for the rows as known at `instant`, from the scans of a table and of its history."""
-    columns = ", ".join(quoted(name) for name in wanted.names)
-    moment = f"TIMESTAMPTZ {literal(instant.isoformat())}"
+    columns = ", ".join(quoted(name) for name in schema.names)
+    now = moment(instant)
     versions = (
         f"SELECT *, NULL::{sql_type(INSTANT)} AS {VALID_TO.name} FROM ({current})"
         f" UNION ALL BY NAME {history}"
     )
     return (
-        f"SELECT {columns} FROM ({versions}) WHERE {VALID_FROM.name} <= {moment}"
-        f" AND ({VALID_TO.name} IS NULL OR {VALID_TO.name} > {moment})"
+        f"SELECT {columns} FROM ({versions}) WHERE {VALID_FROM.name} <= {now}"
+        f" AND ({VALID_TO.name} IS NULL OR {VALID_TO.name} > {now})"
     )
 
 

@@ -33,7 +33,7 @@ from treasury.lake.table_declaration import (
 __all__ = ["RULE", "conform", "hashed", "with_hash"]
 
 RULE: Final = "4:"
-"""What a hash of the present rule begins with; one of an earlier rule can only be made again."""
+"""The prefix of a hash by the present rule; one of an earlier rule can only be made again."""
 
 _AT_ONCE: Final = 1 << 16
 """Rows whose bytes are joined at a time: some 40 MB."""
@@ -56,9 +56,9 @@ def conform(table: Table, rows: pa.Table) -> pa.Table:
     if not table.records and RAW.name not in rows.column_names:
         rows = rows.append_column(RAW, pa.nulls(rows.num_rows, TEXT))
     expected = table.row_schema
-    given, declared = rows.column_names, expected.names
-    missing = [name for name in declared if name not in given]
-    unknown = [name for name in given if name not in declared]
+    names, declared = rows.column_names, expected.names
+    missing = [name for name in declared if name not in names]
+    unknown = [name for name in names if name not in declared]
     if missing or unknown:
         problem = f"lack {missing[0]}" if missing else f"have {unknown[0]}, which is not declared"
         raise TableError(f"rows for {table.name} {problem}", do="match the table's declaration")
@@ -86,10 +86,10 @@ def _cast(table: Table, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedA
         ) from None
 
 
-def _fits(given: pa.DataType, declared: pa.DataType) -> bool:
+def _fits(incoming: pa.DataType, declared: pa.DataType) -> bool:
     if declared == INSTANT:
-        return pa.types.is_timestamp(given) and given.tz is not None
-    return any(test(given) for test in _ACCEPTED.get(declared, ()))
+        return pa.types.is_timestamp(incoming) and incoming.tz is not None
+    return any(test(incoming) for test in _ACCEPTED.get(declared, ()))
 
 
 def _check_keys(table: Table, rows: pa.Table) -> None:
@@ -116,8 +116,8 @@ def hashed(table: Table, rows: pa.Table) -> pa.Table:
     """
     if HASH.name not in rows.column_names:
         return with_hash(conform(table, rows), table.volatile)
-    known = rows[HASH.name]
-    return conform(table, rows.drop_columns([HASH.name])).append_column(HASH, known)
+    hashes = rows[HASH.name]
+    return conform(table, rows.drop_columns([HASH.name])).append_column(HASH, hashes)
 
 
 def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
@@ -129,7 +129,8 @@ def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
     counted = rows.drop_columns([name for name in volatile if name in rows.column_names])
     if volatile:
         place = counted.column_names.index(RAW.name)
-        counted = counted.set_column(place, RAW, _without(counted[RAW.name], volatile))
+        raws = [_drop(text, volatile) for text in counted[RAW.name].to_pylist()]
+        counted = counted.set_column(place, RAW, pa.array(raws, TEXT))
     batches = counted.to_batches(max_chunksize=_AT_ONCE)
     hashes = pa.chunked_array([_hashed(batch) for batch in batches], TEXT)
     return rows.append_column(HASH, hashes)
@@ -153,10 +154,10 @@ def _content(rows: pa.RecordBatch) -> pa.Array:
     a row whose entries go on where those of another end is the longer one.
     """
     columns = zip(rows.schema.names, rows.columns, strict=True)
-    given = {name: one for name, one in sorted(columns) if one.null_count < rows.num_rows}
-    texts = {name: _text(one) for name, one in given.items() if one.type in (TEXT, TEXTS)}
-    given |= {name: pc.binary_length(text) for name, text in texts.items()}
-    runs = groupby(given.items(), lambda item: item[0] if item[1].null_count else "")
+    filled = {name: column for name, column in sorted(columns) if column.null_count < rows.num_rows}
+    texts = {name: _text(column) for name, column in filled.items() if column.type in (TEXT, TEXTS)}
+    filled |= {name: pc.binary_length(text) for name, text in texts.items()}
+    runs = groupby(filled.items(), lambda item: item[0] if item[1].null_count else "")
     entries = [_entries(dict(run)) for _, run in runs]
     nulls = {"null_handling": "replace", "null_replacement": ""}
     return pc.binary_join_element_wise(*entries, *texts.values(), b"", **nulls)
@@ -190,15 +191,11 @@ def _text(column: pa.Array) -> pa.Array:
     return pa.array(texts, pa.binary())
 
 
-def _without(raw: pa.ChunkedArray, volatile: tuple[str, ...]) -> pa.Array:
-    return pa.array([_drop(text, volatile) for text in raw.to_pylist()], TEXT)
-
-
 def _drop(text: str, volatile: tuple[str, ...]) -> str:
     """The record without its volatile fields; every other byte of a value stays as it is."""
     try:
         record = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:
         return text
-    kept = {name: value for name, value in record.items() if name not in volatile}
-    return msgspec.json.encode(kept).decode()
+    lasting = {name: value for name, value in record.items() if name not in volatile}
+    return msgspec.json.encode(lasting).decode()

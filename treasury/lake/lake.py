@@ -44,7 +44,7 @@ from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import Table
 from treasury.lake.upkeep import compaction, storage_form
 from treasury.lake.upkeep.file_digests import Digests
-from treasury.lake.upkeep.repair_marks import marked, tables_of
+from treasury.lake.upkeep.repair_marks import split_mark, tables_of
 from treasury.lake.views.published import FILE_NAME, publish, published
 from treasury.lake.writer import Writer
 
@@ -58,18 +58,14 @@ OPENED_KEPT: Final = 256
 """How many versions of tables a process that runs for months keeps in mind."""
 
 
-def _nothing_to_tell(_: str) -> None:
-    """Whoever opens a lake by itself is not told of its migration."""
-
-
 class Lake:
     """The tables of one workspace, in the folder `lake` of `workspace`.
 
-    The last `kept` commits always stay readable as they were, and after each as many the files that
-    nobody needs are removed; one younger than `grace` stays, as a reader may be at it that could
-    not say so. `rests_on` tells which commits something outside rests on, and what: a pin of one of
-    them is not let go. A lake that an earlier version stored is brought to the present form by
-    whoever opens it first, and `tell` is given a sentence about that.
+    The last `commits_kept` commits always stay readable as they were, and after each as many the
+    files that nobody needs are removed; one younger than `grace` stays, as a reader may be at it
+    that could not say so. `rests_on` tells which commits something outside rests on, and what: a
+    pin of one of them is not let go. A lake that an earlier version stored is brought to the
+    present form by whoever opens it first, and `tell` is given a sentence about that.
     """
 
     def __init__(
@@ -77,15 +73,15 @@ class Lake:
         folder: Path,
         catalogue: Iterable[Table],
         *,
-        kept: int = COMMITS_KEPT,
+        commits_kept: int = COMMITS_KEPT,
         grace: timedelta = timedelta(hours=1),
         rests_on: Callable[[], Mapping[int, str]] = dict,
-        tell: Callable[[str], object] = _nothing_to_tell,
+        tell: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
         self.workspace = folder
-        self._kept = kept
+        self._commits_kept = commits_kept
         self._grace = grace
         self._rests_on = rests_on
         self._tell = tell
@@ -111,19 +107,18 @@ class Lake:
         """The newest commit and where it is listed; WorkspaceDamaged where that is lost."""
         self.migrate()
         last = last_commit(self.folder)
-        if last is None and self._was_committed():
+        # Without a commit a run that was cut off lists one at most.
+        listed = self.folder / COMMITS
+        if last is None and (
+            (self.workspace / FILE_NAME).exists()
+            or any((self.folder / PINS).glob("*.json"))
+            or (delta.exists(listed) and delta.newest(listed) > 0)
+        ):
             raise WorkspaceDamaged(
                 f"{self.folder / LAST}, which names the last of the commits, is lost",
                 do=disk.REPAIR,
             )
         return last
-
-    def _was_committed(self) -> bool:
-        """Whether there is what only a commit leaves: a run that was cut off lists one at most."""
-        if (self.workspace / FILE_NAME).exists() or any((self.folder / PINS).glob("*.json")):
-            return True
-        listed = self.folder / COMMITS
-        return delta.exists(listed) and delta.newest(listed) > 0
 
     def commits(self) -> pa.Table:
         """Every commit, oldest first: number, at, kind, versions (JSON), note, refetch."""
@@ -163,7 +158,7 @@ class Lake:
                     f"{self.folder} was stored by an earlier version and has the present form now;"
                     " work on it with this version only"
                 )
-            self._has_form = storage_form.is_marked(self.folder)
+            self._has_form = storage_form.has_form(self.folder)
             yield
 
     @contextmanager
@@ -177,26 +172,28 @@ class Lake:
             raise InputError(f"{now} has no time zone", do="give an instant in UTC")
         with self.locked(kind):
             if not self._has_form:
-                storage_form.mark(self.folder)
+                storage_form.write_form(self.folder)
             before = self.recover()
             last = None if before is None else before.commit
             versions = {} if last is None else last.versions
-            instant = _later(now.astimezone(UTC), last)
+            instant = now.astimezone(UTC)
+            if last is not None:
+                instant = max(instant, last.at + timedelta(microseconds=1))
             refetch = () if last is None else last.refetch
             base = self._snapshot(last)
             with closing(Writer(self.folder, instant, base, versions, refetch)) as writer:
                 yield writer
                 writer.join_small_files()
                 number = 1 if last is None else last.number + 1
-                left = tuple(sorted(writer.refetch))
-                commit = Commit(number, instant, kind, writer.versions, note, left)
-                there = {} if before is None else before.versions
-                self.show(self._list(commit), there, writer.stored)
+                refetch_after = tuple(sorted(writer.refetch))
+                commit = Commit(number, instant, kind, writer.versions, note, refetch_after)
+                versions_before = {} if before is None else before.versions
+                self.show(self._list(commit), versions_before, writer.stored)
                 for name, version in commit.versions.items():
                     if writer.is_loaded(name):
                         self._keep_in_mind(name, version, writer.stored(name, version))
             self.refresh(commit)
-            if number % self._kept == 0:
+            if number % self._commits_kept == 0:
                 self._sweep()
 
     def accept_loss(self, tables: Iterable[str], now: datetime) -> tuple[str, ...]:
@@ -204,14 +201,14 @@ class Lake:
 
         Returns the tables that were marked; where none was, nothing is committed.
         """
-        wanted = {self.snapshot().declared(name).name for name in tables}
+        names = {self.snapshot().declared(name).name for name in tables}
         last = self.last_commit()
-        if last is None or not wanted & set(tables_of(last.refetch)):
+        if last is None or not names & set(tables_of(last.refetch)):
             return ()
-        with self.writer("loss accepted", now, note=", ".join(sorted(wanted))) as writer:
-            gone = {mark for mark in writer.refetch if marked(mark)[0] in wanted}
-            writer.refetch -= gone
-        return tuple(tables_of(gone))
+        with self.writer("loss accepted", now, note=", ".join(sorted(names))) as writer:
+            accepted = {part for part in writer.refetch if split_mark(part)[0] in names}
+            writer.refetch -= accepted
+        return tuple(tables_of(accepted))
 
     # What stays
 
@@ -244,7 +241,7 @@ class Lake:
         """The commits that something rests on and no pin keeps, and what that is."""
         pinned = {path.stem for path in (self.folder / PINS).glob("*.json")}
         resting = self._rests_on()
-        return {number: what for number, what in resting.items() if str(number) not in pinned}
+        return {number: reason for number, reason in resting.items() if str(number) not in pinned}
 
     def pins(self) -> list[Pin]:
         """The pinned commits, oldest first."""
@@ -254,7 +251,7 @@ class Lake:
     def sweep(self) -> compaction.Swept:
         """Remove superseded files that no kept or pinned commit and no reader needs.
 
-        This happens by itself after each `kept` commits.
+        This happens by itself after each `commits_kept` commits.
         """
         with self.locked("sweep"):
             self._undone()
@@ -264,16 +261,18 @@ class Lake:
         last = self.last()
         if last is None:
             return compaction.Swept()
-        reading = leased(self.folder)
-        commits = self._recent(max(self._kept, self._reach(reading)))
+        pins, reading = self.pins(), leased(self.folder)
+        unpinned = reading - {pin.commit.number for pin in pins}  # a pinned commit needs no log
+        reach = last.commit.number - min(unpinned) + 1 if unpinned else 0
+        commits = self._recent(max(self._commits_kept, reach))
         repaired = _last_repair(commits)
-        recent = {c.number for c in commits[-self._kept :] if c.number >= repaired}
-        kept = [
+        recent = {c.number for c in commits[-self._commits_kept :] if c.number >= repaired}
+        needed = [
             c for c in commits if c.number in recent or (c.number in reading and self._opens(c))
         ]
         older = datetime.now(UTC) - self._grace
         times = compaction.Times(older.timestamp(), self._committed_at())
-        swept = compaction.sweep(self.folder, kept, self.pins(), last.listed, times)
+        swept = compaction.sweep(self.folder, needed, pins, last.listed, times)
         self.digests.forget_removed()
         return swept
 
@@ -283,12 +282,6 @@ class Lake:
             return all(self._open(*item) for item in commit.versions.items())
         except WorkspaceDamaged:
             return False
-
-    def _reach(self, numbers: set[int]) -> int:
-        """How many commits back the oldest of these is; one that is pinned needs no log."""
-        last = self.last_commit()
-        wanted = numbers - {pin.commit.number for pin in self.pins()}
-        return 0 if last is None or not wanted else last.number - min(wanted) + 1
 
     # What is read
 
@@ -303,24 +296,21 @@ class Lake:
             lease(self.folder, commit.number, snapshot)
         return snapshot
 
-    def _snapshot(self, commit: Commit | None, at: datetime | None = None) -> Snapshot:
-        return self._read(commit, at, self._open)
-
-    def _read(
+    def _snapshot(
         self,
         commit: Commit | None,
-        at: datetime | None,
-        opened: Callable[[str, int], delta.StoredTable],
+        at: datetime | None = None,
+        opened: Callable[[str, int], delta.StoredTable] | None = None,
     ) -> Snapshot:
-        altered = self.digests.is_altered
-        return Snapshot(self.catalogue, commit, at, opened, self.commits, altered=altered)
+        tables, altered = opened or self._open, self.digests.is_altered
+        return Snapshot(self.catalogue, commit, at, tables, self.commits, altered=altered)
 
     def _earlier(self, number: int, at: datetime | None) -> Snapshot:
         pin = next((pin for pin in self.pins() if pin.commit.number == number), None)
         if pin is not None:
             tables = pin.opened(self.folder)
-            return self._read(pin.commit, at, lambda *key: tables[key])
-        recent = self._recent(self._kept)
+            return self._snapshot(pin.commit, at, lambda *key: tables[key])
+        recent = self._recent(self._commits_kept)
         for commit in recent:
             if commit.number == number >= _last_repair(recent):
                 return self._leased(commit, at)
@@ -331,11 +321,11 @@ class Lake:
 
     def _open(self, name: str, version: int) -> delta.StoredTable:
         """A committed version never changes, so what its log says is kept in mind for a while."""
-        known = self._opened.get(self._key(name, version))
-        if known is None:
-            known = delta.load(self.folder / name, version)
-            self._keep_in_mind(name, version, known)
-        return known
+        table = self._opened.get(self._key(name, version))
+        if table is None:
+            table = delta.load(self.folder / name, version)
+            self._keep_in_mind(name, version, table)
+        return table
 
     def _keep_in_mind(self, name: str, version: int, table: delta.StoredTable) -> None:
         self._opened[self._key(name, version)] = table
@@ -360,7 +350,7 @@ class Lake:
         names yet.
         """
         versions = last.versions
-        changed = {name: one for name, one in versions.items() if before.get(name) != one}
+        changed = {name: number for name, number in versions.items() if before.get(name) != number}
         stored = [(opened or self._open)(name, version) for name, version in changed.items()]
         self.digests.keep(
             (file.path for table in stored for file in table.files),
@@ -387,15 +377,16 @@ class Lake:
         """Folders of tables, that of the list of commits among them."""
         if not self.folder.is_dir():
             return []
+        names = {COMMITS, *self.catalogue, *(t.history for t in self.catalogue.values())}
         return [
             folder
-            for folder in sorted(self.folder.iterdir())
+            for folder in filter(Path.is_dir, sorted(self.folder.iterdir()))
             if folder.name.startswith(delta.TRASH) is discarded
-            and (discarded or self._is_table(folder))
+            and (discarded or folder.name in names or (folder / delta.LOG).is_dir())
         ]
 
     def unpublished(self) -> str:
-        """What is wrong with `treasury.duckdb`; nothing where it shows the last commit."""
+        """The problem of `treasury.duckdb`; empty where it shows the last commit."""
         last = self.last_commit()
         return "" if last is None else published(self.workspace, self.folder, _about(last))
 
@@ -413,16 +404,23 @@ class Lake:
         """
         last = self._undone()
         leased(self.folder)  # removes those of readers that were killed
-        if last is not None and not read_pins(self.folder)[1] and self._has_unnamed(last.versions):
-            self._sweep()
+        if last is not None and not read_pins(self.folder)[1]:
+            committed = self._committed_at()
+            folders = (self.folder / name for name in last.versions)
+            files = (path for folder in folders for path in delta.data_files(folder, drafts=True))
+            if any(path.stat().st_mtime > committed for path in files):
+                self._sweep()  # a run wrote into a table and came to no commit
         return last
 
     def _undone(self) -> LastCommit | None:
         """The last commit, once tables have no version that it does not name."""
         last = self.last()
         versions = {} if last is None else last.versions
-        if last is not None:
-            self._require_list(last)
+        listed = () if last is None else delta.load(self.folder / COMMITS, last.listed).files
+        for file in listed:  # nothing is added to a list of commits that is not there
+            problem = disk.problem_of(Path(file.path), file.size)
+            if problem:
+                raise WorkspaceDamaged(f"the stored file {file.path} {problem}", do=disk.REPAIR)
         for folder in self.table_folders(discarded=True):
             with disk.writing(folder):
                 shutil.rmtree(folder)
@@ -433,28 +431,9 @@ class Lake:
                 delta.undo_after(folder, versions[folder.name])
         return last
 
-    def _require_list(self, last: LastCommit) -> None:
-        """Refuse to add to a list of commits that is not there."""
-        for file in delta.load(self.folder / COMMITS, last.listed).files:
-            problem = disk.problem_of(Path(file.path), file.size)
-            if problem:
-                raise WorkspaceDamaged(f"the stored file {file.path} {problem}", do=disk.REPAIR)
-
-    def _has_unnamed(self, names: Iterable[str]) -> bool:
-        """Whether a run wrote into one of these tables and came to no commit."""
-        at = self._committed_at()
-        files = (
-            path for name in names for path in delta.data_files(self.folder / name, drafts=True)
-        )
-        return any(path.stat().st_mtime > at for path in files)
-
     def _committed_at(self) -> float:
         """When the last commit came to the disk, by the clock of the files."""
         return (self.folder / LAST).stat().st_mtime
-
-    def _is_table(self, folder: Path) -> bool:
-        names = {COMMITS, *self.catalogue, *(t.history for t in self.catalogue.values())}
-        return folder.is_dir() and (folder.name in names or (folder / delta.LOG).is_dir())
 
 
 def _last_repair(commits: Iterable[Commit]) -> int:
@@ -467,12 +446,8 @@ def _about(commit: Commit) -> str:
 
 
 def _identity(folder: Path) -> int:
-    """What tells a table's folder from one that has its place later."""
+    """A number that differs for a folder that later takes this table's place."""
     try:
         return (folder / delta.LOG).stat().st_ino
     except OSError:
         return 0  # whoever opens it says what is wrong
-
-
-def _later(now: datetime, last: Commit | None) -> datetime:
-    return now if last is None else max(now, last.at + timedelta(microseconds=1))

@@ -67,7 +67,7 @@ def workspace_lock(folder: Path, command: str) -> Iterator[Holder]:
 
 
 def command_line(kind: str) -> str:
-    """What is running, as a person would recognise it."""
+    """The running command, as a person would recognise it."""
     return f"{kind} ({Path(sys.argv[0]).name or 'python'})"
 
 

@@ -24,8 +24,8 @@ from treasury.lake.table_declaration import HASH, OPEN, RAW
 
 __all__ = ["Files", "Written"]
 
-GROUP: Final = 60_000
-HELD: Final = 24 << 20
+GROUP_ROWS: Final = 60_000
+GROUP_BYTES: Final = 24 << 20
 """Rows, or bytes, that are held back until they make a group of rows in the file: small groups are
 slow to read, large ones take memory, twice over while the one before is being written."""
 
@@ -136,7 +136,7 @@ class _File:
         self._schema = schema
         self._repeating = repeating
         self._compared = compared
-        self._held: list[pa.Table] = []
+        self._waiting: list[pa.Table] = []
         self._sink = pa.OSFile(str(path), "wb")
         self._writer: pq.ParquetWriter | None = None
         self._thread = thread
@@ -144,10 +144,10 @@ class _File:
 
     def add(self, rows: pa.Table) -> None:
         """Hold rows back, or write them with those held."""
-        self._held.append(rows)
+        self._waiting.append(rows)
         self.rows += rows.num_rows
-        enough = sum(held.num_rows for held in self._held) >= GROUP
-        if enough or sum(held.nbytes for held in self._held) >= HELD:
+        enough = sum(waiting.num_rows for waiting in self._waiting) >= GROUP_ROWS
+        if enough or sum(waiting.nbytes for waiting in self._waiting) >= GROUP_BYTES:
             self._write()
 
     def close(self) -> None:
@@ -163,9 +163,9 @@ class _File:
     def _write(self) -> None:
         """Begin to write what is held, once the group before it is written."""
         self._await()
-        if self._held:
-            self._writing = self._thread.submit(self._put, pa.concat_tables(self._held))
-            self._held = []
+        if self._waiting:
+            self._writing = self._thread.submit(self._put, pa.concat_tables(self._waiting))
+            self._waiting = []
 
     def _await(self) -> None:
         """Wait for the group that is being written; what went wrong with it is raised here."""
@@ -185,13 +185,12 @@ class _File:
             self._schema,
             compression="zstd",
             compression_level=1,
-            use_dictionary=[name for name in self._repeating if _repeats(sample[name])],
+            # A dictionary helps where values come twice on average.
+            use_dictionary=[
+                name
+                for name in self._repeating
+                if pa.types.is_nested(sample[name].type)
+                or 2 * pc.count_distinct(sample[name], mode="all").as_py() <= len(sample)
+            ],
             write_statistics=self._compared,
         )
-
-
-def _repeats(column: pa.ChunkedArray) -> bool:
-    """Whether values come twice on average."""
-    if pa.types.is_nested(column.type):
-        return True
-    return bool(2 * pc.count_distinct(column, mode="all").as_py() <= len(column))

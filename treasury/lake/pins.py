@@ -1,4 +1,4 @@
-"""Pinned commits: what a closed period was made from stays readable, file by file, for good.
+"""Pinned commits: the files that a closed period was made from stay readable for good.
 
 A pin is a small file that names every Parquet file of a commit, so it needs neither the log of a
 table nor any later version of it. Upkeep removes no file that a pin names.
@@ -6,7 +6,7 @@ table nor any later version of it. Upkeep removes no file that a pin names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -36,7 +36,7 @@ class Pin(msgspec.Struct, frozen=True):
     def opened(self, folder: Path) -> Mapping[tuple[str, int], delta.StoredTable]:
         """Its tables, by name and version, with paths as they are opened."""
         return {
-            (name, table.version): delta.with_paths(table, _within(folder))
+            (name, table.version): delta.with_paths(table, lambda path: str(folder / path))
             for name, table in self.tables.items()
         }
 
@@ -51,8 +51,11 @@ def add_pin(
     path = folder / PINS / f"{commit.number}.json"
     if path.is_file():
         return _read(path)
-    kept = {name: delta.with_paths(table, _below(folder)) for name, table in tables.items()}
-    pin = Pin(commit, why, now, kept)
+    stored = {
+        name: delta.with_paths(table, lambda path: Path(path).relative_to(folder).as_posix())
+        for name, table in tables.items()
+    }
+    pin = Pin(commit, why, now, stored)
     with disk.writing(path):
         durable.make_folder(path.parent)
         write_sealed(path, pin)
@@ -62,12 +65,12 @@ def add_pin(
 def remove_pin(folder: Path, number: int) -> bool:
     """Let a commit go; whether it was pinned."""
     path = folder / PINS / f"{number}.json"
-    there = path.is_file()
-    if there:
+    is_pinned = path.is_file()
+    if is_pinned:
         with disk.writing(path):
             path.unlink()
             durable.sync_folder(path.parent)
-    return there
+    return is_pinned
 
 
 def all_pins(folder: Path) -> list[Pin]:
@@ -97,14 +100,6 @@ def seal_pin(path: Path) -> None:
         return
     with disk.writing(path):
         write_sealed(path, pin)
-
-
-def _within(folder: Path) -> Callable[[str], str]:
-    return lambda path: str(folder / path)
-
-
-def _below(folder: Path) -> Callable[[str], str]:
-    return lambda path: Path(path).relative_to(folder).as_posix()
 
 
 def _read(path: Path) -> Pin:

@@ -35,7 +35,7 @@ _OF_THE_QUERY = (
 )
 
 _LISTS = ("show", "information_schema", "duckdb_", "pragma")
-"""What a query says that asks which tables there are."""
+"""Words of a query that asks which tables there are."""
 
 
 FEW = 8 << 20
@@ -78,13 +78,13 @@ class Snapshot:
         return self
 
     def key(self) -> Hashable | None:
-        """What tells these rows from others: each file with when it was written, and the instant.
+        """A key that differs where the rows may: the instant, and each file with its time.
 
         None where a file is not to be had: whoever reads it says so.
         """
         try:
             files = [
-                (path, (found := os.stat(path)).st_size, found.st_mtime_ns)
+                (path, (status := os.stat(path)).st_size, status.st_mtime_ns)
                 for table in self._catalogue.values()
                 for path in self.files(table)
             ]
@@ -103,13 +103,10 @@ class Snapshot:
             return self._database().cursor()
 
     def _database(self) -> duckdb.DuckDBPyConnection:
-        """What every connection is to, made when the first is asked for."""
-        if self._shared is None:
-            self._shared = self._opened_database()
-        return self._shared
-
-    def _opened_database(self) -> duckdb.DuckDBPyConnection:
-        size = sum(file.size for one in self.stored().values() for file in one.files)
+        """The database that every connection shares, opened with the first."""
+        if self._shared is not None:
+            return self._shared
+        size = sum(file.size for stored in self.stored().values() for file in stored.files)
         connection = engine.connect(one_thread=size < FEW)
         files: list[str] = []
         with self._errors():
@@ -117,8 +114,17 @@ class Snapshot:
                 connection.execute(f"CREATE VIEW {engine.quoted(view)} AS {select}")
             for table in self._catalogue.values():
                 files += self.files(table)
-            self._add_commits(connection)
+            last = 0 if self.commit is None else self.commit.number
+            connection.register(
+                "listed_commits", self._commits() if last else COMMITS_SCHEMA.empty_table()
+            )
+            until = f' AND "at" <= {engine.moment(self.at)}' if self.at is not None else ""
+            connection.execute(
+                f"CREATE TABLE {COMMITS} AS FROM listed_commits WHERE number <= {last}{until}"
+            )
+            connection.unregister("listed_commits")
             engine.lock_down(connection, files)
+        self._shared = connection
         return connection
 
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:
@@ -139,12 +145,24 @@ class Snapshot:
 
     def views(self) -> dict[str, str]:
         """The SQL of each table and history over the files of this snapshot."""
-        return {n: sql for t in self._catalogue.values() for n, sql in self._views(t).items()}
+        views = {}
+        for table in self._catalogue.values():
+            current = self._scan(table.name, table.schema)
+            history = self._scan(table.history, table.history_schema) if table.records else ""
+            if self.at is not None and table.records:
+                current = engine.known_at(current, history, table.schema, self.at)
+                history = _until(history, self.at, "valid_to")
+            elif self.at is not None:
+                current = _until(current, self.at)
+            views[table.name] = current
+            if table.records:
+                views[table.history] = history
+        return views
 
     def stored(self) -> dict[str, delta.StoredTable]:
         """Each table and history that has been written, in the version of this snapshot."""
         names = () if self.commit is None else self.commit.versions
-        return {name: one for name in names if (one := self._stored(name)) is not None}
+        return {name: table for name in names if (table := self._stored(name)) is not None}
 
     def declared(self, name: str) -> Table:
         """The declaration of a table; InputError says which there are."""
@@ -164,23 +182,13 @@ class Snapshot:
         """The Parquet files of a table and of its history in this snapshot."""
         declared = self._catalogue[table] if isinstance(table, str) else table
         stored = (self._stored(declared.name), self._stored(declared.history))
-        return [file.path for one in stored if one is not None for file in one.files]
+        return [file.path for version in stored if version is not None for file in version.files]
 
-    def _views(self, table: Table) -> dict[str, str]:
-        current = self._scan(table.name, table.schema)
-        if not table.records:
-            return {table.name: current if self.at is None else _until(current, self.at)}
-        history = self._scan(table.history, table.history_schema)
-        if self.at is not None:
-            known = engine.known_at(current, history, table.schema, self.at)
-            return {table.name: known, table.history: _until(history, self.at, "valid_to")}
-        return {table.name: current, table.history: history}
-
-    def _scan(self, name: str, wanted: pa.Schema) -> str:
+    def _scan(self, name: str, schema: pa.Schema) -> str:
         stored = self._stored(name)
         if stored is None:
-            return engine.scan((), wanted, ())
-        return engine.scan(stored.files, wanted, stored.columns)
+            return engine.scan((), schema, ())
+        return engine.scan(stored.files, schema, stored.columns)
 
     def _stored(self, name: str) -> delta.StoredTable | None:
         if self.commit is None or name not in self.commit.versions:
@@ -200,16 +208,6 @@ class Snapshot:
                 connection.unregister(f"{name}_given")
                 self._brought.add(name)
 
-    def _add_commits(self, connection: duckdb.DuckDBPyConnection) -> None:
-        last = 0 if self.commit is None else self.commit.number
-        rows = self._commits() if last else COMMITS_SCHEMA.empty_table()
-        connection.register("known_commits", rows)
-        until = f' AND "at" <= {_moment(self.at)}' if self.at is not None else ""
-        connection.execute(
-            f"CREATE TABLE {COMMITS} AS FROM known_commits WHERE number <= {last}{until}"
-        )
-        connection.unregister("known_commits")
-
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
@@ -226,16 +224,12 @@ class Snapshot:
     def _check_files(self, error: Exception) -> None:
         """Tell damage on disk from a query's own mistake."""
         names = [n for t in self._catalogue.values() for n in (t.name, t.history)]
-        stored = [one for one in map(self._stored, names) if one is not None]
-        files = (file for one in stored for file in one.files)
+        stored = [table for table in map(self._stored, names) if table is not None]
+        files = (file for table in stored for file in table.files)
         damage = engine.damage(error, files, self._altered)
         if damage is not None:
             raise damage from error
 
 
 def _until(select: str, instant: datetime, column: str = "valid_from") -> str:
-    return f"SELECT * FROM ({select}) WHERE {column} <= {_moment(instant)}"
-
-
-def _moment(instant: datetime) -> str:
-    return f"TIMESTAMPTZ {engine.literal(instant.isoformat())}"
+    return f"SELECT * FROM ({select}) WHERE {column} <= {engine.moment(instant)}"

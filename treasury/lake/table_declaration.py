@@ -1,4 +1,4 @@
-"""What a table is: its columns, its key, how it changes. One declaration makes one table.
+"""Table declarations: the columns, the key and how the rows change; one makes one table.
 
 The declaration is the only place that knows a table's columns; the writer, the views, the content
 hash and the data dictionary are all loops over it.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from datetime import date, datetime
+from decimal import Decimal
+from types import UnionType
+from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -19,11 +22,12 @@ __all__ = [
     "DATE",
     "INSTANT",
     "INTEGER",
-    "KEPT",
+    "LAKE_COLUMNS",
     "TEXT",
     "TEXTS",
     "Column",
     "Table",
+    "schema_of",
 ]
 
 AMOUNT: Final = pa.decimal128(38, 18)
@@ -35,6 +39,14 @@ INTEGER: Final = pa.int64()
 BOOL: Final = pa.bool_()
 
 _TYPES: Final = (AMOUNT, INSTANT, TEXT, TEXTS, DATE, INTEGER, BOOL)
+_OF_ANNOTATIONS: Final = {
+    Decimal: AMOUNT,
+    datetime: INSTANT,
+    tuple[str, ...]: TEXTS,
+    date: DATE,
+    int: INTEGER,
+    bool: BOOL,
+}
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 RAW: Final = pa.field("raw", TEXT)
@@ -44,6 +56,16 @@ VALID_FROM: Final = pa.field("valid_from", INSTANT)
 VALID_TO: Final = pa.field("valid_to", INSTANT)
 HISTORY: Final = "_history"
 OPEN: Final = "is_open"
+
+
+def schema_of(struct: type[msgspec.Struct]) -> pa.Schema:
+    """The columns of a struct's rows; a field that is not of a type of the lake is kept as text."""
+
+    def type_of(hint: object) -> pa.DataType:
+        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        return next((_OF_ANNOTATIONS[kind] for kind in kinds if kind in _OF_ANNOTATIONS), TEXT)
+
+    return pa.schema((name, type_of(hint)) for name, hint in get_type_hints(struct).items())
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -121,8 +143,8 @@ class Table(msgspec.Struct, frozen=True):
     @property
     def schema(self) -> pa.Schema:
         """The columns as stored and read: the row's own, then what the lake keeps about it."""
-        kept = [VANISHED, HASH, VALID_FROM] if self.records else [VALID_FROM]
-        return pa.schema([*self.row_schema, *kept])
+        added = [VANISHED, HASH, VALID_FROM] if self.records else [VALID_FROM]
+        return pa.schema([*self.row_schema, *added])
 
     @property
     def history_schema(self) -> pa.Schema:
@@ -136,7 +158,7 @@ def _check(holds: bool, problem: str) -> None:
         raise ValueError(problem)
 
 
-KEPT: Final = (
+LAKE_COLUMNS: Final = (
     Column(
         "raw",
         TEXT,
@@ -152,4 +174,4 @@ KEPT: Final = (
     Column("valid_from", INSTANT, "the commit that stored this version"),
     Column("valid_to", INSTANT, "in the history: the commit that stored the next version"),
 )
-"""What the lake adds to the columns that a table declares."""
+"""The columns that the lake adds to those that a table declares."""

@@ -1,4 +1,4 @@
-"""The writing side: compare what came with what is stored, keep what was superseded, add the rest.
+"""The writer compares incoming rows with stored ones, keeps superseded versions and adds the rest.
 
 A row is written only when its content changed. The version it replaces goes to the history with the
 instant at which we saw the change, which is the same for everything that one commit writes. Rows
@@ -35,7 +35,7 @@ _FEW: Final = 64
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What an upsert did, in rows."""
+    """The rows that an upsert found new, changed, unchanged and vanished."""
 
     new: int = 0
     changed: int = 0
@@ -117,9 +117,9 @@ class Writer:
         """The last committed rows, not what this writer added; `where` is SQL of our own."""
         if self._base.commit is None or table.name not in self._base.commit.versions:
             return table.schema.empty_table().select(columns or table.schema.names)
-        wanted = "*" if columns is None else ", ".join(map(engine.quoted, columns))
+        selected = "*" if columns is None else ", ".join(map(engine.quoted, columns))
         condition = "" if where is None else f" WHERE {where}"
-        return self._base.sql(f"SELECT {wanted} FROM {engine.quoted(table.name)}{condition}")
+        return self._base.sql(f"SELECT {selected} FROM {engine.quoted(table.name)}{condition}")
 
     def append(self, table: Table, rows: pa.Table) -> int:
         """Add observations; the number added."""
@@ -144,17 +144,18 @@ class Writer:
         if stored is None:
             self._add_records(table, incoming)
             return Changes(new=int(incoming.num_rows))
-        found = self._found(table, incoming, stored)
-        fresh, changed = self._compared(table, incoming, found)
-        gone = self._gone(table, incoming, stored) if complete else None
-        self._supersede(table, changed, gone, stored)
+        stored_rows = self._stored_rows(table, incoming, stored)
+        fresh, changed = self._compared(table, incoming, stored_rows)
+        listed = incoming.select(list(table.key))
+        vanished = self._present(table, stored, "ANTI", listed) if complete else None
+        self._supersede(table, changed, vanished, stored)
         self._add_records(table, fresh)
         news, changes = int(fresh.num_rows), int(changed.num_rows)
         return Changes(
             new=news,
             changed=changes,
             unchanged=int(incoming.num_rows) - news - changes,
-            vanished=0 if gone is None else int(gone.num_rows),
+            vanished=0 if vanished is None else int(vanished.num_rows),
         )
 
     def vanish(self, table: Table, keys: pa.Table) -> int:
@@ -165,96 +166,100 @@ class Writer:
         stored = self._stored(table)
         if stored is None:
             return 0
-        scan = engine.scan(stored.files, table.schema, stored.columns)
-        was_open = OPEN if table.settles else "NULL::BOOLEAN"
-        gone = self._run(
-            f"SELECT *, {was_open} AS was_open FROM ({scan}) SEMI JOIN lost USING ({_key(table)})"
-            f" WHERE {VANISHED.name} IS NULL",
-            lost=keys,
-        )
-        self._supersede(table, gone.slice(0, 0), gone, stored)
-        return int(gone.num_rows)
+        vanished = self._present(table, stored, "SEMI", keys)
+        self._supersede(table, vanished.slice(0, 0), vanished, stored)
+        return int(vanished.num_rows)
 
-    def _found(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
-        """What is stored for the incoming keys, looked for among the open records first.
+    def _stored_rows(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
+        """The stored rows with the incoming keys, looked for among the open records first.
 
         The closed ones are by far the most, and seldom asked for: they are read only for keys that
         no open record has.
         """
-        slim = pa.schema([table.schema.field(name) for name in _slim(table)])
+        names = dict.fromkeys(
+            [*table.key, HASH.name, VANISHED.name, *([OPEN] if table.settles else ())]
+        )
+        compared = pa.schema([table.schema.field(name) for name in names])
         key = _key(table)
-        found: list[pa.Table] = []
-        left = incoming.select(list(table.key))
-        for files in _by_openness(stored):
-            if left.num_rows and files:
-                scan = engine.scan(files, slim, stored.columns)
-                here = self._run(f"FROM ({scan}) SEMI JOIN left_over USING ({key})", left_over=left)
-                found.append(here)
-                left = self._run(f"FROM lost ANTI JOIN here USING ({key})", lost=left, here=here)
-        return self._by_present_rule(table, pa.concat_tables([slim.empty_table(), *found]), stored)
+        parts: list[pa.Table] = []
+        missing = incoming.select(list(table.key))
+        for _, files in _partitions(stored):
+            if missing.num_rows:
+                scan = engine.scan(files, compared, stored.columns)
+                here = self._run(f"FROM ({scan}) SEMI JOIN missing USING ({key})", missing=missing)
+                parts.append(here)
+                missing = self._run(
+                    f"FROM missing ANTI JOIN here USING ({key})", missing=missing, here=here
+                )
+        stored_rows = pa.concat_tables([compared.empty_table(), *parts])
+        return self._by_present_rule(table, stored_rows, stored)
 
     def _by_present_rule(
-        self, table: Table, found: pa.Table, stored: delta.StoredTable
+        self, table: Table, stored_rows: pa.Table, stored: delta.StoredTable
     ) -> pa.Table:
-        """What was found, with a hash of an earlier rule made again from all that is stored."""
-        earlier = pc.invert(pc.starts_with(found[HASH.name], RULE))
+        """The stored rows; a hash by an earlier rule is made again from the whole record."""
+        earlier = pc.invert(pc.starts_with(stored_rows[HASH.name], RULE))
         if not pc.any(earlier).as_py():
-            return found
+            return stored_rows
         columns = pa.schema([*table.row_schema, VANISHED])
         scan = engine.scan(stored.files, columns, stored.columns)
         rows = self._run(
-            f"FROM ({scan}) SEMI JOIN earlier USING ({_key(table)})", earlier=found.filter(earlier)
+            f"FROM ({scan}) SEMI JOIN earlier USING ({_key(table)})",
+            earlier=stored_rows.filter(earlier),
         )
         again = with_hash(rows.select(table.row_schema.names), table.volatile)
         again = again.append_column(VANISHED, rows[VANISHED.name])
         return pa.concat_tables(
-            [found.filter(pc.invert(earlier)), again.select(found.schema.names)]
+            [stored_rows.filter(pc.invert(earlier)), again.select(stored_rows.schema.names)]
         )
 
     def _compared(
-        self, table: Table, incoming: pa.Table, found: pa.Table
+        self, table: Table, incoming: pa.Table, stored_rows: pa.Table
     ) -> tuple[pa.Table, pa.Table]:
         """The incoming rows that are new, and those that differ, with the partition they are in."""
         key = _key(table)
-        fresh = self._run(f"FROM came ANTI JOIN found USING ({key})", came=incoming, found=found)
-        was_open = f"f.{OPEN}" if table.settles else "NULL::BOOLEAN"
+        rows = {"incoming": incoming, "stored": stored_rows}
+        fresh = self._run(f"FROM incoming ANTI JOIN stored USING ({key})", **rows)
+        was_open = f"s.{OPEN}" if table.settles else "NULL::BOOLEAN"
         changed = self._run(
-            f"SELECT c.*, {was_open} AS was_open FROM came c JOIN found f USING ({key})"
-            f" WHERE c.{HASH.name} <> f.{HASH.name} OR f.{VANISHED.name} IS NOT NULL",
-            came=incoming,
-            found=found,
+            f"SELECT i.*, {was_open} AS was_open FROM incoming i JOIN stored s USING ({key})"
+            f" WHERE i.{HASH.name} <> s.{HASH.name} OR s.{VANISHED.name} IS NOT NULL",
+            **rows,
         )
         return fresh, changed
 
-    def _gone(self, table: Table, incoming: pa.Table, stored: delta.StoredTable) -> pa.Table:
-        """The stored records that a complete listing no longer has, as first marked now."""
+    def _present(
+        self, table: Table, stored: delta.StoredTable, join: str, keys: pa.Table
+    ) -> pa.Table:
+        """The stored records, not marked as gone yet, that have one of the keys or, ANTI, none."""
         scan = engine.scan(stored.files, table.schema, stored.columns)
-        keys = incoming.select(list(table.key))
         was_open = OPEN if table.settles else "NULL::BOOLEAN"
         return self._run(
-            f"SELECT *, {was_open} AS was_open FROM ({scan}) ANTI JOIN came USING ({_key(table)})"
+            f"SELECT *, {was_open} AS was_open FROM ({scan}) {join} JOIN keys USING ({_key(table)})"
             f" WHERE {VANISHED.name} IS NULL",
-            came=keys,
+            keys=keys,
         )
 
     def _supersede(
-        self, table: Table, changed: pa.Table, gone: pa.Table | None, stored: delta.StoredTable
+        self, table: Table, changed: pa.Table, vanished: pa.Table | None, stored: delta.StoredTable
     ) -> None:
         """Move the present versions to the history and put the new ones in their place."""
         after = self._stamped(changed, table.schema.append(_WAS_OPEN))
-        if gone is not None:
-            vanished = _filled(gone.drop_columns([VANISHED.name]), VANISHED, self.now)
-            after = pa.concat_tables([after, self._stamped(vanished, after.schema)])
+        if vanished is not None:
+            marked_rows = _filled(vanished.drop_columns([VANISHED.name]), VANISHED, self.now)
+            after = pa.concat_tables([after, self._stamped(marked_rows, after.schema)])
         if not after.num_rows:
             return
         for was_open, files in _partitions(stored):
-            here = after if was_open is None else after.filter(_equals(after, was_open))
+            here = after
+            if was_open is not None:
+                here = after.filter(pc.equal(after[_WAS_OPEN.name], was_open))
             if here.num_rows:
                 scan = engine.scan(files, table.schema, stored.columns)
                 before = self._run(
                     f"FROM ({scan}) SEMI JOIN here USING ({_key(table)})"
                     # A version written by this very commit was never known to anyone.
-                    f" WHERE {VALID_FROM.name} < TIMESTAMPTZ '{self.now.isoformat()}'",
+                    f" WHERE {VALID_FROM.name} < {engine.moment(self.now)}",
                     here=here,
                 )
                 past = _filled(before, VALID_TO, self.now)
@@ -296,8 +301,10 @@ class Writer:
             return False
         if len(table.key) != 1:
             return True
-        came = incoming[table.key[0]].combine_chunks()
-        return bool(pc.any(pc.is_in(pa.chunked_array(adding.keys), value_set=came)).as_py())
+        incoming_keys = incoming[table.key[0]].combine_chunks()
+        return bool(
+            pc.any(pc.is_in(pa.chunked_array(adding.keys), value_set=incoming_keys)).as_py()
+        )
 
     def _settle(self, name: str) -> None:
         """Close the files that are open, and let a version name them."""
@@ -364,24 +371,22 @@ class Writer:
             try:
                 return engine.rows(cursor, query)
             except duckdb.Error as error:
-                raise engine.damage(error, self._all_files()) or StorageError(
+                files = (file for name in self.versions for file in self._load(name).files)
+                raise engine.damage(error, files) or StorageError(
                     f"what is stored cannot be compared: {error}",
                     do="run this again; what was stored is unchanged",
                 ) from error
-
-    def _all_files(self) -> list[delta.StoredFile]:
-        return [file for name in self.versions for file in self._load(name).files]
 
 
 def _reread(table: Table, rows: pa.Table, new: Sequence[str]) -> pa.Table:
     """The rows with the new columns' values, as their records have them, and the hash of all."""
     if table.reread is None or not rows.num_rows:
         return rows
-    given = table.reread(new, rows[RAW.name].to_pylist())
-    for name, values in given.items():
+    reread_columns = table.reread(new, rows[RAW.name].to_pylist())
+    for name, values in reread_columns.items():
         place = rows.column_names.index(name)
         rows = rows.set_column(place, rows.schema.field(name), values)
-    if given and table.records:
+    if reread_columns and table.records:
         counted = with_hash(rows.select(table.row_schema.names), table.volatile)
         rows = rows.set_column(rows.column_names.index(HASH.name), HASH, counted[HASH.name])
     return rows
@@ -390,29 +395,15 @@ def _reread(table: Table, rows: pa.Table, new: Sequence[str]) -> pa.Table:
 _WAS_OPEN = pa.field("was_open", pa.bool_())
 
 
-def _slim(table: Table) -> list[str]:
-    """The columns that a comparison needs."""
-    names = [*table.key, HASH.name, VANISHED.name]
-    return [*names, OPEN] if table.settles and OPEN not in names else names
-
-
 def _key(table: Table) -> str:
     return ", ".join(map(engine.quoted, table.key))
-
-
-def _by_openness(stored: delta.StoredTable) -> list[Sequence[delta.StoredFile]]:
-    return [files for _, files in _partitions(stored)]
 
 
 def _partitions(stored: delta.StoredTable) -> list[tuple[bool | None, Sequence[delta.StoredFile]]]:
     """The files by what `is_open` they hold, the open ones first; all together where undivided."""
     order: tuple[bool | None, ...] = (True, False, None)
-    parts = [(which, [f for f in stored.files if f.is_open is which]) for which in order]
-    return [(which, files) for which, files in parts if files]
-
-
-def _equals(rows: pa.Table, was_open: bool) -> pa.Array:
-    return pc.equal(rows[_WAS_OPEN.name], was_open)
+    parts = [(is_open, [f for f in stored.files if f.is_open is is_open]) for is_open in order]
+    return [(is_open, files) for is_open, files in parts if files]
 
 
 def _filled(rows: pa.Table, field: pa.Field, value: datetime | None) -> pa.Table:

@@ -22,7 +22,7 @@ from treasury.actions.payment_orders import CreditTransfer, Payer, pain001
 from treasury.api.models import RampRequest
 from treasury.calendar import is_target_day, next_target_day
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
-from treasury.extract.ramp_tables import RAMP_REQUESTS, FoundRequest
+from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 from treasury.identifiers import is_iban, plain_account
 from treasury.lake import Snapshot
@@ -566,5 +566,5 @@ def _moved(row: Mapping[str, Any], found: RampRequest) -> list[str]:
         moved.append(f"its reference is {found.payment_reference}")
     if found.fiat_amount != row["send"]:
         moved.append(f"its amount is {found.fiat_amount}")
-    stored = rows(RAMP_REQUESTS, [FoundRequest(value=found, raw=b"{}", has_detail=True)])
+    stored = rows(RAMP_REQUESTS, [ReceivedRequest(value=found, raw=b"{}", has_detail=True)])
     return moved + changed_details(row, stored.to_pylist()[0])

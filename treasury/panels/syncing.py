@@ -46,7 +46,7 @@ def synced(report: SyncReport) -> Message:
     skipped = [
         Line(f"{skip.table} stayed as it was: {skip.why}", "warn") for skip in report.skipped
     ]
-    unoffered = [Line(one.told) for one in report.unoffered]
+    unoffered = [Line(unoffered.sentence) for unoffered in report.unoffered]
     notices = [Line(notice, "warn") for notice in report.notices]
     brought = Line(f"{new:,} new and {changed:,} changed records, known at {instant(report.at)}")
     return status("Synced", brought, *skipped, *unoffered, *notices)

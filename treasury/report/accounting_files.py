@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
 from treasury.tables.csv_output import write_csv_table
-from treasury.tables.tabular import clean_column, shown_amounts
+from treasury.tables.tabular import amount_texts, clean_column
 from treasury.text import clean
 
 __all__ = ["ExportedBooks", "export_books", "mapping_text", "write_beancount", "write_csv"]
@@ -146,7 +146,7 @@ def _booked(postings: pa.Table, start: int) -> list[str]:
     is_first = pc.not_equal(rows["entry"].combine_chunks(), former.combine_chunks())
     moved = join(
         pc.if_else(is_first, head, ""), "  ", _named(rows, _account), "  ",
-        shown_amounts(rows["amount"]), " ", _in_commodities(rows["currency"]), "",
+        amount_texts(rows["amount"]), " ", _in_commodities(rows["currency"]), "",
     )  # fmt: skip
     lines: list[str] = moved.to_pylist()
     return lines

@@ -10,7 +10,7 @@ from treasury.close.fees.fee_table import CHECK, Fees, FeeTotal
 from treasury.close.result_words import DIRECTIONS, amount_words, count, day
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
-from treasury.tables.tabular import shown
+from treasury.tables.tabular import value_text
 
 __all__ = ["fees_section"]
 
@@ -110,7 +110,7 @@ def _exchange(row: Mapping[str, Any]) -> str:
     """The conversion rate, and how far it is from the pair's others of that day."""
     if row["exchange_rate"] is None:
         return ""
-    at = f"at {shown(row['exchange_rate'])}"
+    at = f"at {value_text(row['exchange_rate'])}"
     if row["rate_deviation_bp"] is None:
         return at
     return f"{at}, {row['rate_deviation_bp']:+,.2f} bp to {count(row['others_that_day'], 'other')}"

@@ -40,7 +40,7 @@ from treasury.report.exceptions import (
 from treasury.report.fee_section import fees_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import open_words, overdue_words
-from treasury.tables.tabular import shown
+from treasury.tables.tabular import value_text
 from treasury.text import clean
 
 __all__ = ["sections", "tally"]
@@ -383,9 +383,9 @@ def _conversions(r: Reconciliation) -> tuple[Grid, ...]:
 
 def _conversion_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
     low, high = row["implied_rate"], row["implied_rate_to"]
-    rate = "–" if low is None else shown(low)
+    rate = "–" if low is None else value_text(low)
     if low is not None and high is not None and high != low:
-        rate = f"{shown(low)} to {shown(high)}"
+        rate = f"{value_text(low)} to {value_text(high)}"
     state = row["state"].replace("_", " ")
     proved = row["state"] in {"proved", "proved_as_group"}
     coins = row["converted"]

@@ -77,7 +77,7 @@ def amount_in_xml(text: str, *, what: str = "amount") -> Decimal:
         text = f"{edge[1]}{edge[2] or 0}.{edge[3] or 0}"
     if "e" in text.lower():
         raise InputError(f"{what}: {text[:40]!r} is not a number", do="write it as 1234.56")
-    return parse_amount(text, what=what)
+    return parse_amount(text, name=what)
 
 
 def account_number(text: str) -> str:

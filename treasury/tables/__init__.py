@@ -1,1 +1,1 @@
-"""What every answer made of tables does: show itself, become pandas, go to CSV and Excel."""
+"""Tables as answers: shown in a notebook, as pandas, in CSV and in Excel."""

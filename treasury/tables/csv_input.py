@@ -20,13 +20,13 @@ from treasury.errors import InputError, TreasuryError
 from treasury.ground.regular_files import open_regular
 from treasury.money import parse_amount
 
-__all__ = ["Column", "Line", "amount", "day", "read_csv", "text"]
+__all__ = ["CsvColumn", "CsvLine", "amount", "day", "read_csv", "text"]
 
 LARGEST: Final = 64 * 1024 * 1024
 _DELIMITERS: Final = ",;\t"
 
 
-class Column(msgspec.Struct, frozen=True):
+class CsvColumn(msgspec.Struct, frozen=True):
     """A column by its name; `read` takes a cell's text and the name, or raises InputError."""
 
     name: str
@@ -34,7 +34,7 @@ class Column(msgspec.Struct, frozen=True):
     required: bool = True
 
 
-class Line(msgspec.Struct, frozen=True):
+class CsvLine(msgspec.Struct, frozen=True):
     """A row of a file: its line number and its values by column; None for an empty cell."""
 
     number: int
@@ -46,22 +46,22 @@ def text(cell: str, _: str) -> str:
     return cell
 
 
-def amount(cell: str, what: str) -> Decimal:
+def amount(cell: str, column: str) -> Decimal:
     """The cell as an exact Decimal."""
-    return parse_amount(cell, what=what)
+    return parse_amount(cell, name=column)
 
 
-def day(cell: str, what: str) -> date:
+def day(cell: str, column: str) -> date:
     """The cell as a date, 2026-10-31."""
     try:
         return date.fromisoformat(cell)
     except ValueError:
         raise InputError(
-            f"{what}: {cell[:40]!r} is not a day", do="write it as 2026-10-31"
+            f"{column}: {cell[:40]!r} is not a day", do="write it as 2026-10-31"
         ) from None
 
 
-def read_csv(path: Path, columns: Sequence[Column]) -> list[Line]:
+def read_csv(path: Path, columns: Sequence[CsvColumn]) -> list[CsvLine]:
     """The rows of a UTF-8 file. InputError names the file, the line and the column."""
     rows = _rows(path)
     if not rows:
@@ -108,14 +108,14 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def _places(
-    path: Path, number: int, head: Sequence[str], columns: Sequence[Column]
+    path: Path, number: int, head: Sequence[str], columns: Sequence[CsvColumn]
 ) -> dict[str, int]:
     missing = [column.name for column in columns if column.required and column.name not in head]
     twice = [name for name in head if name and head.count(name) > 1]
     if missing or twice:
-        what = f"has no column {missing[0]!r}" if missing else f"has {twice[0]!r:.40} twice"
+        problem = f"has no column {missing[0]!r}" if missing else f"has {twice[0]!r:.40} twice"
         raise InputError(
-            f"{path}, line {number}: {what}", do=f"give it the columns {_names(columns)}"
+            f"{path}, line {number}: {problem}", do=f"give it the columns {_names(columns)}"
         )
     return {column.name: head.index(column.name) for column in columns if column.name in head}
 
@@ -124,9 +124,9 @@ def _line(
     path: Path,
     number: int,
     cells: Sequence[str],
-    columns: Sequence[Column],
+    columns: Sequence[CsvColumn],
     places: dict[str, int],
-) -> Line:
+) -> CsvLine:
     values: dict[str, Any] = {}
     for column in columns:
         at = places.get(column.name)
@@ -137,8 +137,8 @@ def _line(
             values[column.name] = column.read(cell, column.name) if cell else None
         except TreasuryError as error:
             raise InputError(f"{path}, line {number}, {error.what}", do=error.do) from None
-    return Line(number, values)
+    return CsvLine(number, values)
 
 
-def _names(columns: Sequence[Column]) -> str:
+def _names(columns: Sequence[CsvColumn]) -> str:
     return ", ".join(f"[{c.name}]" if not c.required else c.name for c in columns)

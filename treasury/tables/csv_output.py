@@ -20,15 +20,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.csv import WriteOptions, write_csv
 
-from treasury.tables.tabular import shown, shown_amounts
+from treasury.tables.tabular import amount_texts, value_text
 from treasury.text import visible
 
 __all__ = ["csv_text", "rows_of", "write_csv_rows", "write_csv_table"]
 
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-"""What ends a line or moves to another column: a cell stays one line."""
+"""Characters that end a line or move to another column: a cell stays one line."""
 _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
-"""What a formula begins with: `= + - @` and every character that Unicode folds to one of them."""
+"""Signs that begin a formula: `= + - @` and every character that Unicode folds to one of them."""
 _FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
 """The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
 _PLAIN: Final = "^[ -~·]*$"
@@ -48,7 +48,7 @@ def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[o
 
 
 def write_csv_table(file: TextIO, table: pa.Table) -> None:
-    """The same of a table, some thousands of rows at a time, column by column.
+    """Write a table as CSV, some thousands of rows at a time, column by column.
 
     Lists are written with a bar between their texts.
     """
@@ -68,7 +68,7 @@ def _cells(column: pa.Array) -> pa.Array:
     """`_cell` of each value; most are plain already, and stay as they are."""
     kind = column.type
     if pa.types.is_decimal(kind):
-        return pc.fill_null(shown_amounts(pa.chunked_array([column])), "")
+        return pc.fill_null(amount_texts(pa.chunked_array([column])), "")
     if pa.types.is_date(kind) or pa.types.is_integer(kind):
         return pc.fill_null(column.cast(pa.string()), "")
     if not pa.types.is_string(kind):
@@ -99,9 +99,9 @@ def _cell(value: object) -> str:
     """A number or a day as it is; anything else as text that nothing runs."""
     match value:
         case None | Decimal() | int() | date() | time() | timedelta():
-            return shown(value)
+            return value_text(value)
         case float() if math.isfinite(value):
-            return shown(value)
+            return value_text(value)
         case _:
-            text = visible(_BREAKS.sub(" ", shown(value)))
+            text = visible(_BREAKS.sub(" ", value_text(value)))
             return _FORMULA.sub(r"\1'", text)

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.tables.tabular import CURRENCY_OF, Tabular, cell, html_table, shown
+from treasury.tables.tabular import CURRENCY_OF, Tabular, cell, html_table
 
-__all__ = ["CURRENCY_OF", "Rows", "cell", "shown"]
+__all__ = ["CURRENCY_OF", "Rows", "cell"]
 
 
 class Rows(Tabular, msgspec.Struct, frozen=True, eq=False):
@@ -31,7 +31,7 @@ class Rows(Tabular, msgspec.Struct, frozen=True, eq=False):
         return {"Rows": self.arrow}
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """What Polars, DuckDB and others take a table by: `polars.DataFrame(rows)`."""
+        """The Arrow stream that Polars, DuckDB and others read: `polars.DataFrame(rows)`."""
         return self.arrow.__arrow_c_stream__(requested_schema)
 
     def to_pylist(self) -> list[dict[str, Any]]:

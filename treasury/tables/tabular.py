@@ -1,4 +1,4 @@
-"""What every answer made of tables does: show itself, become pandas, go to Excel.
+"""Tabular answers show themselves in a notebook, become pandas and go to Excel.
 
 A result says which tables it is made of, the first of all first; the rest is the same for all.
 Amounts stay exact, and outside text stays text wherever it goes.
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = [
     "CURRENCY_OF",
     "Tabular",
+    "amount_texts",
     "cell",
     "clean_column",
+    "column_texts",
     "exact_pandas",
     "html_table",
     "in_zone",
     "plain_amounts",
-    "shown",
-    "shown_amounts",
-    "shown_column",
     "units_of",
+    "value_text",
     "wide",
 ]
 
@@ -96,7 +96,9 @@ def exact_pandas(table: pa.Table) -> pd.DataFrame:
     for at, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type):
             values = table.column(at).to_pylist()
-            frame.isetitem(at, [None if one is None else Decimal(shown(one)) for one in values])
+            frame.isetitem(
+                at, [None if amount is None else Decimal(value_text(amount)) for amount in values]
+            )
     return frame
 
 
@@ -105,10 +107,10 @@ def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
     if zone is None:
         return table
     fields = [
-        pa.field(one.name, pa.timestamp(one.type.unit, tz=zone.key))
-        if pa.types.is_timestamp(one.type) and one.type.tz is not None
-        else one
-        for one in table.schema
+        pa.field(field.name, pa.timestamp(field.type.unit, tz=zone.key))
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None
+        else field
+        for field in table.schema
     ]
     return table.cast(pa.schema(fields))
 
@@ -119,7 +121,13 @@ def html_table(table: pa.Table, zone: ZoneInfo | None = None, *, as_stored: bool
     Instants are shown in `zone`; `as_stored` leaves values as a query would name them.
     """
     names = table.column_names
-    style = {f.name: _style(f.type) for f in table.schema}
+    style = {}
+    for field in table.schema:  # amounts stand below each other; an amount or a date is unbroken
+        is_amount = pa.types.is_decimal(field.type)
+        unbroken = is_amount or pa.types.is_temporal(field.type)
+        style[field.name] = (
+            f"text-align:{'right' if is_amount else 'left'}{';white-space:nowrap' * unbroken}"
+        )
 
     def row(tag: str, texts: list[str]) -> str:
         cells = (
@@ -140,13 +148,6 @@ def html_table(table: pa.Table, zone: ZoneInfo | None = None, *, as_stored: bool
         f"<div class='tex2jax_ignore' style='overflow-x:auto'><table>{head}{body}</table>"
         f"{note}</div>"
     )
-
-
-def _style(kind: pa.DataType) -> str:
-    """Amounts stand below each other; an amount or a date is not broken."""
-    if pa.types.is_decimal(kind):
-        return "text-align:right;white-space:nowrap"
-    return f"text-align:left{';white-space:nowrap' if pa.types.is_temporal(kind) else ''}"
 
 
 _OWN: Final = (
@@ -189,23 +190,23 @@ def cell(row: Mapping[str, Any], name: str, *, as_stored: bool = False) -> str:
         return format_amount(value, currency)
     if isinstance(value, datetime):
         return instant_words(value)
-    return shown(value if as_stored else in_words(name, value))
+    return value_text(value if as_stored else in_words(name, value))
 
 
-def shown_column(column: pa.ChunkedArray) -> list[str]:
-    """`shown` of each value of a column."""
+def column_texts(column: pa.ChunkedArray) -> list[str]:
+    """`value_text` of each value of a column."""
     if pa.types.is_string(column.type):
         texts = column
     elif pa.types.is_decimal(column.type):
-        texts = shown_amounts(column)
+        texts = amount_texts(column)
     else:
-        return [shown(value) for value in column.to_pylist()]
+        return [value_text(value) for value in column.to_pylist()]
     shown_texts: list[str] = pc.fill_null(texts, "").to_pylist()
     return shown_texts
 
 
-def shown_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """`shown` of each decimal of a column, none where there is none."""
+def amount_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`value_text` of each decimal of a column, none where there is none."""
     plain = plain_amounts(column)
     if column.type.scale <= 0:
         return plain
@@ -244,7 +245,7 @@ def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([texts])
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as text: a decimal with every digit it has and no idle zeros."""
     if value is None:
         return ""
@@ -254,5 +255,5 @@ def shown(value: object) -> str:
         fraction = fraction.rstrip("0")
         return f"{whole}.{fraction.ljust(2, '0')}" if fraction or "." in plain else whole
     if isinstance(value, list):
-        return " | ".join(shown(item) for item in value)
+        return " | ".join(value_text(item) for item in value)
     return str(value)

@@ -27,9 +27,9 @@ from treasury.text import clean
 
 __all__ = [
     "DIGITS",
-    "Book",
-    "Column",
     "Sheet",
+    "SheetColumn",
+    "Workbook",
     "require_rows",
     "sheet_of",
     "write_book",
@@ -58,7 +58,7 @@ Units: TypeAlias = Callable[[Collection[str]], Mapping[str, str]]
 Kind = Literal["text", "amount", "number", "date", "instant"]
 
 
-class Column(msgspec.Struct, frozen=True):
+class SheetColumn(msgspec.Struct, frozen=True):
     """A column of a sheet; `unit` is the field that names an amount's currency."""
 
     title: str
@@ -72,10 +72,10 @@ class Sheet(msgspec.Struct, frozen=True):
     """A sheet: its name and its columns."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[SheetColumn, ...]
 
 
-class Book(msgspec.Struct, frozen=True, kw_only=True):
+class Workbook(msgspec.Struct, frozen=True, kw_only=True):
     """A workbook: its sheets in order, and what it says about itself.
 
     `head` is printed above every page, a sheet's own name where it is empty. Instants are shown in
@@ -89,14 +89,14 @@ class Book(msgspec.Struct, frozen=True, kw_only=True):
     head: str = ""
 
 
-def write_book(book: Book, tables: Mapping[str, pa.Table], path: Path) -> None:
+def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
     """Write `book` to `path`, each sheet from the table of its name; what `path` held is lost.
 
     The same tables give the same bytes. InputError for a table that is longer than a sheet.
     """
     require_rows(tables)
-    with _workbook(path, book) as made:
-        writer = _SheetWriter(made, ZoneInfo(book.zone))
+    with _workbook(path, book) as workbook:
+        writer = _SheetWriter(workbook, ZoneInfo(book.zone))
         for sheet in book.sheets:
             writer.write(sheet, tables[sheet.name], book.head or sheet.name)
 
@@ -117,7 +117,7 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Units) -> Pa
     Instants are in UTC. The same tables give the same bytes. InputError for a table that is longer
     than a sheet, StorageError where the file cannot be written; a former one is left then.
     """
-    book = Book(
+    book = Workbook(
         properties={"title": path.stem},
         sheets=tuple(sheet_of(name, table.schema, units) for name, table in tables.items()),
     )
@@ -139,7 +139,7 @@ def sheet_of(name: str, schema: pa.Schema, units: Units) -> Sheet:
     return Sheet(
         name,
         tuple(
-            Column(f.name.replace("_", " "), f.name, *_kind(f.type), unit.get(f.name, ""))
+            SheetColumn(f.name.replace("_", " "), f.name, *_kind(f.type), unit.get(f.name, ""))
             for f in schema
         ),
     )
@@ -156,7 +156,7 @@ def _kind(kind: pa.DataType) -> tuple[Kind, int]:
 
 
 @contextmanager
-def _workbook(path: Path, book: Book) -> Iterator[Any]:
+def _workbook(path: Path, book: Workbook) -> Iterator[Any]:
     """A new workbook that runs nothing it is given as text."""
     options = {
         "constant_memory": True,
@@ -166,10 +166,10 @@ def _workbook(path: Path, book: Book) -> Iterator[Any]:
         "strings_to_numbers": False,
         "strings_to_urls": False,
     }
-    with xlsxwriter.Workbook(str(path), options) as made:
+    with xlsxwriter.Workbook(str(path), options) as workbook:
         at = book.created.astimezone(UTC).replace(tzinfo=None)
-        made.set_properties({**book.properties, "created": at})
-        yield made
+        workbook.set_properties({**book.properties, "created": at})
+        yield workbook
 
 
 class _SheetWriter:
@@ -198,7 +198,8 @@ class _SheetWriter:
         page.autofilter(0, 0, max(table.num_rows, 1), len(sheet.columns) - 1)
         for at, column in enumerate(sheet.columns):
             page.set_column(at, at, column.width)
-            page.write_string(0, at, self._title(column), self._head)
+            zone_note = f" ({self._zone.key})" if column.kind == "instant" else ""
+            page.write_string(0, at, column.title + zone_note, self._head)
         batches = table.to_batches(max_chunksize=_BATCH)
         rows = chain.from_iterable(
             zip(*(self._cells(column, batch) for column in sheet.columns), strict=True)
@@ -209,25 +210,22 @@ class _SheetWriter:
                 if cell is not None:
                     _put(page, line, at, *cell)
 
-    def _title(self, column: Column) -> str:
-        return f"{column.title} ({self._zone.key})" if column.kind == "instant" else column.title
-
-    def _cells(self, column: Column, batch: pa.RecordBatch) -> list[_Cell | None]:
-        """What the cells of a column hold; a text or a day that is there again is made once."""
+    def _cells(self, column: SheetColumn, batch: pa.RecordBatch) -> list[_Cell | None]:
+        """The cells of a column; a repeated text or day is converted once."""
         array = batch.column(column.field)
         values = array.to_pylist()
         if pa.types.is_decimal(array.type):
-            named = column.unit in batch.schema.names
-            units = batch.column(column.unit).to_pylist() if named else repeat(None, len(values))
+            has_unit = column.unit in batch.schema.names
+            units = batch.column(column.unit).to_pylist() if has_unit else repeat(None, len(values))
             pairs = zip(values, units, strict=True)
             return [None if value is None else self._amount(value, unit) for value, unit in pairs]
         if pa.types.is_nested(array.type):
             return [None if value is None else self._cell(value) for value in values]
-        made: dict[Any, _Cell | None] = {None: None}
+        cells: dict[Any, _Cell | None] = {None: None}
         for value in values:
-            if value not in made:
-                made[value] = self._cell(value)
-        return [made[value] for value in values]
+            if value not in cells:
+                cells[value] = self._cell(value)
+        return [cells[value] for value in values]
 
     def _cell(self, value: Any) -> _Cell:
         match value:
@@ -238,7 +236,9 @@ class _SheetWriter:
             case datetime():
                 return value.astimezone(self._zone).replace(tzinfo=None), self._instant
             case date():
-                return _serial(value), self._date
+                if value < _FIRST_DAY:
+                    return value.isoformat(), self._date
+                return (value - _DAY_ZERO).days, self._date
             case list():
                 return _fitting(" | ".join(clean(item) for item in value)), self._text
             case _:
@@ -249,9 +249,9 @@ class _SheetWriter:
         digits, decimals = _digits(amount)
         if digits > DIGITS:
             return f"{amount:f}", self._long
-        shown = max(decimals, exponent(currency) if currency else 0)
+        places = max(decimals, exponent(currency) if currency else 0)
         # xlsxwriter formats what it is given: a Decimal is never made a float on the way.
-        return amount, self._places(shown)
+        return amount, self._places(places)
 
     def _places(self, decimals: int) -> Any:
         if decimals not in self._amounts:
@@ -267,11 +267,6 @@ def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
         page.write_datetime(line, at, value, form)
     else:
         page.write_number(line, at, value, form)
-
-
-def _serial(day: date) -> int | str:
-    """Excel's number of a day; text for a day before those that Excel can count."""
-    return (day - _DAY_ZERO).days if day >= _FIRST_DAY else day.isoformat()
 
 
 def _digits(amount: Decimal) -> tuple[int, int]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from treasury.errors import StorageError
 from treasury.ground.decoding import decode_json
 from treasury.ground.interpreter import started
-from treasury.tables.workbook import Book, Sheet, require_rows, write_book
+from treasury.tables.workbook import Workbook, require_rows, write_book
 from treasury.text import clean
 
 __all__ = ["work", "written_beside"]
@@ -30,19 +30,19 @@ __all__ = ["work", "written_beside"]
 CELLS: Final = 200_000
 """Cells from which a workbook is worth a process: they take as long as one takes to start."""
 _ORDER: Final = "order.json"
-_MADE: Final = "made.xlsx"
-_TOLD: Final = "told.txt"
+_WORKBOOK: Final = "made.xlsx"
+_ERRORS: Final = "told.txt"
 
 
 class _Refused(msgspec.Struct, frozen=True):
-    """What the system said when the workbook could not be written."""
+    """The system's error where the workbook could not be written."""
 
     errno: int
     strerror: str
 
 
 @contextmanager
-def written_beside(book: Book, tables: Mapping[str, pa.Table], path: Path) -> Iterator[None]:
+def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> Iterator[None]:
     """Write a workbook to `path` while the block runs; after it, it is there and whole.
 
     The bytes are those of `write_book`, which writes a small one here, before the block. InputError
@@ -62,7 +62,7 @@ def written_beside(book: Book, tables: Mapping[str, pa.Table], path: Path) -> It
             yield
             code = process.wait()
         _require_made(folder, code)
-        os.replace(folder / _MADE, path)
+        os.replace(folder / _WORKBOOK, path)
 
 
 def work(name: str) -> int:
@@ -70,9 +70,9 @@ def work(name: str) -> int:
     threading.Thread(target=_end_with_caller, daemon=True).start()
     folder = Path(name)
     try:
-        book = decode_json((folder / _ORDER).read_bytes(), Book)
+        book = decode_json((folder / _ORDER).read_bytes(), Workbook)
         tables = {sheet.name: _table(folder, at) for at, sheet in enumerate(book.sheets)}
-        write_book(book, tables, folder / _MADE)
+        write_book(book, tables, folder / _WORKBOOK)
     except OSError as error:
         refused = _Refused(error.errno or 0, error.strerror or str(error))
         sys.stderr.write(msgspec.json.encode(refused).decode())
@@ -80,21 +80,17 @@ def work(name: str) -> int:
     return 0
 
 
-def _order(book: Book, tables: Mapping[str, pa.Table], folder: Path) -> None:
+def _order(book: Workbook, tables: Mapping[str, pa.Table], folder: Path) -> None:
     for at, sheet in enumerate(book.sheets):
-        table = _shown(sheet, tables[sheet.name])
+        read = {name for column in sheet.columns for name in (column.field, column.unit)}
+        table = tables[sheet.name]
+        table = table.select([name for name in table.column_names if name in read])
         with (
             pa.OSFile(str(_place(folder, at)), "wb") as sink,
             pa.ipc.new_file(sink, table.schema) as writer,
         ):
             writer.write_table(table)
     (folder / _ORDER).write_bytes(msgspec.json.encode(book))
-
-
-def _shown(sheet: Sheet, table: pa.Table) -> pa.Table:
-    """The columns of a table that its sheet reads."""
-    read = {name for column in sheet.columns for name in (column.field, column.unit)}
-    return table.select([name for name in table.column_names if name in read])
 
 
 def _table(folder: Path, at: int) -> pa.Table:
@@ -110,9 +106,9 @@ def _place(folder: Path, at: int) -> Path:
 @contextmanager
 def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The process that writes what is ordered in `folder`; after the block it has ended."""
-    with (folder / _TOLD).open("wb") as told:
+    with (folder / _ERRORS).open("wb") as errors:
         # Its input closes when we end.
-        process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=told)
+        process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=errors)
     with process:
         try:
             yield process
@@ -129,12 +125,12 @@ def _end_with_caller() -> None:
 def _require_made(folder: Path, code: int) -> None:
     if not code:
         return
-    told = (folder / _TOLD).read_text("utf-8", "replace").strip().rpartition("\n")[2]
+    message = (folder / _ERRORS).read_text("utf-8", "replace").strip().rpartition("\n")[2]
     try:
-        refused = decode_json(told, _Refused)
+        refused = decode_json(message, _Refused)
     except msgspec.MsgspecError:
         raise StorageError(
-            f"the process that wrote the workbook ended with {code}: {clean(told)[:200]}",
+            f"the process that wrote the workbook ended with {code}: {clean(message)[:200]}",
             do="free memory and disk, then run this again",
         ) from None
     raise OSError(refused.errno, refused.strerror)

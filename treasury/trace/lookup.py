@@ -115,7 +115,7 @@ def amounts_in(what: str) -> tuple[set[Decimal], str | None]:
 
 
 def _amount(text: str) -> Decimal:
-    return parse_amount(text, what="amount to trace")
+    return parse_amount(text, name="amount to trace")
 
 
 def _named(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:

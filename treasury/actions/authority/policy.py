@@ -277,14 +277,14 @@ def _amounts(given: dict[str, Any]) -> dict[str, Any]:
             limits = rule.get(name) if isinstance(rule, dict) else None
             if isinstance(limits, dict):
                 rule[name] = {
-                    currency: parse_amount(amount, what=f"{name}.{currency}")
+                    currency: parse_amount(amount, name=f"{name}.{currency}")
                     for currency, amount in limits.items()
                 }
     currencies = given.get("materiality", {})
     for currency, limits in currencies.items() if isinstance(currencies, dict) else ():
         if isinstance(limits, dict):
             currencies[currency] = {
-                name: parse_amount(amount, what=f"materiality.{currency}.{name}")
+                name: parse_amount(amount, name=f"materiality.{currency}.{name}")
                 for name, amount in limits.items()
             }
     return given

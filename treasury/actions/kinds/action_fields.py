@@ -98,7 +98,7 @@ def beside_field(
 
 def _value(name: str, value: object, *, is_amount: bool) -> Any:
     if is_amount:
-        amount = parse_amount(cast("str", value), what=name)  # it refuses whatever is none
+        amount = parse_amount(cast("str", value), name=name)  # it refuses whatever is none
         if amount <= 0:
             raise InputError(f"{name}: {amount} is not positive", do="give a positive amount")
         return amount

@@ -91,7 +91,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     def _amount(self, name: str, currency: str | None, *, places: int | None = None) -> Decimal:
         """A positive amount with no more decimals than its currency, where that is known."""
-        amount = parse_amount(getattr(self, name), what=f"{type(self).__name__}.{name}")
+        amount = parse_amount(getattr(self, name), name=f"{type(self).__name__}.{name}")
         if amount <= 0:
             raise self.wrong(f"{name} {amount} is not positive", "give a positive amount")
         if currency in EXPONENTS and not is_exact_in(amount, currency):

@@ -64,6 +64,6 @@ def _check_amount(value: Decimal, name: str) -> None:
     if plain and value.adjusted() < PRECISION - SCALE:
         return
     try:
-        parse_amount(value, what=name)
+        parse_amount(value, name=name)
     except InputError as error:
         raise ValueError(error.what) from None  # msgspec adds where in the record it stands

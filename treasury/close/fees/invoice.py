@@ -17,16 +17,16 @@ from treasury.close.fees.fee_table import Fees
 from treasury.close.result_words import amount_words, count
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
-from treasury.tables.csv_input import Column, Line, amount, read_csv, text
+from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.tables.tabular import Tabular
 
 __all__ = ["COLUMNS", "Tied", "tie_invoice"]
 
 COLUMNS: Final = (
-    Column("reference", text),
-    Column("fee", amount),
-    Column("currency", text),
-    Column("vat", amount, required=False),
+    CsvColumn("reference", text),
+    CsvColumn("fee", amount),
+    CsvColumn("currency", text),
+    CsvColumn("vat", amount, required=False),
 )
 """An invoice's columns; `reference` is a payment reference or a request's id."""
 
@@ -124,7 +124,9 @@ def _plain(name: str) -> str:
     return "".join(name.split()).upper()
 
 
-def _line(line: Line, requests: Mapping[str, Mapping[str, Any]], seen: set[str]) -> dict[str, Any]:
+def _line(
+    line: CsvLine, requests: Mapping[str, Mapping[str, Any]], seen: set[str]
+) -> dict[str, Any]:
     values = line.values
     currency = values["currency"].upper()
     found = requests.get(_plain(values["reference"]))

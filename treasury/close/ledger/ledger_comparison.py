@@ -33,16 +33,16 @@ from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.csv_input import Column, Line, amount, read_csv, text
+from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
 __all__ = ["COLUMNS", "LEDGER", "LedgerComparison", "compare_ledger"]
 
 COLUMNS: Final = (
-    Column("account", text),
-    Column("currency", text),
-    Column("balance", amount),
+    CsvColumn("account", text),
+    CsvColumn("currency", text),
+    CsvColumn("balance", amount),
 )
 """A ledger's columns; `account` is an IBAN, a wallet's address, or an account's id or name."""
 
@@ -184,8 +184,10 @@ def _names(rows: Sequence[Row]) -> dict[Key, Key]:
     return {name: one for name, (one, *others) in named.items() if not others}
 
 
-def _by_account(path: Path, lines: Iterable[Line], names: Mapping[Key, Key]) -> dict[Key, Line]:
-    said: dict[Key, Line] = {}
+def _by_account(
+    path: Path, lines: Iterable[CsvLine], names: Mapping[Key, Key]
+) -> dict[Key, CsvLine]:
+    said: dict[Key, CsvLine] = {}
     for line in lines:
         asked = _key(line.values["account"], line.values["currency"])
         key = names.get(asked, asked)
@@ -202,7 +204,7 @@ def _by_account(path: Path, lines: Iterable[Line], names: Mapping[Key, Key]) -> 
 # The comparison
 
 
-def _compared(row: Row, line: Line | None, way: _Way) -> Row:
+def _compared(row: Row, line: CsvLine | None, way: _Way) -> Row:
     key = _key(row["of"], row["currency"])
     balance, into, out = row["closing"], way.into.get(key, NOTHING), way.out.get(key, NOTHING)
     expected = None if balance is None else total((balance, into, out.copy_negate()))
@@ -240,7 +242,7 @@ def _finding(row: Row, made: Row) -> str:
 
 
 def _covered(
-    rows: Sequence[Row], said: Mapping[Key, Line], books: OwnBooks, ours: frozenset[Key]
+    rows: Sequence[Row], said: Mapping[Key, CsvLine], books: OwnBooks, ours: frozenset[Key]
 ) -> set[Key]:
     """The wallets that the ledger names nowhere and keeps on accounts of our role for them."""
     if not any(WALLET in books.roles[key] for key in ours):
@@ -249,7 +251,7 @@ def _covered(
     return wallets - said.keys()
 
 
-def _posted(key: Key, line: Line, books: OwnBooks, rows: Sequence[Row]) -> Row:
+def _posted(key: Key, line: CsvLine, books: OwnBooks, rows: Sequence[Row]) -> Row:
     """An account of our own export, held against what the month posted to it.
 
     The export posts what moved in wallets, not what they held; a ledger may have either.
@@ -278,7 +280,7 @@ def _posted(key: Key, line: Line, books: OwnBooks, rows: Sequence[Row]) -> Row:
     }
 
 
-def _unknown(line: Line) -> Row:
+def _unknown(line: CsvLine) -> Row:
     values = line.values
     return {
         "account": clean(values["account"]),

@@ -1,4 +1,4 @@
-"""Ramp requests: the list says which there are, the detail what they are.
+"""Ramp requests: the list names them, the detail of each holds its fee, net amount and events.
 
 A list item lacks version, fee, net amount and events, so each new, open or changed request is read
 by itself. A later sync lists only what was created since the newest request that we hold, a day
@@ -22,8 +22,15 @@ from treasury.extract.ramp_tables import RAMP_REQUESTS
 from treasury.extract.record_rows import first_of_each
 from treasury.extract.requests.request_details import Details
 from treasury.extract.requests.request_pages import listed_requests, stated_total
-from treasury.extract.requests.request_queue import BACKLOG, QUEUE, Held, queued, ranked, unlisted
-from treasury.extract.sync_run import Run
+from treasury.extract.requests.request_queue import (
+    BACKLOG,
+    QUEUE,
+    StoredRequests,
+    queued,
+    ranked,
+    unlisted,
+)
+from treasury.extract.sync_run import SyncRun
 from treasury.extract.sync_staging import Spool, Staged
 from treasury.lake import HASH
 
@@ -37,7 +44,7 @@ RELEASE: Final = 3
 """Batches after which unused memory is given back: asking for it again takes time."""
 
 
-def sync_requests(run: Run, staged: Staged) -> None:
+def sync_requests(run: SyncRun, staged: Staged) -> None:
     """List, read in detail, store requests and events."""
     since = _since(run)
     before = None if since is None or run.scope.since else stated_total(run)
@@ -53,7 +60,7 @@ def sync_requests(run: Run, staged: Staged) -> None:
             _store(run, staged, listing)
 
 
-def _store(run: Run, staged: Staged, listing: _Listing) -> None:
+def _store(run: SyncRun, staged: Staged, listing: _Listing) -> None:
     if run.scope.full:
         staged.clear()
     details = Details(run, staged)
@@ -69,14 +76,19 @@ def _store(run: Run, staged: Staged, listing: _Listing) -> None:
 class _Listing:
     """One walk of the list: what it brought that we do not hold just so."""
 
-    def __init__(self, run: Run, since: date | None) -> None:
+    def __init__(self, run: SyncRun, since: date | None) -> None:
         self._run = run
         self._day = since
-        self._since = None if since is None else _midnight(since)
-        self._held = _held(run, self._since)
+        self._since = None if since is None else datetime.combine(since, time(), UTC)
+        where = "vanished_at IS NULL"
+        if self._since is not None:
+            from_then = f"created_at >= TIMESTAMPTZ '{self._since.isoformat()}'"
+            where += f" AND (is_open OR NOT has_detail OR created_at IS NULL OR {from_then})"
+        stored = run.writer.read(RAMP_REQUESTS.table, StoredRequests.COLUMNS, where)
+        self._stored = StoredRequests(stored)
         self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema.append(HASH))
         self._queues = [QUEUE.empty_table()]
-        self._met = [pa.array([], pa.string())]
+        self._listed = [pa.array([], pa.string())]
         self._waiting = 0
         self._stores = 0
         month = run.writer.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
@@ -85,48 +97,49 @@ class _Listing:
     def walk(self) -> None:
         """Meet every request of the list."""
         for rows in _in_batches(listed_requests(self._run, self._day)):
-            self._take(first_of_each(rows, RAMP_REQUESTS.table.key))
+            self._add(first_of_each(rows, RAMP_REQUESTS.table.key))
 
-    def _take(self, rows: pa.Table) -> None:
+    def _add(self, rows: pa.Table) -> None:
         if self._since is not None:  # a service may ignore the date that was asked for
-            rows = _kept(rows, _is_from(rows, self._since))
-        self._met.append(rows["id"].combine_chunks())
+            is_due = pc.greater_equal(rows["created_at"], pa.scalar(self._since))
+            rows = _filtered(rows, pc.fill_null(is_due, True))
+        self._listed.append(rows["id"].combine_chunks())
         if not self._run.scope.full:
-            rows = _kept(rows, pc.invert(self._held.settled_as(rows)))
-        queue = queued(rows, self._held, month=self._month)
+            rows = _filtered(rows, pc.invert(self._stored.settled_as(rows)))
+        queue = queued(rows, self._stored, month=self._month)
         plain = pc.invert(queue["has_detail"])  # never less than we hold
         if self._run.scope.details == 0 and not self._run.scope.full:
             direct = pc.and_(pc.equal(queue["rank"], BACKLOG), plain)
-            self._store(_kept(rows, direct))
+            self._store(_filtered(rows, direct))
             keep = pc.invert(direct)
             rows, queue, plain = rows.filter(keep), queue.filter(keep), plain.filter(keep)
         self._queues.append(queue)
         self._spool.add(rows.filter(plain))
 
     def misses(self, before: int, after: int | None) -> str | None:
-        """What speaks against having met everything: the service's count, which may grow."""
+        """The mismatch between the service's count, which may grow, and the known requests."""
         stored = self._run.writer.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows
-        there = stored + self._held.count_new(pc.unique(self._all_met()))
-        if before <= there <= max(before, before if after is None else after):
+        known_count = stored + self._stored.count_new(pc.unique(self._all_listed()))
+        if before <= known_count <= max(before, before if after is None else after):
             return None
-        return f"the service counts {before:,} where {there:,} are known"
+        return f"the service counts {before:,} where {known_count:,} are known"
 
     def close(self) -> None:
         """Give back what the listed rows take."""
         self._spool.close()
 
     def queue(self) -> pa.Table:
-        """What has to be read by itself, in order."""
+        """The requests to be read one by one, in order."""
         due = None if self._since is None else self._since + OVERLAP
-        missing = unlisted(self._held.unlisted(self._all_met(), due))
+        missing = unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
         self._queues = []
         limit = None if self._run.scope.full else self._run.scope.details
-        asked = ranked(queue, backlog=limit)
-        self._waiting = queue.num_rows - asked.num_rows
-        return asked
+        chosen = ranked(queue, backlog=limit)
+        self._waiting = queue.num_rows - chosen.num_rows
+        return chosen
 
     def store_without(self, detailed: pa.Array) -> None:
         """Store the listed rows whose detail did not come."""
@@ -145,53 +158,36 @@ class _Listing:
             if self._stores % RELEASE == 0:
                 pa.default_memory_pool().release_unused()
 
-    def _all_met(self) -> pa.Array:
-        return pa.concat_arrays(self._met)
+    def _all_listed(self) -> pa.Array:
+        return pa.concat_arrays(self._listed)
 
 
-def _since(run: Run) -> date | None:
+def _since(run: SyncRun) -> date | None:
     """The day from which requests are listed; None where all of them are."""
-    asked = run.scope.since
+    since = run.scope.since
     newest = run.writer.read(
         RAMP_REQUESTS.table,
         ["created_at"],
         "created_at = (SELECT max(created_at) FROM ramp_requests)",
     )
     if run.scope.full or not newest.num_rows:
-        return asked
+        return since
     watermark: date = (newest["created_at"][0].as_py() - OVERLAP).date()
-    return watermark if asked is None else min(asked, watermark)
+    return watermark if since is None else min(since, watermark)
 
 
-def _held(run: Run, since: datetime | None) -> Held:
-    """What we hold that may be listed or has to be asked for."""
-    where = "vanished_at IS NULL"
-    if since is not None:
-        from_then = f"created_at >= TIMESTAMPTZ '{since.isoformat()}'"
-        where += f" AND (is_open OR NOT has_detail OR created_at IS NULL OR {from_then})"
-    return Held(run.writer.read(RAMP_REQUESTS.table, Held.COLUMNS, where))
-
-
-def _kept(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
+def _filtered(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
     """The rows that the mask keeps, without a copy where it keeps all."""
     return rows if pc.all(mask, min_count=0).as_py() else rows.filter(mask)
 
 
-def _is_from(rows: pa.Table, since: datetime) -> pa.ChunkedArray:
-    return pc.fill_null(pc.greater_equal(rows["created_at"], pa.scalar(since)), True)
-
-
 def _in_batches(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The pages, many at a time."""
-    some: list[pa.Table] = []
+    batch: list[pa.Table] = []
     for page in pages:
-        some.append(page)
-        if sum(one.num_rows for one in some) >= BATCH:
-            yield pa.concat_tables(some)
-            some = []
-    if some:
-        yield pa.concat_tables(some)
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
+        batch.append(page)
+        if sum(table.num_rows for table in batch) >= BATCH:
+            yield pa.concat_tables(batch)
+            batch = []
+    if batch:
+        yield pa.concat_tables(batch)

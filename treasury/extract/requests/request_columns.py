@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cache, lru_cache
-from typing import Final
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -22,7 +23,7 @@ import pyarrow.json
 from treasury.api.codec import Record, is_plain
 from treasury.api.models import RampRequest
 from treasury.api.models.model_base import LONGEST_ID
-from treasury.extract.ramp_tables import RAMP_FINAL, RAMP_REQUESTS, FoundRequest
+from treasury.extract.ramp_tables import RAMP_FINAL, RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
@@ -32,44 +33,23 @@ NEVER: Final = pa.null()
 """The type of what a flat item does not have: where it comes all the same, Arrow refuses it."""
 
 NUMBER: Final = pa.decimal256(76, 18)
-"""What an amount is read as. Arrow's reader lets a number of too many digits run over unnoticed;
-one that runs over here is beyond the range of an amount whatever becomes of it, and the cast to an
-amount refuses it."""
+"""The type that an amount is read as. In Arrow's reader a number of too many digits runs over
+unnoticed; one that runs over here is beyond the range of an amount whatever becomes of it, and the
+cast to an amount refuses it."""
 
+_TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: NUMBER, datetime: TEXT, str: TEXT}
+
+
+def _flat_type(annotation: Any) -> pa.DataType:
+    """The type of a field of the model in a flat item, where no object stands."""
+    kinds = (annotation, *get_args(annotation))
+    return next((arrow for kind, arrow in _TYPES.items() if kind in kinds), NEVER)
+
+
+_MODEL: Final = get_type_hints(RampRequest)
 FLAT: Final = pa.schema(
-    {
-        "id": TEXT,
-        "paymentReference": TEXT,
-        "rampType": TEXT,
-        "status": TEXT,
-        "amount": NUMBER,
-        "netAmount": NUMBER,
-        "fiatAmount": NUMBER,
-        "fiatNetAmount": NUMBER,
-        "fiatFeeAmount": NUMBER,
-        "cryptoAmount": NUMBER,
-        "exchangeRate": NUMBER,
-        "feePercentage": NUMBER,
-        "paymentReceived": BOOL,
-        "amountReceived": NUMBER,
-        "blockchainTransactionHash": TEXT,
-        "fiatCurrency": TEXT,
-        "fiatCurrencyId": TEXT,
-        "cryptoCurrency": TEXT,
-        "cryptoCurrencyId": TEXT,
-        "companyId": TEXT,
-        "companyName": TEXT,
-        "companyWalletId": TEXT,
-        "companyBankAccountId": TEXT,
-        "createdAt": TEXT,
-        "createdBy": TEXT,
-        "version": INTEGER,
-        "companyWallet": NEVER,
-        "companyBankAccount": NEVER,
-        "depositBankAccount": NEVER,
-        "depositWallet": NEVER,
-        "events": NEVER,
-    }.items()
+    (field.encode_name, _flat_type(_MODEL[field.name]))
+    for field in msgspec.structs.fields(RampRequest)
 )
 """A list item that is flat; `RampRequest` is the contract, this is the quick way to read it."""
 
@@ -99,11 +79,11 @@ class _NotFlat(Exception):
     """The page holds something that only the way of every other record can judge."""
 
 
-Page = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
-"""What a page has, and how to read its records one by one."""
+ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
+"""A page's JSON, and how to read its records one by one."""
 
 
-def listed_rows(pages: Sequence[Page]) -> pa.Table:
+def listed_rows(pages: Sequence[ListedPage]) -> pa.Table:
     """The rows of pages of the list, `has_detail` false."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
@@ -114,18 +94,18 @@ def listed_rows(pages: Sequence[Page]) -> pa.Table:
 
 
 def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
-    """The same rows from records."""
-    found = (FoundRequest(value=r.value, raw=r.raw, has_detail=False) for r in records)
-    return rows(RAMP_REQUESTS, found)
+    """The rows of records read one by one, `has_detail` false."""
+    received = (ReceivedRequest(value=r.value, raw=r.raw, has_detail=False) for r in records)
+    return rows(RAMP_REQUESTS, received)
 
 
 def _by_column(items: list[msgspec.Raw]) -> pa.Table:
     if not items:
         raise _NotFlat
     raw = _side_by_side(items)
-    known = _converted(_parsed(raw, _members.decode(items[0])))
+    filled = _converted(_parsed(raw, _members.decode(items[0])))
     columns = [
-        known[field.name] if field.name in known else _nulls(len(raw), field.type)
+        filled[field.name] if field.name in filled else _nulls(len(raw), field.type)
         for field in _ROW.remove(_ROW.get_field_index("raw"))
     ]
     return pa.Table.from_arrays([*columns, raw], schema=_ROW)
@@ -184,43 +164,34 @@ def _options(some: frozenset[str], allowed: frozenset[str] | None) -> pyarrow.js
 def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
     """The columns that are not empty, by name."""
     names = map(_NAMES.__getitem__, read.schema.names)
-    known = {
+    filled = {
         name: _value(name, column)
         for name, column in zip(names, read.columns, strict=True)
         if column.null_count < read.num_rows
     }
-    if "id" not in known or known["id"].null_count:
+    if "id" not in filled or filled["id"].null_count:
         raise _NotFlat
-    status = known.get("status", _nulls(read.num_rows, TEXT))
-    known["is_open"] = pc.invert(pc.is_in(status, value_set=_final()))
-    known["has_detail"] = pa.repeat(False, read.num_rows)
-    return known
+    status = filled.get("status", _nulls(read.num_rows, TEXT))
+    filled["is_open"] = pc.invert(pc.is_in(status, value_set=pa.array(sorted(RAMP_FINAL), TEXT)))
+    filled["has_detail"] = pa.repeat(False, read.num_rows)
+    return filled
 
 
 def _value(name: str, column: pa.Array) -> pa.Array:
     if column.type == NUMBER:
         return column.cast(AMOUNT)
-    if name == "id" or name.endswith("_id"):
-        _require_ids(column)
+    # Such bytes may be more characters than an id has.
+    is_id = name == "id" or name.endswith("_id")
+    if is_id and pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
+        raise _NotFlat
     if name == "created_at":
         return _instants(column)
     return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
 
 
-def _require_ids(column: pa.Array) -> None:
-    """Refuse bytes that may be more characters than an id has."""
-    if pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
-        raise _NotFlat
-
-
 @lru_cache(64)
 def _nulls(count: int, kind: pa.DataType) -> pa.Array:
     return pa.nulls(count, kind)
-
-
-@cache
-def _final() -> pa.Array:
-    return pa.array(sorted(RAMP_FINAL), TEXT)
 
 
 def _instants(texts: pa.Array) -> pa.Array:

@@ -22,11 +22,11 @@ from treasury.extract.ramp_tables import (
     RAMP_KNOWN,
     RAMP_REQUEST_EVENTS,
     RAMP_REQUESTS,
-    FoundEvent,
-    FoundRequest,
+    ReceivedEvent,
+    ReceivedRequest,
 )
 from treasury.extract.record_rows import first_of_each, rows
-from treasury.extract.sync_run import REFUSED, Run
+from treasury.extract.sync_run import REFUSED, SyncRun
 from treasury.extract.sync_staging import Staged
 from treasury.ground.decoding import decode_json
 
@@ -44,21 +44,21 @@ SLICE: Final = 500
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What the service said about one request of the queue."""
+    """The service's answer about one request of the queue."""
 
     id: str
     listed: bool
     by: str | None
-    said: Record[RampRequest] | ServiceError
+    outcome: Record[RampRequest] | ServiceError
 
 
 class Details:
     """Reads a queue; afterwards it knows which requests were stored, and which are gone."""
 
-    def __init__(self, run: Run, staged: Staged) -> None:
+    def __init__(self, run: SyncRun, staged: Staged) -> None:
         self._run = run
         self._staged = staged
-        self._waiting: list[FoundRequest] = []
+        self._waiting: list[ReceivedRequest] = []
         self._requests: list[pa.Table] = []
         self._events: list[pa.Table] = []
         self._statuses: set[str | None] = set()
@@ -76,53 +76,55 @@ class Details:
 
     def read(self, queue: pa.Table) -> None:
         """Read every request of the queue and store what came."""
-        queue = self._take_staged(queue)
+        queue = self._store_staged(queue)
         progress = self._run.progress
         progress.start(TASK, queue.num_rows)
-        for answers in self._run.answers(self._ask_some, _parts(queue)):
+        for answers in self._run.answers(self._ask, _parts(queue)):
             for answer in answers:
-                self._take(answer)
+                self._keep(answer)
                 progress.advance(TASK)
         progress.finish(TASK)
         self._store()
         self._run.notice_statuses(RAMP_REQUESTS, self._statuses, RAMP_KNOWN)
 
-    def _ask_some(self, some: list[tuple[str, bool, str | None]]) -> list[_Answer]:
-        return [self._ask(name, listed=listed, by=by) for name, listed, by in some]
+    def _ask(self, part: list[tuple[str, bool, str | None]]) -> list[_Answer]:
+        answers = []
+        for name, listed, by in part:
+            outcome: Record[RampRequest] | ServiceError
+            try:
+                outcome = self._run.client.ramp.requests.get(name)
+            except REFUSED as error:
+                outcome = error
+            answers.append(_Answer(name, listed, by, outcome))
+        return answers
 
-    def _ask(self, name: str, *, listed: bool, by: str | None) -> _Answer:
-        try:
-            return _Answer(name, listed, by, self._run.client.ramp.requests.get(name))
-        except REFUSED as error:
-            return _Answer(name, listed, by, error)
-
-    def _take(self, answer: _Answer) -> None:
-        said = answer.said
-        if isinstance(said, Record):
-            if said.value.status in RAMP_FINAL:
-                self._staged.keep(said.raw)
-            self._add(said.value, said.raw, answer.by)
-        elif isinstance(said, NotFound) and not answer.listed:
+    def _keep(self, answer: _Answer) -> None:
+        outcome = answer.outcome
+        if isinstance(outcome, Record):
+            if outcome.value.status in RAMP_FINAL:
+                self._staged.keep(outcome.raw)
+            self._add(outcome.value, outcome.raw, answer.by)
+        elif isinstance(outcome, NotFound) and not answer.listed:
             self.gone.append(answer.id)
         else:
-            self.refused.append(said)
+            self.refused.append(outcome)
 
-    def _take_staged(self, queue: pa.Table) -> pa.Table:
+    def _store_staged(self, queue: pa.Table) -> pa.Table:
         """Store what an earlier sync fetched and did not come to store; the rest of the queue."""
-        left = iter(self._staged)
-        while some := list(islice(left, SLICE)):
-            details = [decode_json(raw, RampRequest) for raw in some]
+        staged = iter(self._staged)
+        while raws := list(islice(staged, SLICE)):
+            details = [decode_json(raw, RampRequest) for raw in raws]
             place = pc.index_in(pa.array([d.id for d in details]), value_set=queue["id"])
-            wanted = queue.take(place).select(["status", "created_by"]).to_pylist()
-            for detail, raw, asked in zip(details, some, wanted, strict=True):
-                if asked["status"] is not None and asked["status"] == detail.status:
-                    self._add(detail, raw, asked["created_by"])
+            queued = queue.take(place).select(["status", "created_by"]).to_pylist()
+            for detail, raw, row in zip(details, raws, queued, strict=True):
+                if row["status"] is not None and row["status"] == detail.status:
+                    self._add(detail, raw, row["created_by"])
         self._slice()
         return queue.filter(pc.invert(pc.is_in(queue["id"], value_set=self.ids)))
 
     def _add(self, value: RampRequest, raw: bytes, by: str | None) -> None:
         self._statuses.add(value.status)
-        self._waiting.append(FoundRequest(value=value, raw=raw, has_detail=True, listed_by=by))
+        self._waiting.append(ReceivedRequest(value=value, raw=raw, has_detail=True, listed_by=by))
         if len(self._waiting) >= SLICE:
             self._slice()
             if sum(part.num_rows for part in self._requests) >= BATCH:
@@ -140,14 +142,14 @@ class Details:
         self._slice()
         if not self._requests:
             return
-        came = first_of_each(pa.concat_tables(self._requests), RAMP_REQUESTS.table.key)
-        changes = self._run.upsert(RAMP_REQUESTS, came)
+        requests = first_of_each(pa.concat_tables(self._requests), RAMP_REQUESTS.table.key)
+        changes = self._run.upsert(RAMP_REQUESTS, requests)
         lost = RAMP_REQUEST_EVENTS.table.name in self._run.writer.refetch
         if changes.new or changes.changed or lost:  # else each has the events that it had
             events = pa.concat_tables(self._events)
             key = RAMP_REQUEST_EVENTS.table.key
             self._run.upsert(RAMP_REQUEST_EVENTS, first_of_each(events, key))
-        self._stored.append(came["id"].combine_chunks())
+        self._stored.append(requests["id"].combine_chunks())
         self._requests, self._events = [], []
 
 
@@ -161,9 +163,9 @@ class _RawEvents(msgspec.Struct, frozen=True):
     events: tuple[msgspec.Raw, ...] | None = None
 
 
-def events_of(request: FoundRequest) -> Iterator[FoundEvent]:
+def events_of(request: ReceivedRequest) -> Iterator[ReceivedEvent]:
     """The events of a detail."""
     raw = decode_json(request.raw, _RawEvents).events or ()
-    known: RampRequest = request.value
-    for place, (event, text) in enumerate(zip(known.events or (), raw, strict=True)):
-        yield FoundEvent(value=event, raw=bytes(text), request_id=known.id, place=place)
+    detail: RampRequest = request.value
+    for place, (event, text) in enumerate(zip(detail.events or (), raw, strict=True)):
+        yield ReceivedEvent(value=event, raw=bytes(text), request_id=detail.id, place=place)

@@ -23,7 +23,7 @@ from treasury.api.paging import endless, most_pages
 from treasury.errors import UnexpectedResponse
 from treasury.extract.ramp_tables import RAMP_REQUESTS
 from treasury.extract.requests.request_columns import listed_rows, record_rows
-from treasury.extract.sync_run import Run
+from treasury.extract.sync_run import SyncRun
 from treasury.lake import with_hash
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Part(msgspec.Struct, frozen=True):
     stated: tuple[Pagination, ...]
 
 
-def listed_requests(run: Run, since: date | None) -> Iterator[pa.Table]:
+def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
     """The rows of every page of the list, from a day on where one is given."""
     ask = _question(run, since)
     first = run.ask(ask, range(1, 2)).result()
@@ -71,81 +71,83 @@ def listed_requests(run: Run, since: date | None) -> Iterator[pa.Table]:
     )
 
 
-def stated_total(run: Run) -> int | None:
+def stated_total(run: SyncRun) -> int | None:
     """How many requests the service says there are; None where it does not."""
     stated = _ask(run, None, page=1, size=1).pagination or Pagination()
     return stated.number_of_pages if stated.page_size == 1 else None
 
 
-def _total(said: Pagination) -> int | None:
+def _total(stated: Pagination) -> int | None:
     """Records in the whole list; None where the service's numbers do not agree."""
-    if not said.page_size or said.number_of_elements is None:
+    if not stated.page_size or stated.number_of_elements is None:
         return None
-    pages = -(-said.number_of_elements // said.page_size)
-    return said.number_of_elements if pages == said.number_of_pages else None
+    pages = -(-stated.number_of_elements // stated.page_size)
+    return stated.number_of_elements if pages == stated.number_of_pages else None
 
 
-def _question(run: Run, since: date | None) -> Callable[[range], _Part]:
+def _question(run: SyncRun, since: date | None) -> Callable[[range], _Part]:
     def ask(numbers: range) -> _Part:
         replies = [_ask(run, since, page=number, size=PAGE) for number in numbers]
-        rows = listed_rows([(one.result, partial(one.records, RampRequest)) for one in replies])
-        stated = tuple(one.pagination or Pagination() for one in replies)
+        rows = listed_rows(
+            [(reply.result, partial(reply.records, RampRequest)) for reply in replies]
+        )
+        stated = tuple(reply.pagination or Pagination() for reply in replies)
         return _Part(with_hash(rows, RAMP_REQUESTS.table.volatile), stated)
 
     return ask
 
 
-def _ask(run: Run, since: date | None, *, page: int, size: int) -> Reply:
-    asked = [("page", str(page)), ("size", str(size)), ("sortOn", "createdAt")]
-    asked.append(("sortOrder", "ASC"))
+def _ask(run: SyncRun, since: date | None, *, page: int, size: int) -> Reply:
+    params = [("page", str(page)), ("size", str(size)), ("sortOn", "createdAt")]
+    params.append(("sortOrder", "ASC"))
     if since is not None:
-        asked.append(("fromDate", since.isoformat()))
+        params.append(("fromDate", since.isoformat()))
     route = run.client.ramp.requests.route
-    return run.client.request("GET", route, service="ramp", params=asked)
+    return run.client.request("GET", route, service="ramp", params=params)
 
 
-def _one_by_one(run: Run, since: date | None) -> Iterator[pa.Table]:
+def _one_by_one(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
     """The list of a service that does not say how long it is."""
     for page in run.client.ramp.requests.pages(size=PAGE, from_date=since):
         yield with_hash(record_rows(page.items), RAMP_REQUESTS.table.volatile)
 
 
 def _side_by_side(
-    run: Run, ask: Callable[[range], _Part], first: _Part
+    run: SyncRun, ask: Callable[[range], _Part], first: _Part
 ) -> Generator[pa.Table, None, str | None]:
     """The pages of one walk, then what speaks against having met everything."""
-    said = first.stated[0]
+    stated = first.stated[0]
     operation = f"GET {run.client.ramp.requests.route}"
-    most = most_pages(said, PAGE, run.client.limits, operation)
-    total, pages = _total(said) or 0, said.number_of_pages or 1
+    most = most_pages(stated, PAGE, run.client.limits, operation)
+    total, pages = _total(stated) or 0, stated.number_of_pages or 1
     run.progress.start(TASK, pages)
-    met: list[pa.ChunkedArray] = []
+    id_columns: list[pa.ChunkedArray] = []
     shrank = False
     for part in chain([first], run.answers(ask, _parts(2, pages), ahead=AHEAD)):
-        if met and part.rows["id"].equals(met[-1]):
+        if id_columns and part.rows["id"].equals(id_columns[-1]):
             return "its pages repeat each other"
-        met.append(part.rows["id"])
+        id_columns.append(part.rows["id"])
         yield part.rows
-        for said in part.stated:
-            shrank = shrank or (_total(said) or 0) < total
+        for stated in part.stated:
+            shrank = shrank or (_total(stated) or 0) < total
             run.progress.advance(TASK)
     run.progress.finish(TASK)
     number = pages
-    while said.has_next_page:  # records came while the list was walked
+    while stated.has_next_page:  # records came while the list was walked
         number += 1
         if most is not None and number > most:
             raise endless(operation, f"page {number:,} came where {pages:,} were said to be")
-        if number > (said.number_of_pages or 0):
+        if number > (stated.number_of_pages or 0):
             return f"page {number - 1} says that another follows, and is the last"
         part = ask(range(number, number + 1))
-        said = part.stated[0]
-        met.append(part.rows["id"])
+        stated = part.stated[0]
+        id_columns.append(part.rows["id"])
         yield part.rows
     if shrank:
         return "it shrank while it was walked"
-    ids = pa.chunked_array([chunk for column in met for chunk in column.chunks], pa.string())
-    came, there = len(pc.unique(ids)), _total(said) or total
-    return f"{came} of {there} records came" if came < there else None
+    ids = pa.chunked_array([chunk for column in id_columns for chunk in column.chunks], pa.string())
+    received, expected = len(pc.unique(ids)), _total(stated) or total
+    return f"{received} of {expected} records came" if received < expected else None
 
 
 def _parts(first: int, last: int) -> Iterator[range]:

@@ -1,4 +1,4 @@
-"""Upkeep: few files, few log entries, nothing kept that nobody can ask for.
+"""Upkeep joins small files and removes the files and log entries that no reader can need.
 
 Small files are joined step by step: once there are more than a few below half a size, they become
 files of that size, so a row is rewritten a handful of times in its life and a table of any age has
@@ -26,7 +26,7 @@ SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
 
 
 class Swept(msgspec.Struct, frozen=True):
-    """What a sweep removed."""
+    """The files, bytes and log entries that a sweep removed."""
 
     files: int = 0
     size: int = 0
@@ -58,17 +58,13 @@ def joined(folder: Path, stored: delta.StoredTable) -> int:
 
 
 def sweep(
-    folder: Path,
-    kept: Iterable[Commit],
-    pins: Iterable[Pin],
-    listed: int,
-    times: Times,
+    folder: Path, needed: Iterable[Commit], pins: Iterable[Pin], listed: int, times: Times
 ) -> Swept:
     """Remove from the lake in `folder` what neither these commits nor these pins name.
 
     `listed` is the version of the list of commits. For whoever holds the lock.
     """
-    commits = list(kept)
+    commits = list(needed)
     pinned = {
         folder / file.path for pin in pins for table in pin.tables.values() for file in table.files
     }
@@ -79,25 +75,22 @@ def sweep(
         if name == COMMITS:
             versions = set(range(max(listed - len(commits), 0), listed + 1))
         swept = _swept(folder / name, versions, pinned, times)
-        total = Swept(*(a + b for a, b in zip(_all(total), _all(swept), strict=True)))
+        pair = map(msgspec.structs.astuple, (total, swept))
+        total = Swept(*map(sum, zip(*pair, strict=True)))
     return total
-
-
-def _all(swept: Swept) -> tuple[int, ...]:
-    return msgspec.structs.astuple(swept)
 
 
 def _swept(folder: Path, versions: set[int], pinned: set[Path], times: Times) -> Swept:
     try:
-        named = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
+        needed = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
     except WorkspaceDamaged:
         return Swept()  # what an earlier commit named is not known, so all of it stays
     files = size = 0
     for path in delta.data_files(folder, drafts=True):
-        known = path.stat()
-        if path in named or path in pinned or not times.is_due(known.st_mtime):
+        status = path.stat()
+        if path in needed or path in pinned or not times.is_due(status.st_mtime):
             continue
         with disk.writing(path):
             path.unlink()
-        files, size = files + 1, size + known.st_size
+        files, size = files + 1, size + status.st_size
     return Swept(files, size, delta.trim_log(folder, min(versions)))

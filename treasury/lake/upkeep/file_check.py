@@ -1,4 +1,4 @@
-"""Is what is stored what was written? Every file of the last commit and of each pin is read whole.
+"""The check of stored files: every file of the last commit and of each pin is read whole.
 
 A file can be gone, cut short, or hold other bytes than were written, which the hash noted with it
 tells. Of a file without one the rows are read, and the content hash that each version of a record
@@ -25,7 +25,7 @@ from treasury.lake.lake import Lake
 from treasury.lake.pins import PINS, read_pins
 from treasury.lake.table_declaration import HASH, OPEN, Table
 
-__all__ = ["Damage", "damages", "damages_of", "damages_of_log", "shaped", "whole_rows"]
+__all__ = ["Damage", "FileCheck", "damages", "shaped", "whole_rows"]
 
 BATCH: Final = 65_536
 
@@ -51,54 +51,43 @@ def damages(lake: Lake) -> list[Damage]:
     StorageError where something may not be read.
     """
     lake.migrate()
-    found: list[Damage] = []
-    check = _Check(lake)
+    damages_found: list[Damage] = []
+    check = FileCheck(lake)
     try:
         last = lake.last()
         reading = None if last is None else lake.snapshot()  # its files stay while it lives
     except WorkspaceDamaged as error:
-        found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
+        damages_found.append(Damage(COMMITS, str(lake.folder / LAST), error.what))
     else:
         if last is not None:
-            found += check.tables({COMMITS: last.listed, **last.commit.versions})
+            damages_found += check.tables({COMMITS: last.listed, **last.commit.versions})
         del reading
     pins, broken = read_pins(lake.folder)
-    found += [Damage(PINS, str(path), what, _commit_of(path)) for path, what in broken]
+    damages_found += [
+        Damage(PINS, str(path), problem, int(path.stem) if path.stem.isdecimal() else 0)
+        for path, problem in broken
+    ]
     for pin in pins:
         for (name, _), table in pin.opened(lake.folder).items():
-            found += [
+            damages_found += [
                 msgspec.structs.replace(damage, pinned=pin.commit.number)
                 for damage in check.files(name, table)
             ]
-    return found
+    return damages_found
 
 
-def damages_of(lake: Lake, versions: Mapping[str, int]) -> list[Damage]:
-    """What is not as it was written of these versions of tables."""
-    return list(_Check(lake).tables(versions))
-
-
-def damages_of_log(lake: Lake, name: str, version: int) -> list[Damage]:
-    """What is not as it was written of the log that a version of a table rests on."""
-    return list(_Check(lake).log(name, version))
-
-
-def _commit_of(pin: Path) -> int:
-    return int(pin.stem) if pin.stem.isdecimal() else 0
-
-
-class _Check:
-    """Looks at each stored file once."""
+class FileCheck:
+    """Checks each stored file once."""
 
     def __init__(self, lake: Lake) -> None:
         self._folder = lake.folder
         self._catalogue = lake.catalogue
         self._digests = lake.digests
-        self._noted = lake.digests.noted()
-        self._seen: set[str] = set()
+        self._listed = lake.digests.by_path()
+        self._checked: set[str] = set()
 
     def tables(self, versions: Mapping[str, int]) -> Iterator[Damage]:
-        """What is wrong with versions of tables, their logs included."""
+        """The damages of versions of tables, their logs included."""
         for name, version in versions.items():
             yield from self.log(name, version)
             try:
@@ -108,7 +97,7 @@ class _Check:
             yield from self.files(name, stored)
 
     def log(self, name: str, version: int) -> Iterator[Damage]:
-        """What is wrong with a table's log; an altered entry that reads may name other files."""
+        """The damages of a table's log; an altered entry that reads may name other files."""
         folder = self._folder / name
         try:
             delta.load(folder, version)
@@ -117,24 +106,24 @@ class _Check:
             return
         later = set(delta.log_after(folder, version))
         for path in delta.log_after(folder, None):
-            if path not in later and self._digests.is_altered(str(path), self._noted):
+            if path not in later and self._digests.is_altered(str(path), self._listed):
                 yield Damage(name, str(path), "is not as it was written")
         hint = delta.wrong_hint(folder)
         if hint is not None:
             yield Damage(name, str(hint), "names a checkpoint that is not there")
 
     def files(self, name: str, stored: delta.StoredTable) -> Iterator[Damage]:
-        """What is wrong with the files of a table that were not looked at before."""
+        """The damages of those files of a table that were not checked before."""
         for file in stored.files:
-            if file.path not in self._seen:
-                self._seen.add(file.path)
+            if file.path not in self._checked:
+                self._checked.add(file.path)
                 problem = problem_of(Path(file.path), file.size) or self._altered(name, file.path)
                 if problem:
                     yield Damage(name, file.path, problem)
 
     def _altered(self, name: str, path: str) -> str:
         """Whether a file of the right size holds what was written."""
-        altered = self._digests.is_altered(path, self._noted)
+        altered = self._digests.is_altered(path, self._listed)
         if altered is not None:
             return "is not as it was written" if altered else ""
         tables = self._catalogue.values()
@@ -169,9 +158,9 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
             continue
         content = shaped(rows, declared.row_schema)
         again = with_hash(content, declared.volatile)
-        same = pc.equal(rows[HASH.name], again[HASH.name])
+        unaltered = pc.equal(rows[HASH.name], again[HASH.name])
         earlier = pc.invert(pc.starts_with(rows[HASH.name], RULE))
-        yield rows, rows.filter(pc.or_(same, earlier))
+        yield rows, rows.filter(pc.or_(unaltered, earlier))
 
 
 def shaped(rows: pa.Table, fields: Iterable[pa.Field]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""What each stored file was when it was written: a list of paths and hashes, a line for each file.
+"""The digests of stored files: a list of paths and hashes, a line for each file as written.
 
 A record carries the hash of its own content; an observation, an instant, a commit and the log of a
 table carry none, so the bytes of whole files are hashed as well. The list is an aid: a file that it
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -45,17 +46,25 @@ class Digests:
         self._folder = folder
         self._path = folder / FILE_NAME
 
-    def noted(self) -> dict[str, str]:
+    def by_path(self) -> dict[str, str]:
         """The hash of each file that was noted, by its path below the lake's folder."""
-        return {line.path: line.digest for line in map(_line, self._lines()) if line}
+        return self._read(_Line)
 
-    def _lines(self) -> list[bytes]:
+    def _read(self, kind: type[_Line | _Unchecked]) -> dict[str, str]:
+        """The digest of each file whose line reads and fits its check."""
         try:
-            return self._path.read_bytes().splitlines()
+            lines = self._path.read_bytes().splitlines()
         except FileNotFoundError:
-            return []
+            return {}
         except OSError as error:
             raise disk.denied(self._path) from error
+        digests = {}
+        for text in lines:
+            with suppress(msgspec.DecodeError):
+                line = decode_json(text, kind)
+                if isinstance(line, _Unchecked) or line.check == _check(line.path, line.digest):
+                    digests[line.path] = line.digest
+        return digests
 
     def keep(self, files: Iterable[str], log: Iterable[Path]) -> None:
         """Bring the files that are not noted yet to the disk, and then note them as they are.
@@ -63,8 +72,8 @@ class Digests:
         So are these entries of tables' logs, whose names may have been others' before: those of a
         run that was undone.
         """
-        noted = self.noted()
-        fresh = [name for name in map(self.name, files) if name not in noted]
+        listed = self.by_path()
+        fresh = [name for name in map(self.name, files) if name not in listed]
         fresh += map(self.name, log)
         if not fresh:
             return
@@ -79,28 +88,29 @@ class Digests:
 
     def forget_removed(self) -> None:
         """Drop the lines of files that are there no longer."""
-        noted = self.noted()
-        there = {name: digest for name, digest in noted.items() if (self._folder / name).is_file()}
-        if len(there) == len(noted):
+        listed = self.by_path()
+        present = {
+            name: digest for name, digest in listed.items() if (self._folder / name).is_file()
+        }
+        if len(present) == len(listed):
             return
-        self._replace(there)
+        self._replace(present)
 
     def add_checks(self, log: Iterable[Path]) -> None:
         """Give each line of version 0.1.0 its check, and note entries of tables' logs as they are.
 
         The list is replaced whole.
         """
-        noted = {line.path: line.digest for line in map(_unchecked, self._lines()) if line}
-        self._replace(noted | {self.name(path): digest_of(path) for path in log})
+        self._replace(self._read(_Unchecked) | {self.name(path): digest_of(path) for path in log})
 
-    def _replace(self, noted: Mapping[str, str]) -> None:
+    def _replace(self, digests: Mapping[str, str]) -> None:
         with disk.writing(self._path):
-            lines = (_lined(*item) for item in noted.items())
+            lines = (_lined(*item) for item in digests.items())
             durable.write_whole(self._path, b"\n".join(lines))
 
-    def is_altered(self, file: str, noted: Mapping[str, str] | None = None) -> bool | None:
+    def is_altered(self, file: str, digests: Mapping[str, str] | None = None) -> bool | None:
         """Whether a file is other than was noted; None where nothing was noted of it."""
-        expected = (self.noted() if noted is None else noted).get(self.name(file))
+        expected = (self.by_path() if digests is None else digests).get(self.name(file))
         return None if expected is None else digest_of(Path(file)) != expected
 
     def name(self, file: str | Path) -> str:
@@ -120,18 +130,3 @@ def _lined(path: str, digest: str) -> bytes:
 
 def _check(path: str, digest: str) -> str:
     return hashlib.sha256(f"{digest} {path}".encode()).hexdigest()[:16]
-
-
-def _unchecked(text: bytes) -> _Unchecked | None:
-    try:
-        return decode_json(text, _Unchecked)
-    except msgspec.DecodeError:
-        return None
-
-
-def _line(text: bytes) -> _Line | None:
-    try:
-        line = decode_json(text, _Line)
-    except msgspec.DecodeError:
-        return None
-    return line if line.check == _check(line.path, line.digest) else None

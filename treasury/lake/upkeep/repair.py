@@ -10,7 +10,6 @@ is named, and its table is marked to be asked for whole (`Writer.refetch`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -29,21 +28,15 @@ from treasury.lake.commits import (
     add_commit,
     commits_in,
     commits_table,
+    newest_listed,
     rows_of,
 )
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.lake import REPAIRED, Lake
 from treasury.lake.pins import read_pins
 from treasury.lake.table_declaration import BOOL, VALID_FROM, VALID_TO, Table
-from treasury.lake.upkeep.file_check import (
-    Damage,
-    damages,
-    damages_of,
-    damages_of_log,
-    shaped,
-    whole_rows,
-)
-from treasury.lake.upkeep.repair_marks import marked
+from treasury.lake.upkeep.file_check import Damage, FileCheck, damages, shaped, whole_rows
+from treasury.lake.upkeep.repair_marks import split_mark
 
 __all__ = ["Repair", "Repaired", "repair"]
 
@@ -75,12 +68,12 @@ class Repaired(msgspec.Struct, frozen=True):
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """What was damaged, and what became of it; `said` are further sentences for a person."""
+    """The damages and the tables repaired; `sentences` are further sentences for a person."""
 
     damages: tuple[Damage, ...]
     tables: tuple[Repaired, ...] = ()
     refetch: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
 
 
 class _Standing(msgspec.Struct, frozen=True):
@@ -97,39 +90,39 @@ class _Standing(msgspec.Struct, frozen=True):
 def repair(lake: Lake, now: datetime) -> Repair:
     """Repair the last commit, as a commit of its own; nothing is done where nothing is damaged."""
     with lake.locked("repair"):
-        found = tuple(damages(lake))
+        damages_found = tuple(damages(lake))
         _bring_back_pinned(lake)
         for folder in lake.table_folders():
             delta.drop_wrong_hint(folder)
         standing = _standing(lake)
         if standing is None:
-            return Repair(found, said=_pins_to_restore(lake))
+            return Repair(damages_found, sentences=_pins_to_restore(lake))
         commit = standing.commit
-        broken = {damage.table for damage in damages_of(lake, commit.versions)}
-        lists_broken = any(damage.table == COMMITS for damage in found)
+        broken = {damage.table for damage in FileCheck(lake).tables(commit.versions)}
+        lists_broken = any(damage.table == COMMITS for damage in damages_found)
         if not broken and not lists_broken:
             lake.recover()
-            return Repair(found, said=_pins_to_restore(lake))
-        done, commit = _rebuilt(lake, broken, standing, now)
-        about = (_about_commits(standing),) if lists_broken else ()
-        return Repair(found, done, commit.refetch, (*_pins_to_restore(lake), *about))
+            return Repair(damages_found, sentences=_pins_to_restore(lake))
+        repaired, commit = _rebuilt(lake, broken, standing, now)
+        sentences = _pins_to_restore(lake)
+        if lists_broken:
+            number = standing.commit.number
+            stands = f"the last one, {number}, stands"
+            if standing.is_adopted:
+                stands = "every table's newest content stands"
+            read = f"{standing.commits.num_rows:,} could be read"
+            sentences = (*sentences, f"commits: {read}; {stands}")
+        return Repair(damages_found, repaired, commit.refetch, sentences)
 
 
 def _pins_to_restore(lake: Lake) -> tuple[str, ...]:
-    """What no repair brings back: the files of pinned commits, and pins themselves."""
+    """Sentences on what no repair brings back: pins and the files of pinned commits."""
     pinned = (damage for damage in damages(lake) if damage.pinned is not None)
     return tuple(f"{damage}: restore it from a copy" for damage in pinned)
 
 
-def _about_commits(standing: _Standing) -> str:
-    read = f"commits: {standing.commits.num_rows:,} could be read"
-    if standing.is_adopted:
-        return f"{read}; every table's newest content stands"
-    return f"{read}; the last one, {standing.commit.number}, stands"
-
-
 def _standing(lake: Lake) -> _Standing | None:
-    """What the last commit was, by the file that names it, else by the list, else by the tables.
+    """The last commit by the file that names it, else by the list, else by the tables.
 
     None where nothing was ever committed.
     """
@@ -140,27 +133,14 @@ def _standing(lake: Lake) -> _Standing | None:
     else:
         if last is None:
             return None
-    listed = last.listed if last is not None else _newest_list(lake)
-    if listed is not None and damages_of(lake, {COMMITS: listed}):
-        listed = None
-    if listed is not None:
-        commits = commits_in(lake.folder, listed)
-        commit = rows_of(commits.slice(commits.num_rows - 1))[0] if last is None else last.commit
-        return _Standing(commit, commits, listed)
+    newest = last or newest_listed(lake.folder)
+    if newest is not None and not any(FileCheck(lake).tables({COMMITS: newest.listed})):
+        return _Standing(newest.commit, commits_in(lake.folder, newest.listed), newest.listed)
     surviving = _surviving_commits(lake)
     if last is None:
         return _Standing(_adopted(lake, surviving), surviving, None, is_adopted=True)
-    earlier = [one for one in rows_of(surviving) if one.number < last.commit.number]
+    earlier = [commit for commit in rows_of(surviving) if commit.number < last.commit.number]
     return _Standing(last.commit, commits_table([*earlier, last.commit]), None)
-
-
-def _newest_list(lake: Lake) -> int | None:
-    """The newest version of the list of commits that names one; None where it does not read."""
-    try:
-        version = delta.newest(lake.folder / COMMITS)
-        return version if commits_in(lake.folder, version).num_rows else None
-    except WorkspaceDamaged:
-        return None
 
 
 def _rebuilt(
@@ -171,30 +151,27 @@ def _rebuilt(
     last = standing.commit
     tables = [t for t in lake.catalogue.values() if broken & {t.name, t.history}]
     rebuilt = [_Rebuilding(lake, table, standing, stamp) for table in tables]
-    done = tuple(one.run() for one in rebuilt)
+    repaired = tuple(rebuilding.run() for rebuilding in rebuilt)
     versions = dict(last.versions)
-    for one in rebuilt:
-        versions |= one.versions
+    for rebuilding in rebuilt:
+        versions |= rebuilding.versions
     # An observation cannot be made again, so there is nothing to ask for.
     records = {table.name for table in lake.catalogue.values() if table.records}
-    refetch = {*last.refetch, *(one.table for one in done if one.lost != 0)} & {
-        mark for mark in (*last.refetch, *records) if marked(mark)[0] in records
+    refetch = {*last.refetch, *(table.table for table in repaired if table.lost != 0)} & {
+        part for part in (*last.refetch, *records) if split_mark(part)[0] in records
     }
     if standing.is_adopted:
         refetch |= records
     instant = max(now.astimezone(UTC), last.at + timedelta(microseconds=1))
-    note = "; ".join(map(str, done))
+    note = "; ".join(map(str, repaired))
     commit = Commit(last.number + 1, instant, REPAIRED, versions, note, tuple(sorted(refetch)))
-    there = {} if standing.is_adopted else _untouched(last, rebuilt)
-    lake.show(LastCommit(commit, _list(lake, commit, standing, stamp)), there)
+    versions_left = {} if standing.is_adopted else dict(last.versions)
+    for rebuilding in rebuilt:
+        for name in rebuilding.versions:
+            versions_left.pop(name, None)
+    lake.show(LastCommit(commit, _list(lake, commit, standing, stamp)), versions_left)
     lake.refresh(commit)
-    return done, commit
-
-
-def _untouched(last: Commit, rebuilt: Iterable[_Rebuilding]) -> dict[str, int]:
-    """The versions of the tables that a repair leaves as they are."""
-    anew = {name for one in rebuilt for name in one.versions}
-    return {name: version for name, version in last.versions.items() if name not in anew}
+    return repaired, commit
 
 
 def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
@@ -211,9 +188,9 @@ def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
 def _surviving_commits(lake: Lake) -> pa.Table:
     """Every commit that any readable file tells of, oldest first."""
     parts = [COMMITS_SCHEMA.empty_table()]
-    noted = lake.digests.noted()
+    digests = lake.digests.by_path()
     for path in _files_of(lake, COMMITS):
-        if lake.digests.is_altered(str(path), noted):
+        if lake.digests.is_altered(str(path), digests):
             continue  # what it tells cannot be trusted, and nothing else vouches for it
         try:
             parts.append(pq.read_table(path, schema=COMMITS_SCHEMA, partitioning=None))
@@ -264,9 +241,11 @@ class _Rebuilding:
 
     def run(self) -> Repaired:
         table = self._table
-        found = pa.concat_tables([self._readable(name) for name in self._names])
-        current, past = self._versions_of(found) if table.records else (self._seen(found), None)
-        del found
+        readable = pa.concat_tables([self._readable(name) for name in self._names])
+        current, past = (
+            self._versions_of(readable) if table.records else (self._observations(readable), None)
+        )
+        del readable
         self._write(table.name, current.select(table.schema.names), table.settles)
         if past is not None and (past.num_rows or table.history in self._last.versions):
             self._write(table.history, past, partitioned=False)
@@ -278,7 +257,7 @@ class _Rebuilding:
     def _log_is_whole(self, name: str) -> bool:
         """Whether a table's log is as it was written, and may be written on."""
         version = self._last.versions.get(name)
-        return version is not None and not damages_of_log(self._lake, name, version)
+        return version is not None and not any(FileCheck(self._lake).log(name, version))
 
     def _committed(self, name: str) -> set[str]:
         """The files that the last commit names, where its log still reads."""
@@ -295,82 +274,82 @@ class _Rebuilding:
     def _readable(self, name: str) -> pa.Table:
         """The rows, as they were written, of every file that reads."""
         table = self._table
-        wanted = table.history_schema.append(pa.field("committed", BOOL))
-        parts = [wanted.empty_table()]
+        schema = table.history_schema.append(pa.field("committed", BOOL))
+        parts = [schema.empty_table()]
         digests = self._lake.digests
-        noted = digests.noted()
+        listed = digests.by_path()
         for path in _files_of(self._lake, name):
-            if not table.records and digests.is_altered(str(path), noted):
+            if not table.records and digests.is_altered(str(path), listed):
                 continue  # an observation carries no hash of its own
             try:
                 good = [rows for _, rows in whole_rows(path, table)]
             except (OSError, ValueError, pa.ArrowException):
                 continue  # what does not read is what is being repaired; `lost` counts it
             for rows in good:
-                marked = rows.append_column(
+                flagged = rows.append_column(
                     "committed", pa.array([str(path) in self._named] * rows.num_rows)
                 )
-                parts.append(shaped(marked, wanted))
+                parts.append(shaped(flagged, schema))
         return pa.concat_tables(parts)
 
     @property
-    def _known(self) -> str:
+    def _condition(self) -> str:
         """SQL for whether a row is of a commit that was made."""
         if self._standing.is_adopted:
             return "true"  # which commits there were is not known
         if self._standing.listed is None or not self._named:
-            return f"{VALID_FROM.name} <= TIMESTAMPTZ '{self._last.at.isoformat()}'"
+            return f"{VALID_FROM.name} <= {engine.moment(self._last.at)}"
         return f'committed OR {VALID_FROM.name} IN (SELECT "at" FROM commits)'
 
-    def _versions_of(self, found: pa.Table) -> tuple[pa.Table, pa.Table]:
+    def _versions_of(self, readable: pa.Table) -> tuple[pa.Table, pa.Table]:
         """The latest version of each record, and all before it with when they ended.
 
         Only what orders the versions passes through SQL: the rows themselves are large.
         """
         key = ", ".join(map(engine.quoted, self._table.key))
-        slim = found.select([*self._table.key, VALID_FROM.name, VALID_TO.name, "committed"])
-        slim = slim.append_column("place", pa.array(range(found.num_rows), pa.int64()))
+        slim = readable.select([*self._table.key, VALID_FROM.name, VALID_TO.name, "committed"])
+        slim = slim.append_column("place", pa.array(range(readable.num_rows), pa.int64()))
         ordered = self._sql(
             slim,
             f"""
-WITH told AS (
-    SELECT * FROM found WHERE {self._known}
+WITH committed_rows AS (
+    SELECT * FROM found WHERE {self._condition}
     QUALIFY row_number() OVER (
         PARTITION BY {key}, {VALID_FROM.name} ORDER BY committed DESC, {VALID_TO.name} NULLS LAST
     ) = 1
 ), versions AS (
     SELECT place, lead({VALID_FROM.name}) OVER (
         PARTITION BY {key} ORDER BY {VALID_FROM.name}
-    ) AS ended FROM told
+    ) AS ended FROM committed_rows
 )
 SELECT v.place IS NOT NULL AND ended IS NULL AS is_current,
     v.place IS NOT NULL AND ended IS NOT NULL AS is_past, ended
 FROM found LEFT JOIN versions v USING (place) ORDER BY found.place""",
         )
-        current = found.filter(ordered["is_current"]).select(self._table.schema.names)
-        past = found.filter(ordered["is_past"]).select(self._table.history_schema.names)
+        current = readable.filter(ordered["is_current"]).select(self._table.schema.names)
+        past = readable.filter(ordered["is_past"]).select(self._table.history_schema.names)
         ended = ordered["ended"].filter(ordered["is_past"]).cast(VALID_TO.type)
         return current, past.set_column(past.num_columns - 1, VALID_TO, ended)
 
-    def _seen(self, found: pa.Table) -> pa.Table:
+    def _observations(self, readable: pa.Table) -> pa.Table:
         """The observations of the last commit, and those of other files that no row of it holds."""
         return (
             self._sql(
-                found,
+                readable,
                 f"""
-WITH told AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._known})
+WITH committed_rows AS (SELECT DISTINCT * EXCLUDE (committed) FROM found WHERE {self._condition})
 SELECT * FROM found WHERE committed
 UNION ALL BY NAME
-SELECT *, false AS committed FROM told
+SELECT *, false AS committed FROM committed_rows
 WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE committed)""",
             )
             .select(self._table.schema.names)
             .cast(self._table.schema)
         )
 
-    def _sql(self, found: pa.Table, query: str) -> pa.Table:
+    def _sql(self, readable: pa.Table, query: str) -> pa.Table:
         with engine.connect() as connection:
-            connection.register("found", found)
+            connection.register("found", readable)
             connection.register("commits", self._standing.commits)
             return engine.rows(connection, query)
 
@@ -389,9 +368,9 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
 def _bring_back_pinned(lake: Lake) -> None:
     """Put files of pinned commits that were put aside where these look for them."""
     pins, _ = read_pins(lake.folder)
-    named = {file.path for pin in pins for table in pin.tables.values() for file in table.files}
+    pinned = {file.path for pin in pins for table in pin.tables.values() for file in table.files}
     moved = []
-    for name in sorted(named):
+    for name in sorted(pinned):
         path = lake.folder / name
         aside = () if path.is_file() else sorted((lake.folder / ASIDE).glob(f"*/{name}"))
         if aside:

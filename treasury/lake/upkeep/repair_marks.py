@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["mark_of", "marked", "tables_of"]
+__all__ = ["mark_of", "split_mark", "tables_of"]
 
 
 def mark_of(table: str, part: str) -> str:
@@ -16,12 +16,12 @@ def mark_of(table: str, part: str) -> str:
     return f"{table}/{part}"
 
 
-def marked(mark: str) -> tuple[str, str]:
+def split_mark(table_part: str) -> tuple[str, str]:
     """The table of a mark and its part; no part where it is the whole table."""
-    table, _, part = mark.partition("/")
+    table, _, part = table_part.partition("/")
     return table, part
 
 
-def tables_of(marks: Iterable[str]) -> list[str]:
+def tables_of(refetch: Iterable[str]) -> list[str]:
     """The tables that marks are about, each once."""
-    return sorted({marked(mark)[0] for mark in marks})
+    return sorted({split_mark(part)[0] for part in refetch})

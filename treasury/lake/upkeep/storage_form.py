@@ -17,15 +17,15 @@ from typing import Final
 
 import msgspec
 
-from treasury.errors import StorageError, WorkspaceDamaged
+from treasury.errors import StorageError
 from treasury.ground import durable
 from treasury.lake import delta, disk
-from treasury.lake.commits import COMMITS, LAST, LastCommit, commits_in, put_last, rows_of
+from treasury.lake.commits import COMMITS, LAST, newest_listed, put_last
 from treasury.lake.pins import PINS, seal_pin
 from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.upkeep.file_digests import Digests
 
-__all__ = ["FILE_NAME", "FORM", "is_marked", "is_present", "mark", "migrate"]
+__all__ = ["FILE_NAME", "FORM", "has_form", "is_present", "migrate", "write_form"]
 
 FORM: Final = 2
 FILE_NAME: Final = "form.json"
@@ -35,7 +35,7 @@ class _Form(msgspec.Struct, frozen=True):
     form: int
 
 
-def is_marked(folder: Path) -> bool:
+def has_form(folder: Path) -> bool:
     """Whether the lake in `folder` names the present form; StorageError for that of a later one.
 
     A file that does not read names no form: the step writes it anew.
@@ -57,14 +57,14 @@ def is_marked(folder: Path) -> bool:
 
 def is_present(folder: Path) -> bool:
     """Whether a lake can be read as it is: it has the present form, or nothing is stored yet."""
-    return is_marked(folder) or not (
+    return has_form(folder) or not (
         (folder / LAST).exists()
         or delta.exists(folder / COMMITS)
         or any((folder / PINS).glob("*.json"))
     )
 
 
-def mark(folder: Path) -> None:
+def write_form(folder: Path) -> None:
     """Name the present form."""
     with disk.writing(folder / FILE_NAME):
         durable.make_folder(folder)
@@ -78,23 +78,13 @@ def migrate(folder: Path, digests: Digests) -> None:
     """
     for path in sorted((folder / PINS).glob("*.json")):
         seal_pin(path)
-    if not digests.noted():
+    if not digests.by_path():
         tables = sorted(log.parent for log in folder.glob(f"*/{delta.LOG}"))
-        last = None if (folder / LAST).exists() else _newest_listed(folder)
+        last = None if (folder / LAST).exists() else newest_listed(folder)
         if last is not None:
             files = (path for table in tables for path in table.rglob("*") if path.is_file())
             with disk.writing(folder):
                 durable.sync_files(files, folder.parent)
             put_last(folder, last)
         digests.add_checks(entry for table in tables for entry in delta.log_after(table, None))
-    mark(folder)
-
-
-def _newest_listed(folder: Path) -> LastCommit | None:
-    """The newest row of the list, which in form 1 was the commit; None where it does not read."""
-    try:
-        version = delta.newest(folder / COMMITS)
-        commits = rows_of(commits_in(folder, version))
-    except WorkspaceDamaged:
-        return None
-    return LastCommit(commits[-1], version) if commits else None
+    write_form(folder)

@@ -1,4 +1,4 @@
-"""What the lake is on disk: size, files and rows of every table, and what it keeps and why."""
+"""The lake's status on disk: size, files and rows of every table, pins and readers."""
 
 from __future__ import annotations
 
@@ -37,17 +37,14 @@ class LakeStatus(msgspec.Struct, frozen=True):
     refetch: tuple[str, ...]
     tables: pa.Table
 
-    @property
-    def _pins(self) -> str:
-        return ", ".join(map(str, self.pinned)) or "none"
-
     def __str__(self) -> str:
         """The sizes, the last runs and what is kept, a line each."""
         runs = (f"{kind} at {at:%F %T}Z" for kind, at in sorted(self.last_runs.items()))
+        pins = ", ".join(map(str, self.pinned)) or "none"
         lines = [
             f"size     {self.size:,} bytes on disk, {self.free:,} free",
             f"commits  {self.commits:,}; last: {', '.join(runs) or 'none'}",
-            f"kept     pinned {self._pins}; read now by {self.readers}",
+            f"kept     pinned {pins}; read now by {self.readers}",
         ]
         if self.refetch:
             lines.append(f"missing  {', '.join(tables_of(self.refetch))}: run `treasury doctor`")

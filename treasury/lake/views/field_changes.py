@@ -1,6 +1,6 @@
-"""What changed from what to what: one row for each field of each new version of a record.
+"""Field changes: one row for each field that differs in each new version of a record.
 
-Two versions of a record that follow each other are compared column by column. Values are told as
+Two versions of a record that follow each other are compared column by column. Values are
 text that keeps every digit; the typed values stand in the table and its history.
 """
 
@@ -29,7 +29,7 @@ CHANGE: Final = pa.schema(
 def changes(
     snapshot: Snapshot, name: str, since: datetime, until: datetime | None = None
 ) -> pa.Table:
-    """What changed in a table of records after `since`, up to and including `until`, by time.
+    """The changes of a table of records after `since`, up to and including `until`, by time.
 
     `changed_at` is the commit that saw it. A new record is one row without a field; so is one that
     a complete listing no longer has, and one that is there again. Where nothing differs but what no
@@ -54,9 +54,13 @@ def changes(
 
 def _query(table: Table) -> str:
     key = ", ".join(map(engine.quoted, table.key))
-    same = " AND ".join(f"n.{engine.quoted(k)} = o.{engine.quoted(k)}" for k in table.key)
-    names = [c.name for c in table.columns if c.name not in (*table.key, *table.volatile)]
-    fields = ", ".join(_field(name, table.schema.field(name).type) for name in names)
+    same_key = " AND ".join(f"n.{engine.quoted(k)} = o.{engine.quoted(k)}" for k in table.key)
+    fields = ", ".join(
+        f"{{'field': '{c.name}', 'before': {_text(f'o.{engine.quoted(c.name)}', c.type)},"
+        f" 'after': {_text(f'n.{engine.quoted(c.name)}', c.type)}}}"
+        for c in table.columns
+        if c.name not in (*table.key, *table.volatile)
+    )
     keys = ", ".join(f"n.{engine.quoted(k)}" for k in table.key)
     return f"""
 WITH versions AS (
@@ -71,29 +75,24 @@ WITH versions AS (
         [{fields}] AS fields,
         {{'field': '{RAW.name}', 'before': o.{RAW.name}, 'after': n.{RAW.name}}} AS whole
     FROM versions n
-    LEFT JOIN versions o ON {same} AND o.valid_to = n.valid_from
+    LEFT JOIN versions o ON {same_key} AND o.valid_to = n.valid_from
     WHERE n.valid_from > $since AND ($until IS NULL OR n.valid_from <= $until)
 ), differing AS (
     SELECT * EXCLUDE (fields, whole),
         CASE WHEN change = 'new' THEN []
-            ELSE list_filter(fields, lambda f: f.before IS DISTINCT FROM f.after) END AS told,
+            ELSE list_filter(fields, lambda f: f.before IS DISTINCT FROM f.after) END AS changed,
         whole
     FROM pairs
-), told AS (
-    SELECT * EXCLUDE (told, whole), unnest(CASE
+), listed AS (
+    SELECT * EXCLUDE (changed, whole), unnest(CASE
         WHEN change IN ('new', 'vanished', 'back') THEN
-            list_concat([{{'field': NULL::VARCHAR, 'before': NULL, 'after': NULL}}], told)
-        WHEN told = [] THEN [whole] ELSE told END) AS t
+            list_concat([{{'field': NULL::VARCHAR, 'before': NULL, 'after': NULL}}], changed)
+        WHEN changed = [] THEN [whole] ELSE changed END) AS t
     FROM differing
 )
 SELECT {key}, changed_at, change, t.field AS field, t.before AS before, t.after AS after
-FROM told ORDER BY changed_at, {key}, field NULLS FIRST
+FROM listed ORDER BY changed_at, {key}, field NULLS FIRST
 """
-
-
-def _field(name: str, kind: pa.DataType) -> str:
-    before, after = (_text(f"{side}.{engine.quoted(name)}", kind) for side in "on")
-    return f"{{'field': '{name}', 'before': {before}, 'after': {after}}}"
 
 
 def _text(column: str, kind: pa.DataType) -> str:

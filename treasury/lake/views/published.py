@@ -42,7 +42,7 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
 
 
 def published(folder: Path, below: Path, about: str) -> str:
-    """What is wrong with `treasury.duckdb`; nothing where it shows `about` and files in `below`.
+    """The problem of `treasury.duckdb`; empty where it shows `about` and files in `below`.
 
     It names files by their whole path, so it is wrong as well after the workspace was moved.
     """
@@ -66,7 +66,7 @@ def published(folder: Path, below: Path, about: str) -> str:
 
 @contextmanager
 def committed() -> Iterator[None]:
-    """Say of what fails after a commit that the commit stands."""
+    """Say in an error after a commit that the commit itself stands."""
     try:
         yield
     except (StorageError, duckdb.Error) as error:
@@ -81,12 +81,11 @@ def _write(draft: Path, views: Mapping[str, str], about: str) -> None:
     with engine.connect() as connection:
         connection.execute(f"ATTACH {place} AS made (STORAGE_VERSION '{_STORAGE}')")
         connection.execute("USE made")
-        made = (_view(name, select, about) for name, select in views.items())
-        connection.execute(f"BEGIN; {''.join(made)} COMMIT")
+        connection.execute("BEGIN")
+        for name, select in views.items():
+            view = engine.quoted(name)
+            connection.execute(f"CREATE VIEW {view} AS {select}")
+            connection.execute(f"COMMENT ON VIEW {view} IS {engine.literal(about)}")
+        connection.execute("COMMIT")
         connection.execute("USE memory")
         connection.execute("DETACH made")
-
-
-def _view(name: str, select: str, about: str) -> str:
-    view = engine.quoted(name)
-    return f"CREATE VIEW {view} AS {select}; COMMENT ON VIEW {view} IS {engine.literal(about)};"

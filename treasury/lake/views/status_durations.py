@@ -43,7 +43,7 @@ it first; it began after `entered_after`, the look before that one or the record
 
 
 class Events(msgspec.Struct, frozen=True):
-    """Where a table's status changes are told: `table.record` is its id, `statuses` maps types.
+    """Where a table's status changes are recorded: `table.record` is its id, `statuses` maps types.
 
     The status after an event whose type is not in `statuses`, but in `untold`, is the one that we
     observed with the event's version of the record.
@@ -66,12 +66,16 @@ def durations(snapshot: Snapshot, name: str, events: Events | None = None) -> pa
         raise InputError(
             f"{name} has no status", do="name a table with a status, such as transfers"
         )
-    told = _told(name, events) if events else f"({engine.scan((), _STEPS, ())})"
+    event_steps = _event_steps(name, events) if events else f"({engine.scan((), _STEPS, ())})"
     created = "created_at" if "created_at" in columns else "NULL::TIMESTAMPTZ"
     if snapshot.commit is None:
         return DURATION.empty_table()
     params = {"now": snapshot.at or snapshot.commit.at}
-    return snapshot.sql(_query(name, told, created), params).select(DURATION.names).cast(DURATION)
+    return (
+        snapshot.sql(_query(name, event_steps, created), params)
+        .select(DURATION.names)
+        .cast(DURATION)
+    )
 
 
 _STEPS: Final = pa.schema([("id", TEXT), ("entered_at", INSTANT), ("status", TEXT)])
@@ -84,7 +88,7 @@ def _versions(name: str) -> str:
     )
 
 
-def _told(name: str, events: Events) -> str:
+def _event_steps(name: str, events: Events) -> str:
     """SQL for id, time and status as the events tell them, one row for each moment."""
     kinds = ", ".join(
         f"({engine.literal(kind)}, {engine.literal(status)})"
@@ -103,27 +107,27 @@ def _told(name: str, events: Events) -> str:
 )"""
 
 
-def _query(name: str, told: str, created: str) -> str:
+def _query(name: str, event_steps: str, created: str) -> str:
     return f"""
-WITH told AS (
+WITH recorded AS (
     SELECT id, entered_at, coalesce(status, 'not told') AS status, 'events' AS known_from,
         entered_at AS entered_after
-    FROM {told}
-), seen AS (
+    FROM {event_steps}
+), versions AS (
     SELECT id, coalesce(status, 'none') AS status, 'observation' AS known_from,
         valid_from, {created} AS created,
         row_number() OVER (PARTITION BY id ORDER BY valid_from) = 1 AS is_first
-    FROM ({_versions(name)}) ANTI JOIN told USING (id)
-), looks AS (
+    FROM ({_versions(name)}) ANTI JOIN recorded USING (id)
+), observations AS (
     SELECT "at", lag("at") OVER (ORDER BY "at") AS before FROM commits
 ), observed AS (
     SELECT id, valid_from AS entered_at, status, known_from,
-        CASE WHEN is_first THEN greatest(created, looks.before) ELSE looks.before END
+        CASE WHEN is_first THEN greatest(created, o.before) ELSE o.before END
             AS entered_after
-    FROM seen LEFT JOIN looks ON looks."at" = seen.valid_from
+    FROM versions LEFT JOIN observations o ON o."at" = versions.valid_from
 ), steps AS (
     SELECT *, status IS DISTINCT FROM lag(status) OVER record AS moves
-    FROM (FROM told UNION ALL BY NAME FROM observed)
+    FROM (FROM recorded UNION ALL BY NAME FROM observed)
     WINDOW record AS (PARTITION BY id ORDER BY entered_at)
 ), spans AS (
     SELECT * EXCLUDE (moves), lead(entered_at) OVER record AS left_at,

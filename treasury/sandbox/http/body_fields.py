@@ -329,7 +329,7 @@ def amount_of_text(text: str, unit: str, what: str = "amount") -> Decimal:
 
 def _bounded(text: str, unit: str, what: str) -> Decimal:
     try:
-        amount = parse_amount(text, what=what)
+        amount = parse_amount(text, name=what)
     except InputError:
         raise invalid(f"{what} has too many digits.") from None
     if amount <= 0:

@@ -23,8 +23,7 @@ from treasury.errors import InputError
 from treasury.lake import AMOUNT, INSTANT, TEXT, Column, Lake, Table
 from treasury.lake.writer import Writer
 from treasury.money import format_amount
-from treasury.tables.csv_input import Column as CsvColumn
-from treasury.tables.csv_input import Line, amount, read_csv, text
+from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.tables.tabular import Tabular
 
 __all__ = [
@@ -260,7 +259,7 @@ def _columns(names: Mapping[str, str]) -> list[CsvColumn]:
 
 
 def _movements(
-    file: Path, lines: Sequence[Line], place: WalletPlace, names: Mapping[str, str]
+    file: Path, lines: Sequence[CsvLine], place: WalletPlace, names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """The rows to store. Lines that are alike are refused: nobody can tell them from a repeat."""
     heads = {one.name: names.get(one.name, one.name).strip().lower() for one in EXPORT_COLUMNS}
