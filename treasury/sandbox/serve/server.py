@@ -27,6 +27,7 @@ from treasury.sandbox.http.limits import LimitGate, RateLimit
 from treasury.sandbox.ramp.ramp_drivers import RampDrivers
 from treasury.sandbox.serve.app import FINANCE, RAMP, TOKEN, make_app
 from treasury.sandbox.serve.bank_drivers import BankDrivers
+from treasury.sandbox.serve.camt import statements
 from treasury.sandbox.serve.control import control_routes, driver_of, drivers_of
 from treasury.sandbox.serve.faults import FaultGate, Faults
 from treasury.sandbox.serve.practice_clock import PracticeClock
@@ -35,7 +36,6 @@ from treasury.sandbox.serve.webhooks import Webhooks
 from treasury.sandbox.state.folder import place_of
 from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.store import MEMORY
-from treasury.sandbox.story.camt import statements
 from treasury.sandbox.story.lines import Source
 from treasury.sandbox.story.neighbour import NEIGHBOUR_CREDENTIALS
 from treasury.sandbox.story.volume import NONE, Volume
