@@ -18,22 +18,22 @@ from treasury.api.codec import Pagination, Record
 from treasury.errors import UnexpectedResponse
 
 if TYPE_CHECKING:
-    from treasury.api.exchange.transport import Limits
+    from treasury.api.exchange.transport import CallLimits
 
-__all__ = ["Page", "endless", "most_pages", "walk"]
+__all__ = ["ListPage", "endless", "most_pages", "walk"]
 
 T = TypeVar("T")
 WALKS = 3
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One page of a list; iterating over it gives its records, `next()` the page after it."""
 
     items: tuple[Record[T], ...]
     number: int
     size: int
     pagination: Pagination | None
-    fetch: Callable[[int], Page[T]]
+    fetch: Callable[[int], ListPage[T]]
     received: int | None = None
     """Records on the service's page, where a filter of ours left some out of `items`."""
 
@@ -65,7 +65,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
         pages = -(-stated.number_of_elements // stated.page_size)
         return stated.number_of_elements if pages == stated.number_of_pages else None
 
-    def next(self) -> Page[T] | None:
+    def next(self) -> ListPage[T] | None:
         """The page after this one; None after the last."""
         return self.fetch(self.number + 1) if self.has_next else None
 
@@ -79,7 +79,9 @@ def endless(operation: str, why: str) -> UnexpectedResponse:
     )
 
 
-def most_pages(stated: Pagination | None, size: int, limits: Limits, operation: str) -> int | None:
+def most_pages(
+    stated: Pagination | None, size: int, limits: CallLimits, operation: str
+) -> int | None:
     """The pages that a list may have by what its first one states; None where that says nothing.
 
     UnexpectedResponse where they are more than any list may have.
@@ -97,7 +99,7 @@ def most_pages(stated: Pagination | None, size: int, limits: Limits, operation: 
 class _Walk:
     """What one walk has met, and what speaks against having met everything."""
 
-    def __init__(self, operation: str, limits: Limits) -> None:
+    def __init__(self, operation: str, limits: CallLimits) -> None:
         self._operation = operation
         self._limits = limits
         self._most: int | None = None
@@ -105,22 +107,22 @@ class _Walk:
         self.total: int | None = None
         self.doubt: str | None = None
 
-    def meet(self, page: Page[T], keys: list[Hashable]) -> bool:
+    def meet(self, page: ListPage[T], keys: list[Hashable]) -> bool:
         """Take note of a page; False where going on is pointless."""
         if page.total is not None:
             if self.total is not None and page.total < self.total:
                 self.doubt = f"it shrank from {self.total} to {page.total} records"
             self.total = page.total
-        known = len(self.keys)
+        before = len(self.keys)
         self.keys.update(keys)
-        if page.number > 1 and len(self.keys) == known and page.has_next:
+        if page.number > 1 and len(self.keys) == before and page.has_next:
             self.doubt = f"page {page.number} brought nothing new"
             return False
-        if page.number > 1 and keys and len(self.keys) == known and self.total is None:
+        if page.number > 1 and keys and len(self.keys) == before and self.total is None:
             self.doubt = f"page {page.number} repeats an earlier one"
         return page.has_next
 
-    def require_end(self, page: Page[T]) -> None:
+    def require_end(self, page: ListPage[T]) -> None:
         """Refuse to go on where the pages outnumber what the first one stated."""
         if page.number == 1:
             self._most = most_pages(page.pagination, page.size, self._limits, self._operation)
@@ -142,11 +144,11 @@ class _Walk:
 
 
 def walk(
-    first: Callable[[], Page[T]],
+    first: Callable[[], ListPage[T]],
     key: Callable[[T], Hashable],
     operation: str,
-    limits: Limits,
-) -> Iterator[Page[T]]:
+    limits: CallLimits,
+) -> Iterator[ListPage[T]]:
     """The pages of a list, each with only the records that no earlier page brought.
 
     UnexpectedResponse after the last page where records may be missing, and at the page where a
@@ -156,7 +158,7 @@ def walk(
     doubt: str | None = None
     for _ in range(WALKS):
         current = _Walk(operation, limits)
-        page: Page[T] | None = first()
+        page: ListPage[T] | None = first()
         while page is not None:
             current.require_end(page)
             keys = [key(record.value) for record in page.items]
@@ -172,7 +174,7 @@ def walk(
     )
 
 
-def _only_new(page: Page[T], keys: list[Hashable], yielded: set[Hashable]) -> Page[T]:
+def _only_new(page: ListPage[T], keys: list[Hashable], yielded: set[Hashable]) -> ListPage[T]:
     fresh = []
     for record, name in zip(page.items, keys, strict=True):
         if name not in yielded:

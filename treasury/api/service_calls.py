@@ -28,7 +28,7 @@ from treasury.api.codec import (
     split,
 )
 from treasury.api.exchange.auth import TokenAuth
-from treasury.api.exchange.transport import Call, Clock, Kind, Limits, Transport
+from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport
 from treasury.api.service_errors import not_offered, where
 from treasury.errors import (
     ActionRefused,
@@ -97,7 +97,7 @@ class ServiceCalls(ABC):
         services: Services,
         credential: Credential,
         *,
-        limits: Limits | None = None,
+        limits: CallLimits | None = None,
         clock: Clock | None = None,
         inner: httpx.BaseTransport | None = None,
     ) -> None:
@@ -132,7 +132,7 @@ class ServiceCalls(ABC):
         self._transport.close()
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> CallLimits:
         """How long and how often to try, and how much to take in."""
         return self._transport.limits
 

@@ -65,7 +65,7 @@ def _fiat(name: str) -> Callable[[Found], Decimal | None]:
 
     def take(found: Found) -> Decimal | None:
         value = getattr(found.value, name, None)
-        return value.fiat if isinstance(value, models.Money) else value
+        return value.fiat if isinstance(value, models.PaymentAmount) else value
 
     return take
 
@@ -81,7 +81,7 @@ def _coins(name: str) -> Callable[[Found], Decimal | None]:
 
     def take(found: Found) -> Decimal | None:
         value = getattr(found.value, name, None)
-        return value.crypto if isinstance(value, models.Money) else None
+        return value.crypto if isinstance(value, models.PaymentAmount) else None
 
     return take
 

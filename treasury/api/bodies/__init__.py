@@ -28,7 +28,7 @@ from treasury.api.bodies.ramp_bodies import (
     NewRampRequest,
     RampAmount,
     RampTransactionHash,
-    Version,
+    RecordVersion,
 )
 
 __all__ = [
@@ -59,6 +59,6 @@ __all__ = [
     "PostalAddress",
     "RampAmount",
     "RampTransactionHash",
-    "Version",
+    "RecordVersion",
     "new_key",
 ]

@@ -58,9 +58,9 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     # What `__post_init__` of the bodies is made of
 
-    def wrong(self, what: str, do: str) -> InputError:
+    def wrong(self, problem: str, do: str) -> InputError:
         """The error that it cannot be sent as it is."""
-        return InputError(f"{type(self).__name__}: {what}; nothing was sent", do=do)
+        return InputError(f"{type(self).__name__}: {problem}; nothing was sent", do=do)
 
     def _require(self, *names: str) -> None:
         for name in names:
@@ -74,10 +74,12 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
                 raise self.wrong(f"{name} is given, {why}", f"leave {name} out")
 
     def _exactly_one(self, *names: str) -> None:
-        given = [name for name in names if getattr(self, name) is not None]
-        if len(given) != 1:
-            said = " and ".join(given) or "none"
-            raise self.wrong(f"one of {', '.join(names)} is needed, {said} given", "give just one")
+        present = [name for name in names if getattr(self, name) is not None]
+        if len(present) != 1:
+            listed = " and ".join(present) or "none"
+            raise self.wrong(
+                f"one of {', '.join(names)} is needed, {listed} given", "give just one"
+            )
 
     def _at_least_one(self, *names: str) -> None:
         if all(getattr(self, name) is None for name in names):

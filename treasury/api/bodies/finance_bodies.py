@@ -47,8 +47,8 @@ class PostalAddress(Body, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.country is not None and not _COUNTRY.fullmatch(self.country):
             raise self.wrong(f"country {self.country!r} is not two capitals", "write it as BE")
-        wanted = ("address_line1", "city", "postal_code", "country")
-        lacking = [name for name in wanted if not getattr(self, name)]
+        mandatory = ("address_line1", "city", "postal_code", "country")
+        lacking = [name for name in mandatory if not getattr(self, name)]
         if lacking:
             warnings.warn(
                 f"the address lacks {', '.join(lacking)}: some services refuse it", stacklevel=3
@@ -281,7 +281,9 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
         self._as_number("amount", self.asset)
         outside = self.external_address
         if outside is not None and (
-            not _FIELD.fullmatch(outside.field) or outside.field in _TAKEN or not outside.address
+            not _FIELD.fullmatch(outside.field)
+            or outside.field in _OWN_FIELDS
+            or not outside.address
         ):
             raise self.wrong(
                 "external_address names no field of its own",
@@ -295,7 +297,7 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
         return body if outside is None else {**body, outside.field: outside.address}
 
 
-_TAKEN = frozenset(field.encode_name for field in msgspec.structs.fields(NewCryptoTransfer))
+_OWN_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(NewCryptoTransfer))
 
 
 class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):

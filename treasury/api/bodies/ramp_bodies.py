@@ -22,7 +22,7 @@ __all__ = [
     "NewRampRequest",
     "RampAmount",
     "RampTransactionHash",
-    "Version",
+    "RecordVersion",
 ]
 
 RAMP_TYPES = ("ON_RAMP", "OFF_RAMP")
@@ -30,7 +30,7 @@ LEAST = Decimal("1e-8")
 """The smallest amount that is documented."""
 
 
-class Version(Body, frozen=True, kw_only=True):
+class RecordVersion(Body, frozen=True, kw_only=True):
     """The version that was read: what approve, reject and cancel carry."""
 
     REPEATS: ClassVar[Repeats] = "versioned"
@@ -38,7 +38,7 @@ class Version(Body, frozen=True, kw_only=True):
     version: int
 
 
-class RampAmount(Version, frozen=True, kw_only=True):
+class RampAmount(RecordVersion, frozen=True, kw_only=True):
     """`PUT /ramp-requests/{id}/amount`: fiat gross on-ramp, crypto gross off-ramp."""
 
     amount: Amount
@@ -60,7 +60,7 @@ class RampTransactionHash(Body, frozen=True, kw_only=True):
         self._require("blockchain_transaction_hash")
 
 
-class BankAccountChanges(Version, frozen=True, kw_only=True):
+class BankAccountChanges(RecordVersion, frozen=True, kw_only=True):
     """`PATCH /company-bank-accounts/{id}`."""
 
     name: str
@@ -69,7 +69,7 @@ class BankAccountChanges(Version, frozen=True, kw_only=True):
         self._require("name")
 
 
-class CompanyWalletChanges(Version, frozen=True, kw_only=True):
+class CompanyWalletChanges(RecordVersion, frozen=True, kw_only=True):
     """`PATCH /company-wallets/{id}`."""
 
     description: str
@@ -125,11 +125,11 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
             self._check_key()
         _check_type(self, self.ramp_type)
         self._require("fiat_currency_id", "crypto_currency_id")
-        own, other = "company_wallet_id", "company_bank_account_id"
+        target, excluded = "company_wallet_id", "company_bank_account_id"
         if self.ramp_type == "OFF_RAMP":
-            own, other = other, own
-        self._require(own)
-        self._forbid(f"and an {self.ramp_type} has none", other)
+            target, excluded = excluded, target
+        self._require(target)
+        self._forbid(f"and an {self.ramp_type} has none", excluded)
         self._as_number("amount", None)
         _check_least(self, self.amount)
 
@@ -148,9 +148,9 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
             ("bank account", self.company_bank_account_id, _id(record, "company_bank_account")),
         )
         return tuple(
-            f"{name}: asked for {asked}, the request says {said}"
-            for name, asked, said in pairs
-            if said is not None and asked != said
+            f"{name}: asked for {sent}, the request says {stated}"
+            for name, sent, stated in pairs
+            if stated is not None and sent != stated
         )
 
 
@@ -227,9 +227,9 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.bank_account_type not in _REQUIRED:
-            known = ", ".join(_REQUIRED)
+            types = ", ".join(_REQUIRED)
             raise self.wrong(
-                f"{self.bank_account_type!r} is no account type", f"use one of {known}"
+                f"{self.bank_account_type!r} is no account type", f"use one of {types}"
             )
         self._require(*self.ALWAYS, *_REQUIRED[self.bank_account_type])
         if self.bank_account_type == "OTHER_SWIFT":
@@ -251,10 +251,10 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
 
     def is_like(self, record: Any) -> bool:
         """The same type and names, and the same numbers where the record shows them."""
-        named = ("bank_account_type", "name", "bank_name")
-        shown = ("iban", "account_number", "routing_number", "sort_code")
-        return all(getattr(record, n) == getattr(self, n) for n in named) and all(
-            getattr(record, n) in {getattr(self, n), None} for n in shown
+        mandatory = ("bank_account_type", "name", "bank_name")
+        optional = ("iban", "account_number", "routing_number", "sort_code")
+        return all(getattr(record, n) == getattr(self, n) for n in mandatory) and all(
+            getattr(record, n) in {getattr(self, n), None} for n in optional
         )
 
 

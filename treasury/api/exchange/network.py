@@ -62,8 +62,8 @@ class Exchange:
 
     def remaining(self, timeout: float | None) -> float:
         """Seconds to wait at most, `timeout` or less; zero or less where the exchange is late."""
-        left = self.until - self._monotonic()
-        return left if timeout is None else min(timeout, left)
+        seconds = self.until - self._monotonic()
+        return seconds if timeout is None else min(timeout, seconds)
 
     def expect_body(self) -> None:
         """Allow for a body, now that the headers of an answer are complete."""
@@ -99,10 +99,10 @@ def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
     exchange = _CURRENT.get()
     if exchange is None:
         return timeout
-    left = exchange.remaining(timeout)
-    if left <= 0:
+    seconds = exchange.remaining(timeout)
+    if seconds <= 0:
         raise late(LATE)
-    return left
+    return seconds
 
 
 class Network(httpx.BaseTransport):
@@ -228,11 +228,11 @@ class _Backend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         """A connection to the first address of `host` that answers."""
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
             raise httpcore.ConnectError(str(error)) from error
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
-        for *_, address in found:
+        for *_, address in addresses:
             wait = _remaining(timeout, httpcore.ConnectTimeout)
             try:
                 stream = self._sockets.connect_tcp(

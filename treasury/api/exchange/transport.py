@@ -33,7 +33,7 @@ from treasury.api.exchange.network import (
     exchanging,
 )
 from treasury.api.exchange.refusals import is_refusal
-from treasury.api.exchange.response_body import Answers, Redactor
+from treasury.api.exchange.response_body import BoundedTransport, Redactor
 from treasury.api.service_errors import error_for, one_line, read_refusal, where
 from treasury.errors import (
     OutcomeUnknown,
@@ -45,7 +45,7 @@ from treasury.errors import (
 )
 from treasury.settings import FILE_NAME, is_loopback, require_https
 
-__all__ = ["Call", "Clock", "Kind", "Limits", "Transport", "unknown"]
+__all__ = ["Call", "CallLimits", "Clock", "Kind", "Transport", "unknown"]
 
 Kind = Literal["read", "keyed", "versioned", "write"]
 Failure = httpx.Response | httpx.RequestError
@@ -57,7 +57,7 @@ _NEVER_SENT = (
     httpx.ProxyError,
     httpx.UnsupportedProtocol,
 )
-_LEFT = "treasury.left"
+_HANDED_OVER = "treasury.left"
 """Where a request carries that it was handed to the connection: from then on it may have left."""
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?", re.ASCII)
 _PASSING = frozenset({429, 500, 502, 503, 504})
@@ -72,7 +72,7 @@ class Clock(msgspec.Struct, frozen=True):
     jitter: Callable[[float, float], float] = SystemRandom().uniform
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long and how often to try, and how much to take in; all times in seconds."""
 
     deadline: float = 60.0
@@ -140,14 +140,14 @@ class Transport:
         self,
         addresses: tuple[str, ...],
         *,
-        limits: Limits | None = None,
+        limits: CallLimits | None = None,
         clock: Clock | None = None,
         inner: httpx.BaseTransport | None = None,
     ) -> None:
         for address in addresses:
             require_https(address)
             _require_host(address)
-        self.limits = limits or Limits()
+        self.limits = limits or CallLimits()
         self.clock = clock or Clock()
         self.limiter = Limiter(self.limits.connections - 1)  # one is left for renewing a token
         # Proxies and certificates come from the environment, as everywhere; but what stays on this
@@ -156,7 +156,9 @@ class Transport:
         self.redactor = Redactor()
         network = inner or Network(connections=self.limits.connections, trust_env=away)
         self._http = httpx.Client(
-            transport=Answers(network, self.redactor, refusal_bytes=self.limits.refusal_bytes),
+            transport=BoundedTransport(
+                network, self.redactor, refusal_bytes=self.limits.refusal_bytes
+            ),
             trust_env=False,
             follow_redirects=False,
             event_hooks={"request": [_note_leaving]},
@@ -199,13 +201,17 @@ class Transport:
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
             unsure = unsure or _is_unsure(call, outcome)
-            left = until - self.clock.monotonic()
-            if auth is not None and not renewed and left > 0 and _wants_token(call, outcome):
+            remaining = until - self.clock.monotonic()
+            if auth is not None and not renewed and remaining > 0 and _wants_token(call, outcome):
                 renewed = True  # the refused token is forgotten: the next attempt fetches another
                 continue
             attempt += 1
             pause = self._pause(outcome, attempt)
-            if not _may_repeat(call, outcome) or attempt >= self._most(outcome) or pause >= left:
+            if (
+                not _may_repeat(call, outcome)
+                or attempt >= self._most(outcome)
+                or pause >= remaining
+            ):
                 raise _error(call, outcome, unsure, pause)
             self.clock.sleep(pause)
 
@@ -252,16 +258,16 @@ class Transport:
         except httpx.RequestError as error:
             return error
         except Exception as error:
-            if call.kind == "read" or _LEFT not in request.extensions:
+            if call.kind == "read" or _HANDED_OVER not in request.extensions:
                 raise
             return _BrokenAnswer(type(error).__name__)
 
     def _pause(self, outcome: Failure, attempt: int) -> float:
         """Seconds to wait: as the service asked, else growing, with jitter against crowds."""
         if isinstance(outcome, httpx.Response):
-            asked = _asked_to_wait(outcome.headers, self.clock.now())
-            if asked is not None:
-                return asked
+            requested = _asked_to_wait(outcome.headers, self.clock.now())
+            if requested is not None:
+                return requested
         ceiling = min(self.limits.longest_pause, self.limits.first_pause * 2 ** (attempt - 1))
         return self.clock.jitter(ceiling / 2, ceiling)
 
@@ -271,7 +277,7 @@ class _BrokenAnswer(httpx.RequestError):
 
 
 def _note_leaving(request: httpx.Request) -> None:
-    request.extensions[_LEFT] = True
+    request.extensions[_HANDED_OVER] = True
 
 
 def _require_host(address: str) -> None:
@@ -322,8 +328,8 @@ def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceE
     if isinstance(outcome, httpx.Response):
         status, refusal = outcome.status_code, read_refusal(outcome)
         if _is_unsure(call, outcome):
-            said = "" if refusal.is_ours else ", which does not read as its own refusal"
-            return unknown(call, f"answered {status}{said}", refusal.trace)
+            doubt = "" if refusal.is_ours else ", which does not read as its own refusal"
+            return unknown(call, f"answered {status}{doubt}", refusal.trace)
         if unsure and status in _PASSING:
             return unknown(call, f"answered {status}", refusal.trace)
         error = error_for(outcome, call.operation, ids=call.ids, key=call.key)

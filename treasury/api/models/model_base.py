@@ -50,8 +50,8 @@ def _checked(model: type[Model]) -> tuple[str, ...]:
     """The fields that may hold an instant or an amount."""
     kinds = {datetime, Decimal}
     fields = msgspec.structs.fields(model)
-    found = (one.name for one in fields if kinds & {one.type, *get_args(one.type)})
-    return tuple(name for name in found if name not in model.UNSTORED)
+    names = (field.name for field in fields if kinds & {field.type, *get_args(field.type)})
+    return tuple(name for name in names if name not in model.UNSTORED)
 
 
 def _in_utc(value: datetime) -> datetime:

@@ -215,8 +215,8 @@ class DepositBankAccount(Model, frozen=True):
     @property
     def currency(self) -> str | None:
         """The code of what is paid there, whether it came as an object or as text."""
-        said = self.fiat_currency
-        return said.currency if isinstance(said, FiatCurrency) else said
+        fiat = self.fiat_currency
+        return fiat.currency if isinstance(fiat, FiatCurrency) else fiat
 
 
 class DepositWallet(Model, frozen=True):
@@ -292,8 +292,8 @@ class RampRequest(Model, frozen=True):
 
     def event(self, *kinds: str) -> RampEvent | None:
         """The last event of one of these kinds."""
-        found = [event for event in self.events or () if event.event_type in kinds]
-        return found[-1] if found else None
+        events = [event for event in self.events or () if event.event_type in kinds]
+        return events[-1] if events else None
 
     @property
     def is_final(self) -> bool:
@@ -303,8 +303,8 @@ class RampRequest(Model, frozen=True):
     @property
     def maker(self) -> str | None:
         """Who created it: the CREATED event's user, else `createdBy`."""
-        made = self.event("CREATED")
-        by_event = made and (made.email or made.username or made.user_id)
+        created = self.event("CREATED")
+        by_event = created and (created.email or created.username or created.user_id)
         return by_event or self.created_by
 
     @property
@@ -318,7 +318,7 @@ class RampRequest(Model, frozen=True):
 
         Fee and net are compared to the cent, the deposit wallet's chain with the asset's.
         """
-        found = []
+        doubts = []
         parts = (self.fiat_amount, self.fiat_fee_amount, self.fiat_net_amount)
         gross, fee, net = parts
         if (
@@ -327,9 +327,9 @@ class RampRequest(Model, frozen=True):
             and net is not None
             and abs(gross - fee - net) > CENT
         ):
-            found.append(f"gross {gross} less fee {fee} is not net {net}")
+            doubts.append(f"gross {gross} less fee {fee} is not net {net}")
         asset, wallet = self.crypto_currency, self.deposit_wallet
         chain = asset.chain if isinstance(asset, CryptoCurrency) else None
         if wallet and wallet.chain and chain and wallet.chain != chain:
-            found.append(f"the deposit wallet is on {wallet.chain}, the asset on {chain}")
-        return tuple(found)
+            doubts.append(f"the deposit wallet is on {wallet.chain}, the asset on {chain}")
+        return tuple(doubts)
