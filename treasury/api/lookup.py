@@ -25,7 +25,7 @@ SKEW = timedelta(minutes=5)
 def created_since(
     records: Iterable[Record[T]], body: Body, since: datetime, earlier_ids: Container[str] = ()
 ) -> Iterator[Record[T]]:
-    """The records that `body`, sent at `since`, may have created; `earlier_ids` are ids from before."""
+    """The records that `body`, sent at `since`, may have created; not those of `earlier_ids`."""
     earliest = since.astimezone(UTC) - SKEW
     for record in records:
         value: Any = record.value

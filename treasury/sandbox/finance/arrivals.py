@@ -20,7 +20,7 @@ from treasury.sandbox.finance import sessions
 from treasury.sandbox.finance.finance_records import account_of, is_verified, move, wallets_of
 from treasury.sandbox.http.exchange import missing
 from treasury.sandbox.state.clock import at
-from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available, held
+from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available, suspense
 from treasury.sandbox.state.shapes import Account, VirtualBankAccount, bare, decode
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.rates import conversion_rate
@@ -99,7 +99,7 @@ def convert(world: World, arrival_id: str) -> Arrival:
         return arrival
     rate = conversion_rate(arrival.asset, world.clock.now.astimezone(_BRUSSELS).date())
     coins = net_crypto(arrival.euros, Decimal(0), rate, arrival.asset)
-    place = held(arrival.account_id)
+    place = suspense(arrival.account_id)
     move(
         world, "conversion", arrival.id, Posting(WORLD, CONVERSION, "EUR", arrival.euros),
         Posting(CONVERSION, place, arrival.asset, coins),
@@ -132,7 +132,7 @@ def _credit(world: World, account: Account, arrival: Arrival) -> Arrival:
     wallet = wallets_of(world, account.id)[0]
     move(
         world, "credit", arrival.id,
-        Posting(held(account.id), available(wallet.id), arrival.asset, arrival.coins),
+        Posting(suspense(account.id), available(wallet.id), arrival.asset, arrival.coins),
     )  # fmt: skip
     if arrival.source == "payment_session":
         sessions.finish(world, arrival.source_id)
@@ -155,6 +155,8 @@ def _due(now: datetime, *, instant: bool, has_code: bool) -> datetime:
 
 def _names(text: str, code: str) -> bool:
     """Whether a payment's text carries the code as a word of its own."""
-    kept = "".join(letter if letter.isalnum() or letter in "-." else " " for letter in text.upper())
-    words = {word.replace("-", "").replace(".", "") for word in kept.split()}
+    cleaned = "".join(
+        letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()
+    )
+    words = {word.replace("-", "").replace(".", "") for word in cleaned.split()}
     return code.replace("-", "") in words

@@ -83,14 +83,14 @@ def change_account(world: World, call: Call) -> Reply:
     account, body = account_of(world, call.path["id"]), call.read(AccountChanges)
     if body.version is not None and body.version != account.version:
         raise Refusal(409, "CONFLICT", "Account changed; read it again and retry.")
-    given = {name: getattr(body, name) for name in ("external_id", "name")}
-    given = {name: value for name, value in given.items() if value is not None}
-    if not given:
+    changes = {name: getattr(body, name) for name in ("external_id", "name")}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if not changes:
         raise invalid("Give externalId or name.")
     if body.external_id is not None and body.external_id != account.external_id:
         _is_free(world, body.external_id)
     world.clock.tick()
-    changed = msgspec.structs.replace(account, **given, version=account.version + 1)
+    changed = msgspec.structs.replace(account, **changes, version=account.version + 1)
     return result(encode(put_account(world, changed)))
 
 

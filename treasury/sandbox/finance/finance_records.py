@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from treasury.sandbox.http.exchange import Refusal, missing
-from treasury.sandbox.state.ledger import Overdrawn, Posting, available, held, reserved
+from treasury.sandbox.state.ledger import Overdrawn, Posting, available, reserved, suspense
 from treasury.sandbox.state.shapes import (
     Account,
     AccountTransfer,
@@ -70,8 +70,8 @@ def account_of(world: World, account_id: str) -> Account:
 
 def account_named(world: World, external_id: str) -> Account | None:
     """The account with the caller's own id."""
-    found = world.store.page("account", {"reference": [external_id]}, limit=1).items
-    return decode(found[0], Account) if found else None
+    items = world.store.page("account", {"reference": [external_id]}, limit=1).items
+    return decode(items[0], Account) if items else None
 
 
 def roles_of(world: World, account_id: str) -> list[PartyRole]:
@@ -93,8 +93,8 @@ def wallets_of(world: World, account_id: str) -> list[Wallet]:
 
 def verification(party: Party) -> str:
     """Where a party's check stands: KYC of a person, KYB of an organisation."""
-    found = party.kyc_status if party.party_type == "INDIVIDUAL" else party.kyb_status
-    return found or "PENDING"
+    status = party.kyc_status if party.party_type == "INDIVIDUAL" else party.kyb_status
+    return status or "PENDING"
 
 
 def is_verified(account: Account) -> bool:
@@ -125,9 +125,9 @@ def put_party(world: World, party: Party) -> Party:
 
 def put_account(world: World, account: Account) -> Account:
     """Write an account and its roles; its verification follows from its holders'."""
-    found = [verification(role.party) for role in account.party_roles]
-    waiting = [status for status in found if status not in UNLOCKED]
-    status = waiting[0] if waiting else "VERIFIED" if found else "PENDING"
+    checks = [verification(role.party) for role in account.party_roles]
+    waiting = [status for status in checks if status not in UNLOCKED]
+    status = waiting[0] if waiting else "VERIFIED" if checks else "PENDING"
     account = msgspec.structs.replace(account, kyc_status=status)
     world.store.put([make_record("account", account, reference=account.external_id)])
     world.store.put(
@@ -213,17 +213,17 @@ def move(world: World, kind: str, reference: str, *postings: Posting, lacking: i
 
 def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decimal] | None:
     """The account's wallet with most of an asset to spend; None where none has ever held it."""
-    found = [
+    holding = [
         (wallet, holdings[asset])
         for wallet in wallets_of(world, account_id)
         for holdings in [world.ledger.holdings(available(wallet.id))]
         if asset in holdings
     ]
-    return max(found, key=lambda pair: pair[1]) if found else None
+    return max(holding, key=lambda pair: pair[1]) if holding else None
 
 
 def places_of(world: World, account_id: str) -> list[str]:
     """Every place in the ledger where something of an account's can stand."""
     wallets = wallets_of(world, account_id)
     spots = [place for wallet in wallets for place in (available(wallet.id), reserved(wallet.id))]
-    return [*spots, held(account_id)]
+    return [*spots, suspense(account_id)]

@@ -71,7 +71,7 @@ _SIDES: Final = {"SENDER": ("owner",), "RECEIVER": ("peer",), None: ("owner", "p
 
 def _seen_from(call: Call) -> dict[str, str]:
     """An account's transfers: those it sent and those it received, unless it asks for one side."""
-    role = call.one("accountRole")
+    role = call.query_value("accountRole")
     if role not in _SIDES:
         raise invalid("accountRole must be SENDER or RECEIVER.")
     return dict.fromkeys(_SIDES[role], call.path["accountId"])

@@ -63,21 +63,21 @@ __all__ = [
 
 def create_crypto(world: World, call: Call) -> Reply:
     """POST /accounts/{senderAccountId}/transfers/crypto."""
-    return _made(make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody)))
+    return _created(make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody)))
 
 
 def create_fiat(world: World, call: Call) -> Reply:
     """POST /accounts/{senderAccountId}/transfers/fiat."""
-    return _made(make_fiat(world, call.path["senderAccountId"], call.read(FiatBody)))
+    return _created(make_fiat(world, call.path["senderAccountId"], call.read(FiatBody)))
 
 
 def create_any(world: World, call: Call) -> Reply:
     """POST /transfers: the sender and either typed body; a currency makes it a fiat one."""
     if "currency" in call.body:
         fiat = call.read(AnyFiatBody)
-        return _made(make_fiat(world, fiat.sender_account_id, fiat))
+        return _created(make_fiat(world, fiat.sender_account_id, fiat))
     crypto = call.read(AnyCryptoBody)
-    return _made(make_crypto(world, crypto.sender_account_id, crypto))
+    return _created(make_crypto(world, crypto.sender_account_id, crypto))
 
 
 def create_internal(world: World, call: Call) -> Reply:
@@ -96,7 +96,7 @@ def create_internal(world: World, call: Call) -> Reply:
     put_internal(world, transfer)
     _set_aside(world, transfer.id, wallet, body.cryptocurrency, amount)
     plan(world, transfer.id, "internal")
-    return _made(transfer)
+    return _created(transfer)
 
 
 def make_crypto(
@@ -175,10 +175,10 @@ def _receiver(
     world: World, sender: Account, account_id: str | None, external_id: str | None
 ) -> Account:
     """The account that is to receive: another one, active, with a wallet."""
-    found = account_named(world, external_id) if external_id is not None else None
-    if external_id is not None and found is None:
+    named_account = account_named(world, external_id) if external_id is not None else None
+    if external_id is not None and named_account is None:
         raise missing("account")
-    receiver = found or account_of(world, account_id or "")
+    receiver = named_account or account_of(world, account_id or "")
     if receiver.id == sender.id:
         raise invalid("The receiver is the sender.")
     _is_active(receiver)
@@ -198,10 +198,10 @@ def _not_held(asset: str, chain: str) -> Refusal:
 
 
 def _wallet_with(world: World, sender: Account, asset: str) -> Wallet:
-    found = spendable(world, sender.id, asset)
-    if found is None:
+    holding = spendable(world, sender.id, asset)
+    if holding is None:
         raise _not_held(asset, sender.chain)
-    wallet, _ = found
+    wallet, _ = holding
     if wallet.status != "ACTIVE":
         raise Refusal(400, "ACCOUNT_WALLET_NOT_ACTIVE", f"The wallet is {wallet.status}.")
     return wallet
@@ -209,14 +209,14 @@ def _wallet_with(world: World, sender: Account, asset: str) -> Wallet:
 
 def _asset_for(world: World, sender: Account) -> str:
     """What a fiat transfer is paid with: the asset that the sender has most of in euros."""
-    held = {
-        asset: found[1] * payout_rate(asset)
+    euros_by_asset = {
+        asset: holding[1] * payout_rate(asset)
         for asset in world.cast.contracts
-        if (found := spendable(world, sender.id, asset))
+        if (holding := spendable(world, sender.id, asset))
     }
-    if not held:
+    if not euros_by_asset:
         raise Refusal(422, "ASSET_NOT_HELD", "The sender holds nothing to pay with.")
-    return max(sorted(held), key=lambda asset: held[asset])
+    return max(sorted(euros_by_asset), key=lambda asset: euros_by_asset[asset])
 
 
 def _block(bank: BankBlock | None) -> dict[str, str] | None:
@@ -261,5 +261,5 @@ def _set_aside(world: World, reference: str, wallet: Wallet, asset: str, amount:
     )  # fmt: skip
 
 
-def _made(transfer: Transfer | AccountTransfer) -> Reply:
+def _created(transfer: Transfer | AccountTransfer) -> Reply:
     return result(encode(transfer), 201)

@@ -101,14 +101,14 @@ class PaymentRequest(Shape, frozen=True, kw_only=True):
 def create_payment(world: World, call: Call) -> Reply:
     """POST /payment-requests."""
     body = call.read(PaymentRequestBody)
-    asked, card = body.payment_request, body.card_provider_reference
+    body_payment, card = body.payment_request, body.card_provider_reference
     account = _account_of_card(world, card)
-    made = create_for(
-        world, account, asked.amount, asked.currency,
-        external_id=asked.external_id, description=asked.description,
+    payment = create_for(
+        world, account, body_payment.amount, body_payment.currency,
+        external_id=body_payment.external_id, description=body_payment.description,
     )  # fmt: skip
-    world.store.put([_card_of(made, card)])
-    return result(encode(made), 201)
+    world.store.put([_card_of(payment, card)])
+    return result(encode(payment), 201)
 
 
 def create_for(
@@ -150,18 +150,18 @@ def both_amounts(fiat: Decimal, currency: str) -> BothAmounts:
 def settle_payment(world: World, payment_id: str) -> PaymentRequest:
     """The card scheme takes what was asked for, at most what is reserved; the rest goes back."""
     payment = _in_status(world, payment_id, "RESERVED", "SETTLING")
-    asked = payment.settlement_amount or payment.amount
-    is_short = Decimal(asked.crypto) > Decimal(payment.amount.crypto)
-    taken = payment.amount if is_short else asked
+    requested = payment.settlement_amount or payment.amount
+    is_short = Decimal(requested.crypto) > Decimal(payment.amount.crypto)
+    settled = payment.amount if is_short else requested
     for place, asset, amount in world.ledger.under_way(payment.id):
-        coins = Decimal(taken.crypto)
+        coins = Decimal(settled.crypto)
         move(world, "deliver", payment.id, Posting(place, WORLD, asset, coins))
         if amount > coins:
             back = Posting(place, available(place.split("/")[1]), asset, amount - coins)
             move(world, "give_back", payment.id, back)
-    changes: dict[str, Any] = {"settled_amount": taken, "settled_at": zulu(world.clock.now)}
+    changes: dict[str, Any] = {"settled_amount": settled, "settled_at": zulu(world.clock.now)}
     if is_short:
-        changes["shortfall_amount"] = both_amounts(asked.fiat - taken.fiat, payment.currency)
+        changes["shortfall_amount"] = both_amounts(requested.fiat - settled.fiat, payment.currency)
     ended = "SETTLED_WITH_SHORTFALL" if is_short else "SETTLED"
     return _stand_at(world, payment, ended, "SETTLED", **changes)
 
@@ -172,8 +172,8 @@ def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentReques
     for place, asset, amount in world.ledger.under_way(payment.id):
         back = available(place.split("/")[1])
         move(world, "give_back", payment.id, Posting(place, back, asset, amount))
-    told = {"reversal_reason": reason, "reversed_at": zulu(world.clock.now)}
-    return _stand_at(world, payment, "REVERSED", "REVERSED", **told)
+    changes = {"reversal_reason": reason, "reversed_at": zulu(world.clock.now)}
+    return _stand_at(world, payment, "REVERSED", "REVERSED", **changes)
 
 
 def keep_card(world: World, account_id: str, card: CardReference) -> None:
@@ -185,8 +185,8 @@ def keep_card(world: World, account_id: str, card: CardReference) -> None:
 def find_payment(world: World, card_type: str, card: str, external_id: str) -> str | None:
     """The id of the last payment request of a card that has this id of the caller's own."""
     where = {"type": [card_type], "peer": [card], "reference": [external_id]}
-    found = world.store.page("payment_card", where, descending=True, limit=1).items
-    return found[0] if found else None
+    ids = world.store.page("payment_card", where, descending=True, limit=1).items
+    return ids[0] if ids else None
 
 
 def _card_of(payment: PaymentRequest, card: CardReference) -> Record:
@@ -201,9 +201,9 @@ def _account_of_card(world: World, card: CardReference) -> Account:
     owners = world.store.owner("card", f"{card.type}/{reference}")
     if owners is not None:
         return account_of(world, owners)
-    named = account_named(world, reference)
-    if named is not None:
-        return named
+    account = account_named(world, reference)
+    if account is not None:
+        return account
     if world.store.detail("account", reference) is not None:
         return account_of(world, reference)
     accounts = (decode(item, Account) for item in world.store.page("account", {}).items)
@@ -214,10 +214,10 @@ def _account_of_card(world: World, card: CardReference) -> Account:
 
 
 def _reserve(world: World, account: Account, reference: str, coins: Decimal) -> None:
-    found = spendable(world, account.id, ASSET)
-    if found is None:
+    holding = spendable(world, account.id, ASSET)
+    if holding is None:
         raise Refusal(402, "INSUFFICIENT_FUNDS", f"Balance too low: the account has no {ASSET}.")
-    wallet, _ = found
+    wallet, _ = holding
     posting = Posting(available(wallet.id), reserved(wallet.id), ASSET, coins)
     move(world, "reserve", reference, posting, lacking=402)
 
@@ -243,10 +243,10 @@ def _stand_at(
     """The request at an end, its open steps with it."""
     now = zulu(world.clock.now)
     steps = [
-        msgspec.structs.replace(one, status=step, updated_at=now)
-        if one.status in {"PENDING", "RESERVED"}
-        else one
-        for one in payment.executions
+        msgspec.structs.replace(execution, status=step, updated_at=now)
+        if execution.status in {"PENDING", "RESERVED"}
+        else execution
+        for execution in payment.executions
     ]
     changed = msgspec.structs.replace(
         payment, status=status, executions=steps, updated_at=now, **more

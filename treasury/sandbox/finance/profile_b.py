@@ -102,7 +102,7 @@ __all__ = [
 ]
 
 _Body: TypeAlias = dict[str, Any]
-_Look: TypeAlias = Callable[[_Body, bool], _Body]
+_Dialect: TypeAlias = Callable[[_Body, bool], _Body]
 """Makes a body of profile b; the flag says whether it stands in a list."""
 
 
@@ -116,13 +116,13 @@ def _create_account(world: World, call: Call) -> Reply:
     """An account comes with its wallet: the customer's own where its address is given."""
     body = call.read(NewAccountB)
     reply = create_account(world, call)
-    made = _read(reply.body)["result"]["id"]
-    wallet = give_wallet(world, account_of(world, made))
+    account_id = _read(reply.body)["result"]["id"]
+    wallet = give_wallet(world, account_of(world, account_id))
     if body.address is not None:
         own = msgspec.structs.replace(wallet, type="SELF_CUSTODY", address=body.address)
         put_wallet(world, own)
     if body.card_provider_reference is not None:
-        keep_card(world, made, body.card_provider_reference)
+        keep_card(world, account_id, body.card_provider_reference)
     return reply
 
 
@@ -212,15 +212,15 @@ class FiatBodyB(FiatFields, frozen=True, kw_only=True):
 def _create_crypto(world: World, call: Call) -> Reply:
     body = call.read(CryptoBodyB)
     _one_account(body, destinationAddress=body.destination_address)
-    made = make_crypto(world, call.path["senderAccountId"], body, body.merchant_reference)
-    return result(encode(made), 201)
+    transfer = make_crypto(world, call.path["senderAccountId"], body, body.merchant_reference)
+    return result(encode(transfer), 201)
 
 
 def _create_fiat(world: World, call: Call) -> Reply:
     body = call.read(FiatBodyB)
     _one_account(body, bankAccount=body.bank_account)
-    made = make_fiat(world, call.path["senderAccountId"], body, body.merchant_reference)
-    return result(encode(made), 201)
+    transfer = make_fiat(world, call.path["senderAccountId"], body, body.merchant_reference)
+    return result(encode(transfer), 201)
 
 
 def _one_account(body: CryptoBody | FiatFields, **outside: object) -> None:
@@ -319,13 +319,15 @@ def _checked(body: _Body) -> _Body:
     """The body with this generation's words for where a check stands."""
     words = {"kycStatus": (_KYC, "VERIFICATION_PENDING"), "kybStatus": (_KYB, "PENDING")}
     return body | {
-        name: known.get(body[name], other) for name, (known, other) in words.items() if name in body
+        name: translations.get(body[name], default)
+        for name, (translations, default) in words.items()
+        if name in body
     }
 
 
 def _account(body: _Body, _: bool) -> _Body:
-    shown = _checked(_less(body, "chain", "partyRoles"))
-    return shown | ({"status": "CLOSED"} if body["status"] == "BLOCKED" else {})
+    account = _checked(_less(body, "chain", "partyRoles"))
+    return account | ({"status": "CLOSED"} if body["status"] == "BLOCKED" else {})
 
 
 def _role(body: _Body, _: bool) -> _Body:
@@ -338,10 +340,10 @@ def _wallet(body: _Body, _: bool) -> _Body:
 
 
 def _transfer(body: _Body, _: bool) -> _Body:
-    shown = _less(
+    transfer = _less(
         body, "failureCode", "failureReason", "destinationAddress", "bankAccount", "networkFee"
     )
-    return shown | ({"status": "PENDING"} if body["status"] == "PROCESSING" else {})
+    return transfer | ({"status": "PENDING"} if body["status"] == "PROCESSING" else {})
 
 
 def _session(body: _Body, _: bool) -> _Body:
@@ -357,7 +359,7 @@ def _less(body: _Body, *names: str) -> _Body:
     return {name: value for name, value in body.items() if name not in names}
 
 
-_LOOKS: Final[tuple[tuple[str, _Look], ...]] = (
+_DIALECTS: Final[tuple[tuple[str, _Dialect], ...]] = (
     # the first one whose words an address contains
     ("/party-roles", _role),
     ("/permits", _as_is),
@@ -379,7 +381,7 @@ _CODES: Final = {
 _SPELLED_OUT: Final = frozenset({"FORBIDDEN", "NOT_FOUND", "INVALID_MEDIA_TYPE", "RATE_LIMITED"})
 
 
-def _dress(look: _Look) -> Callable[[Reply], Reply]:
+def _dress(dialect: _Dialect) -> Callable[[Reply], Reply]:
     def dress(reply: Reply) -> Reply:
         if not reply.body:
             return reply
@@ -387,9 +389,9 @@ def _dress(look: _Look) -> Callable[[Reply], Reply]:
         if not body["success"]:
             body["errors"] = [_error(error) for error in body["errors"]]
         elif isinstance(body["result"], list):
-            body["result"] = [look(item, True) for item in body["result"]]
+            body["result"] = [dialect(item, True) for item in body["result"]]
         else:
-            body["result"] = look(body["result"], False)
+            body["result"] = dialect(body["result"], False)
         return Reply(encode(body), reply.status)
 
     return dress
@@ -522,57 +524,57 @@ _MEANS: Final = {
 def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     """The operations of this generation, made from those of the specification."""
     reads = [
-        _worded(route)
+        _translate_statuses(route)
         for route in specified
         if route.method == "GET" and not route.path.startswith("/account-to-account")
     ]
-    known = {(route.method, route.path): route for route in specified}
+    routes = {(route.method, route.path): route for route in specified}
     writes = [
         msgspec.structs.replace(
-            known[operation],
+            routes[operation],
             handler=once(
                 handler, keyed=keyed, any_text=True, reused=_REUSED.get(operation[1], 422)
             ),
-            takes=takes or known[operation].takes,
-            refuses=(*known[operation].refuses, _REUSED.get(operation[1], 422)),
+            takes=takes or routes[operation].takes,
+            refuses=(*routes[operation].refuses, _REUSED.get(operation[1], 422)),
         )
         for operation, (handler, keyed, takes) in _WRITES.items()
     ]
     # an address without a placeholder is met before one whose placeholder it would fit
     every = sorted((*reads, *writes, *_ADDED), key=lambda route: route.path.count("{"))
-    return tuple(_dressed(route, _look_of(route.path)) for route in every)
+    return tuple(_dressed(route, _dialect_of(route.path)) for route in every)
 
 
-def _dressed(route: Route, look: _Look) -> Route:
+def _dressed(route: Route, dialect: _Dialect) -> Route:
     in_list = get_origin(route.gives) is list
 
     def shows(names: list[str]) -> list[str]:
-        return list(look({name: name for name in names}, in_list))
+        return list(dialect({name: name for name in names}, in_list))
 
-    return msgspec.structs.replace(route, dress=_dress(look), shows=shows)
-
-
-def _look_of(path: str) -> _Look:
-    return next(look for words, look in _LOOKS if words in path)
+    return msgspec.structs.replace(route, dress=_dress(dialect), shows=shows)
 
 
-def _worded(route: Route) -> Route:
+def _dialect_of(path: str) -> _Dialect:
+    return next(dialect for words, dialect in _DIALECTS if words in path)
+
+
+def _translate_statuses(route: Route) -> Route:
     """A list that takes this generation's words for a status, and no others."""
     words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), None)
     if words is None:
         return route
 
     def serve(world: World, call: Call) -> Reply:
-        asked = call.several("status")
-        if any(status not in words for status in asked):
+        statuses_b = call.query_values("status")
+        if any(status not in words for status in statuses_b):
             raise invalid(f"status must be one of {', '.join(words)}.")
-        statuses = [each for status in asked for each in words[status]]
-        query = call.query | ({"status": statuses} if asked else {})
+        statuses = [each for status in statuses_b for each in words[status]]
+        query = call.query | ({"status": statuses} if statuses_b else {})
         return route.handler(world, msgspec.structs.replace(call, query=query))
 
-    said = {"type": "array", "items": {"type": "string", "enum": list(words)}}
+    schema = {"type": "array", "items": {"type": "string", "enum": list(words)}}
     query = tuple(
-        Parameter("status", each.schema | said) if each.name == "status" else each
+        Parameter("status", each.schema | schema) if each.name == "status" else each
         for each in route.query
     )
     return msgspec.structs.replace(route, handler=serve, query=query)

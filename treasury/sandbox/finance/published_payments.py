@@ -119,27 +119,27 @@ class ReversingByReference(Reversing, frozen=True, kw_only=True):
 def create_of_account(world: World, call: Call) -> Reply:
     """POST /accounts/{accountId}/payment-requests."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewPayment)
-    made = create_for(
+    payment = create_for(
         world, account, body.amount, body.currency,
         external_id=body.external_id, description=body.description,
     )  # fmt: skip
-    return result(encode(made), 201)
+    return result(encode(payment), 201)
 
 
 def change_payment(world: World, call: Call) -> Reply:
     """PATCH /payment-requests/{paymentRequestId}: more or less is reserved."""
     payment, body = _reserved(world, call.path["paymentRequestId"]), call.read(ChangingPayment)
-    wanted = _asked(payment, body)
-    more = Decimal(wanted.crypto) - Decimal(payment.amount.crypto)
+    requested = _requested_amounts(payment, body)
+    more = Decimal(requested.crypto) - Decimal(payment.amount.crypto)
     if more == 0:
         return result(encode(payment))
     kind = "INCREMENTAL_AUTHORIZATION" if more > 0 else "AUTHORIZATION_ADJUSTMENT"
     if more > 0:
-        found = spendable(world, payment.account_id, ASSET)
-        if found is None:
+        holding = spendable(world, payment.account_id, ASSET)
+        if holding is None:
             raise Refusal(402, "INSUFFICIENT_FUNDS", "Balance too low for this amount.")
-        place = available(found[0].id)
-        posting = Posting(place, reserved(found[0].id), ASSET, more)
+        place = available(holding[0].id)
+        posting = Posting(place, reserved(holding[0].id), ASSET, more)
         move(world, "reserve", payment.id, posting, lacking=402)
     else:
         ((place, asset, _),) = world.ledger.under_way(payment.id)
@@ -147,7 +147,10 @@ def change_payment(world: World, call: Call) -> Reply:
         move(world, "give_back", payment.id, back)
     step = _execution(world, payment, kind, abs(more), "RESERVED")
     changed = msgspec.structs.replace(
-        payment, amount=wanted, executions=[*payment.executions, step], updated_at=step.updated_at
+        payment,
+        amount=requested,
+        executions=[*payment.executions, step],
+        updated_at=step.updated_at,
     )
     return result(encode(put_payment(world, changed)))
 
@@ -193,7 +196,7 @@ def schedule_payments(world: World) -> None:
 
 
 def _settling(world: World, payment: PaymentRequest, body: Settling) -> Reply:
-    amount = _asked(payment, body)
+    amount = _requested_amounts(payment, body)
     step = _execution(world, payment, "SETTLEMENT", Decimal(amount.crypto), "PENDING")
     changed = _going(payment, "SETTLING", step, settlement_amount=amount)
     world.agenda.add(world.clock.now + _WAIT, SETTLES, payment.id)
@@ -217,7 +220,7 @@ def _going(payment: PaymentRequest, status: str, step: Execution, **changes: Any
     )
 
 
-def _asked(payment: PaymentRequest, body: ChangingPayment) -> BothAmounts:
+def _requested_amounts(payment: PaymentRequest, body: ChangingPayment) -> BothAmounts:
     """The amount of a body, on the card and in coins; its currency is the request's."""
     if body.currency != payment.currency:
         raise Refusal(400, "VALIDATION_ERROR", f"currency must be {payment.currency}.")
@@ -232,12 +235,12 @@ def _reserved(world: World, payment_id: str) -> PaymentRequest:
     return payment
 
 
-def _referred(world: World, named: PaymentReference) -> PaymentRequest:
-    card = named.card_provider_reference
-    found = find_payment(world, card.type, card.reference_id, named.external_id)
-    if found is None:
+def _referred(world: World, reference: PaymentReference) -> PaymentRequest:
+    card = reference.card_provider_reference
+    payment_id = find_payment(world, card.type, card.reference_id, reference.external_id)
+    if payment_id is None:
         raise missing("payment request")
-    return _reserved(world, found)
+    return _reserved(world, payment_id)
 
 
 def _execution(

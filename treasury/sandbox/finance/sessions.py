@@ -76,21 +76,24 @@ def make_session(
 ) -> SessionFile:
     """A new session, which expires after an hour."""
     amount = amount_of_text(body.in_amount, "EUR", "inAmount")
-    _is_address(body.callback_url, "callbackUrl", secure=True)
+    _check_address(body.callback_url, "callbackUrl", secure=True)
     for url, name in (
         (body.success_redirect_url, "successRedirectUrl"),
         (body.failure_redirect_url, "failureRedirectUrl"),
     ):
         if url is not None:
-            _is_address(url, name)
+            _check_address(url, name)
     now, wallets = world.clock.tick(), wallets_of(world, account_id)
-    given, noted = world.ids.uuid(), {} if is_loopback(body.callback_url) else {"sandbox": _NOTE}
+    session_id, notes = (
+        world.ids.uuid(),
+        {} if is_loopback(body.callback_url) else {"sandbox": _NOTE},
+    )
     session = Session(
-        id=given, account_id=account_id, status="CREATED", in_amount=number(amount),
+        id=session_id, account_id=account_id, status="CREATED", in_amount=number(amount),
         in_currency=body.in_currency, out_cryptocurrency=body.out_cryptocurrency,
-        payment_url=f"https://checkout.example.test/s/{given[:8]}", external_ref=external_ref,
+        payment_url=f"https://checkout.example.test/s/{session_id[:8]}", external_ref=external_ref,
         wallet_id=wallets[0].id if wallets else None, blockchain_tx_id=None, cancellable=True,
-        expires_at=zulu(now + _LIFETIME), metadata=(metadata or {}) | noted,
+        expires_at=zulu(now + _LIFETIME), metadata=(metadata or {}) | notes,
         idempotency_key=body.idempotency_key, created_at=bare(now), updated_at=bare(now),
     )  # fmt: skip
     world.agenda.add(now + _LIFETIME, EXPIRES, session.id)
@@ -127,7 +130,7 @@ def finish(world: World, session_id: str) -> SessionFile:
     file = stand_at(
         world, file, "COMPLETED", blockchain_tx_id=world.ids.hash(), wallet_id=wallets[0].id
     )
-    told = {
+    event = {
         "sandbox": "The specification shows no payload; this one is invented.",
         "event": "payment-session.completed",
         "sessionId": file.session.id,
@@ -136,7 +139,7 @@ def finish(world: World, session_id: str) -> SessionFile:
         "status": file.session.status,
         "occurredAt": zulu(world.clock.now),
     }
-    world.after(lambda: world.callbacks.invoke(file.session.id, file.callback_url, told))
+    world.after(lambda: world.callbacks.invoke(file.session.id, file.callback_url, event))
     return file
 
 
@@ -150,7 +153,7 @@ def _put(world: World, file: SessionFile) -> SessionFile:
     return file
 
 
-def _is_address(url: str, what: str, *, secure: bool = False) -> None:
+def _check_address(url: str, field: str, *, secure: bool = False) -> None:
     """A callback goes over https, except on this machine."""
     try:
         parts = urlsplit(url)
@@ -159,6 +162,6 @@ def _is_address(url: str, what: str, *, secure: bool = False) -> None:
     except ValueError:
         host = None
     if not host or parts.scheme not in {"http", "https"}:
-        raise invalid(f"{what} must be an http or https address.")
+        raise invalid(f"{field} must be an http or https address.")
     if secure and parts.scheme != "https" and not is_loopback(url):
-        raise invalid(f"{what} must be an https address.")
+        raise invalid(f"{field} must be an https address.")

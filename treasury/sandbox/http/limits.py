@@ -66,11 +66,11 @@ class LimitGate:
             refused = Response(body, 429, {**headers, "Retry-After": str(wait)}, "application/json")
             await refused(scope, receive, send)
             return
-        told = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        raw_headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
         async def tell(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", []), *told]}
+                message = {**message, "headers": [*message.get("headers", []), *raw_headers]}
             await send(message)
 
         await self._app(scope, receive, tell)

@@ -96,14 +96,14 @@ def _filter_schema(spec: Listing, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _wanted(call: Call, spec: Listing, name: str) -> list[str]:
+def _filter_values(call: Call, spec: Listing, name: str) -> list[str]:
     """The values that a filter asks for; 400 for one that it does not know."""
     if name not in spec.values:
         return call.query[name]
-    known, asked = spec.values[name], call.several(name)
-    if any(value not in known for value in asked):
-        raise invalid(f"{name} must be one of {', '.join(known)}.")
-    return asked
+    allowed, values = spec.values[name], call.query_values(name)
+    if any(value not in allowed for value in values):
+        raise invalid(f"{name} must be one of {', '.join(allowed)}.")
+    return values
 
 
 def listing(spec: Listing) -> Handler:
@@ -115,7 +115,7 @@ def listing(spec: Listing) -> Handler:
         sort = _one_of(call, "sortOn", _SORTABLE, spec.sort)
         order = _one_of(call, "sortOrder", _ORDERS, "ASC")
         where = {
-            column: _wanted(call, spec, name)
+            column: _filter_values(call, spec, name)
             for name, column in spec.filters.items()
             if name in call.query
         }
@@ -185,14 +185,14 @@ def _page_body(page: Page, number: int, size: int, order: str) -> str:
 
 
 def _one_of(call: Call, name: str, allowed: Collection[str], default: str) -> str:
-    given = call.one(name)
-    if given is not None and given not in allowed:
+    value = call.query_value(name)
+    if value is not None and value not in allowed:
         raise invalid(f"{name} must be one of {', '.join(allowed)}.")
-    return default if given is None else given
+    return default if value is None else value
 
 
 def _positive(call: Call, name: str, default: int) -> int:
-    text = call.one(name)
+    text = call.query_value(name)
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
@@ -211,7 +211,7 @@ def _dates(call: Call) -> tuple[str, str]:
 
 
 def _date(call: Call, name: str) -> date | None:
-    text = call.one(name)
+    text = call.query_value(name)
     if text is None:
         return None
     try:

@@ -39,7 +39,7 @@ REVIEW: Final = "company_bank_account.review"
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 _Country = Annotated[str, msgspec.Meta(pattern="^[A-Z]{2}$")]
-_Kept = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
+_CompanyRecord = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
 Verification = Literal["PENDING", "VERIFIED", "DENIED"]
 
 
@@ -137,12 +137,12 @@ def create_bank_account(world: World, call: Call) -> Reply:
     for name, check in _NEEDS[body.bank_account_type].items():
         if (world.profile, body.bank_account_type, name) in _OPTIONAL and body.bic is None:
             continue
-        _needed(body, name, check)
+        _require_valid(body, name, check)
     if body.bank_account_type == "OTHER_SWIFT":
         if body.iban is None or body.account_number is not None:
-            _needed(body, "account_number", _FOREIGN_NUMBER)
+            _require_valid(body, "account_number", _FOREIGN_NUMBER)
         if body.iban is not None:
-            _needed(body, "iban", is_iban)
+            _require_valid(body, "iban", is_iban)
     moment = zulu(world.clock.tick())
     account = CompanyBankAccount(
         id=world.ids.uuid(),
@@ -158,10 +158,10 @@ def create_bank_account(world: World, call: Call) -> Reply:
     return result(encode(_keep(world, account)), 201)
 
 
-def _needed(body: NewBankAccount, name: str, check: _Check) -> None:
+def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
     value = getattr(body, name)
-    said = msgspec.structs.fields(NewBankAccount)
-    field = next(field.encode_name for field in said if field.name == name)
+    fields = msgspec.structs.fields(NewBankAccount)
+    field = next(field.encode_name for field in fields if field.name == name)
     if value is None:
         raise invalid(f"{field} is required for {body.bank_account_type}.")
     if not check(value):
@@ -201,10 +201,10 @@ def _change(
 ) -> Reply:
     if change.version != record.version:
         raise stale()
-    given = {name: value for name, value in fields_of(change).items() if value is not None}
+    changes = {name: value for name, value in fields_of(change).items() if value is not None}
     changed = msgspec.structs.replace(
         record,
-        **given | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
+        **changes | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
     )
     return result(encode(_keep(world, changed)))
 
@@ -225,7 +225,7 @@ def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the 
     return decode(text, CompanyWallet)
 
 
-def verify(world: World, record: _Kept, status: Verification) -> _Kept:
+def verify(world: World, record: _CompanyRecord, status: Verification) -> _CompanyRecord:
     """The provider's review of a record has come to a result."""
     moment = zulu(world.clock.tick())
     changed = msgspec.structs.replace(
@@ -249,6 +249,6 @@ def schedule_reviews(world: World) -> None:
     world.agenda.on(REVIEW, review)
 
 
-def _keep(world: World, record: _Kept) -> _Kept:
+def _keep(world: World, record: _CompanyRecord) -> _CompanyRecord:
     world.store.put([company_record(record)])
     return record

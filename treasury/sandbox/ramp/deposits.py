@@ -107,13 +107,13 @@ class DepositDrivers:
                 assert detail is not None
                 yield decode(detail, RampRequest)
             return
-        found = store.detail("ramp_request", request_id)
-        if found is None:
+        stored = store.detail("ramp_request", request_id)
+        if stored is None:
             raise InputError(
                 f"there is no ramp request {request_id}",
                 do="take an id that GET /ramp-requests lists",
             )
-        request = decode(found, RampRequest)
+        request = decode(stored, RampRequest)
         if request.status != _WAITS:
             raise InputError(
                 f"{request.payment_reference} is {request.status}",

@@ -92,11 +92,11 @@ def _export(world: World, _: Call) -> Reply:
 
 
 def _deposit_wallets(world: World, call: Call) -> Reply:
-    asked = call.several("chain")
-    if any(chain not in CHAINS for chain in asked):
+    chains = call.query_values("chain")
+    if any(chain not in CHAINS for chain in chains):
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
-    found = [w for w in world.cast.deposit_wallets.values() if not asked or w.chain in asked]
-    return result(encode(found))
+    wallets = [w for w in world.cast.deposit_wallets.values() if not chains or w.chain in chains]
+    return result(encode(wallets))
 
 
 def _principal(world: World, call: Call) -> Reply:

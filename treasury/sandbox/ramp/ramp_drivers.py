@@ -54,11 +54,11 @@ T = TypeVar("T")
 
 
 class _Arrival(msgspec.Struct, frozen=True):
-    """Fiat on its way to the service; `named` says whether its text names the request."""
+    """Fiat on its way to the service."""
 
     request_id: str
     amount: Decimal
-    named: bool
+    names_request: bool = msgspec.field(name="named")
 
 
 class RampDrivers(DepositDrivers):
@@ -87,7 +87,7 @@ class RampDrivers(DepositDrivers):
     ) -> CompanyBankAccount:
         """The review of a company bank account comes to a result, ahead of its time."""
         with self._world.act():
-            account = _found(company_bank_account, self._world, bank_account_id)
+            account = _read_record(company_bank_account, self._world, bank_account_id)
             return verify(self._world, account, status)
 
     def verify_wallet(
@@ -97,7 +97,7 @@ class RampDrivers(DepositDrivers):
     ) -> CompanyWallet:
         """A company wallet is proved, or is not."""
         with self._world.act():
-            wallet = _found(company_wallet, self._world, wallet_id)
+            wallet = _read_record(company_wallet, self._world, wallet_id)
             return verify(self._world, wallet, status)
 
     def accept_invitation(self, email: str) -> User:
@@ -125,7 +125,7 @@ class RampDrivers(DepositDrivers):
         with self._world.act():
             request = self._in_euros(request_id)
             sent = cents(request.fiat_amount if amount is None else amount)
-            said = request.payment_reference if text is None else text
+            reference = request.payment_reference if text is None else text
             day = self._world.bank.day(self._world.clock.today)
             line = self._line(
                 request,
@@ -133,7 +133,7 @@ class RampDrivers(DepositDrivers):
                 booked=day,
                 amount=sent,
                 direction="DBIT",
-                text=Text((said,) if said else ()),
+                text=Text((reference,) if reference else ()),
                 bank_code="PMNT/IRCT/ESCT" if instant else "PMNT/ICDT/ESCT",
             )
             due = self._world.clock.now + timedelta(hours=4)
@@ -165,14 +165,14 @@ class RampDrivers(DepositDrivers):
         """The provider sends money for an on-ramp request back by an ordinary credit."""
         with self._world.act():
             request = self._in_euros(request_id)
-            said = f"Refund {request.payment_reference}" if text is None else text
+            reference = f"Refund {request.payment_reference}" if text is None else text
             return self._line(
                 request,
                 account=self._world.cast.funding_iban,
                 booked=self._world.bank.day(self._world.clock.today),
                 amount=cents(request.fiat_amount if amount is None else amount),
                 direction="CRDT",
-                text=Text((said,) if said else ()),
+                text=Text((reference,) if reference else ()),
                 contradiction="direction",
                 note="refund",
             )
@@ -184,8 +184,8 @@ class RampDrivers(DepositDrivers):
         with self._world.act():
             request = self._in_status(request_id, "AWAITING_FUNDS")
             on_ramp = request.ramp_type == "ON_RAMP"
-            asked = request.fiat_amount if on_ramp else request.crypto_amount
-            return self._receive(request, asked if amount is None else amount)
+            expected = request.fiat_amount if on_ramp else request.crypto_amount
+            return self._receive(request, expected if amount is None else amount)
 
     def complete(self, request_id: str) -> RampRequest:
         """The crypto is delivered, or the fiat paid out: then it is on the statement too."""
@@ -225,7 +225,7 @@ class RampDrivers(DepositDrivers):
         arrival = decode_json(subject, _Arrival)
         request = self._request(arrival.request_id)
         enough = arrival.amount >= request.fiat_amount - _CENT
-        if request.status == "AWAITING_FUNDS" and arrival.named and enough:
+        if request.status == "AWAITING_FUNDS" and arrival.names_request and enough:
             self._receive(request, arrival.amount)
 
     def _finish(self, request_id: str) -> None:
@@ -304,7 +304,7 @@ class RampDrivers(DepositDrivers):
         text = fields["text"]
         assert isinstance(text, Text)
         unbroken = names(" ".join(text.remittance), request.payment_reference)
-        told: dict[str, object] = {
+        defaults: dict[str, object] = {
             "other": self._world.cast.operator,
             "expectation": Expectation(
                 "on_ramp" if request.ramp_type == "ON_RAMP" else "off_ramp",
@@ -315,7 +315,7 @@ class RampDrivers(DepositDrivers):
             "unbroken": unbroken,
             "ceiling": "auto" if unbroken else "suggest",
         }
-        line = convert(told | fields, Line)
+        line = convert(defaults | fields, Line)
         return self._world.bank.book(line)
 
     def _last_wire(self, request: RampRequest) -> Line:
@@ -328,8 +328,8 @@ class RampDrivers(DepositDrivers):
         )
 
 
-def _found(find: Callable[[World, str], T], world: World, its_id: str) -> T:
+def _read_record(find: Callable[[World, str], T], world: World, record_id: str) -> T:
     try:
-        return find(world, its_id)
+        return find(world, record_id)
     except Refusal as refusal:
         raise InputError(refusal.message, do="take an id that the service lists") from None

@@ -43,9 +43,9 @@ class RampBody(
 
 def fields_of(body: RampBody) -> dict[str, Any]:
     """What a body says of a record: its fields without the key."""
-    said = msgspec.structs.asdict(body)
-    del said["idempotency_key"]
-    return said
+    fields = msgspec.structs.asdict(body)
+    del fields["idempotency_key"]
+    return fields
 
 
 class FiatName(Shape, frozen=True, kw_only=True):

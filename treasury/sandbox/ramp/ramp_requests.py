@@ -250,14 +250,14 @@ def decide(name: str, step: _Step, may: Callable[[RampRequest, User], str | None
 
 def not_the_creator(request: RampRequest, user: User) -> str | None:
     """Four eyes: whoever made a request does not approve it."""
-    same = request.creator.user_id == user.id
-    return "The creator of a ramp request may not approve it." if same else None
+    is_creator = request.creator.user_id == user.id
+    return "The creator of a ramp request may not approve it." if is_creator else None
 
 
 def only_the_creator(request: RampRequest, user: User) -> str | None:
     """A request is withdrawn by whoever made it."""
-    same = request.creator.user_id == user.id
-    return None if same else "Only the creator of a ramp request may cancel it."
+    is_creator = request.creator.user_id == user.id
+    return None if is_creator else "Only the creator of a ramp request may cancel it."
 
 
 def anyone(_: RampRequest, __: User) -> None:
@@ -281,8 +281,8 @@ def initiate(world: World, call: Call) -> Reply:
     _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
     if request.ramp_type != "OFF_RAMP":
         raise invalid("Only an off-ramp request is initiated.")
-    given = body.blockchain_transaction_hash
-    step = world.life.add_hash(request, call.user, given, world.clock.tick())
+    tx_hash = body.blockchain_transaction_hash
+    step = world.life.add_hash(request, call.user, tx_hash, world.clock.tick())
     started = msgspec.structs.replace(step, status="PROCESSING")
     return result(encode(world.change(started)))
 
@@ -293,6 +293,6 @@ def add_hash(world: World, call: Call) -> Reply:
     _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
     if request.ramp_type != "OFF_RAMP":
         raise invalid("Only an off-ramp request takes a transaction hash.")
-    given = body.blockchain_transaction_hash
-    step = world.life.add_hash(request, call.user, given, world.clock.tick())
+    tx_hash = body.blockchain_transaction_hash
+    step = world.life.add_hash(request, call.user, tx_hash, world.clock.tick())
     return result(encode(world.change(step)))

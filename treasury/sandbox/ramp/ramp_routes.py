@@ -97,10 +97,10 @@ def _constant(value: object) -> Handler:
 
 def _calculate(world: World, call: Call) -> Reply:
     """The fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
-    asked = call.read(FeeQuestion)
-    unit = "EUR" if asked.type == "ON_RAMP" else "USDC"
-    amount = amount_of(world, asked.amount, unit)
-    percentage = tier_percentage(asked.type, amount)
+    question = call.read(FeeQuestion)
+    unit = "EUR" if question.type == "ON_RAMP" else "USDC"
+    amount = amount_of(world, question.amount, unit)
+    percentage = tier_percentage(question.type, amount)
     fee = FeeAnswer(amount=number(fee_of(amount, percentage, unit)), percentage=number(percentage))
     return result(encode(fee))
 
@@ -297,7 +297,7 @@ def routes(profile: str) -> tuple[Route, ...]:
     """The operations that a profile serves; a key means nothing in the published generation."""
     if profile != "b":
         return _ROUTES
-    known = [
+    specified = [
         msgspec.structs.replace(
             route,
             handler=route.handler if route.writes is None else once(route.writes, keyed=False),
@@ -306,4 +306,4 @@ def routes(profile: str) -> tuple[Route, ...]:
         for route in _ROUTES
     ]
     first = [route for route in PUBLISHED if "{" not in route.path]
-    return (*first, *known, *(route for route in PUBLISHED if "{" in route.path))
+    return (*first, *specified, *(route for route in PUBLISHED if "{" in route.path))

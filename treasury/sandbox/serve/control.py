@@ -45,8 +45,8 @@ class Driver(msgspec.Struct, frozen=True):
 
     def run(self, body: bytes) -> object:
         """Carry it out with the arguments in a JSON object; amounts keep their digits."""
-        given = _read(body, self.takes)
-        return self.act(**{name: getattr(given, name) for name in self.takes.__struct_fields__})
+        arguments = _read(body, self.takes)
+        return self.act(**{name: getattr(arguments, name) for name in self.takes.__struct_fields__})
 
 
 def drivers_of(*holders: object) -> dict[str, Driver]:
@@ -134,11 +134,11 @@ class _Control:
 
     def clock(self, _: Request, body: bytes) -> object:
         """Move the clock on, by so much or to an instant."""
-        asked = _read(body, _Clock)
-        if asked.to is not None:
-            happened = self._clock.set(asked.to)
+        target = _read(body, _Clock)
+        if target.to is not None:
+            happened = self._clock.set(target.to)
         else:
-            span = timedelta(days=asked.days, hours=asked.hours, minutes=asked.minutes)
+            span = timedelta(days=target.days, hours=target.hours, minutes=target.minutes)
             happened = self._clock.advance(span)
         return {"now": self._clock.now, "happened": happened}
 
@@ -157,11 +157,11 @@ class _Control:
 
     def break_(self, request: Request, body: bytes) -> object:
         """Queue faults, or set the mix."""
-        asked = _read(body, _Faults)
-        for fault in asked.add:
+        queued = _read(body, _Faults)
+        for fault in queued.add:
             self._faults.add(**fault)
-        if asked.mix is not None:
-            mix = asked.mix
+        if queued.mix is not None:
+            mix = queued.mix
             self._faults.mix(mix.seed, mix.rate, mix.names, path=mix.path, at_most=mix.at_most)
         return self.waiting(request, body)
 
@@ -178,9 +178,9 @@ class _Control:
         """The bank's files as one archive: every month that is over, or the days asked for."""
         first, last = (_day(request, name) for name in ("first", "last"))
         archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
             for name, content in self._bank_files(first, last):
-                made.writestr(zipfile.ZipInfo(name), content)
+                zipped.writestr(zipfile.ZipInfo(name), content)
         return Response(archive.getvalue(), media_type="application/zip")
 
 
@@ -219,12 +219,16 @@ def _endpoint(
             return _json({"sandbox": _LABEL, "error": "only this machine may ask"}, 403)
         try:
             with world.lock:
-                said = methods["GET" if request.method == "HEAD" else request.method](request, body)
+                answer = methods["GET" if request.method == "HEAD" else request.method](
+                    request, body
+                )
         except InputError as error:
             return _json({"sandbox": _LABEL, "error": error.what, "do": error.do}, 400)
         except Refusal as refusal:
             return _json({"sandbox": _LABEL, "error": refusal.message}, 400)
-        return said if isinstance(said, Response) else _json({"sandbox": _LABEL, "result": said})
+        return (
+            answer if isinstance(answer, Response) else _json({"sandbox": _LABEL, "result": answer})
+        )
 
     return serve
 

@@ -79,15 +79,15 @@ class _Mix(msgspec.Struct):
     rate: float
     names: tuple[str, ...]
     path: str
-    left: int
+    remaining: int
 
     def draw(self, method: str, path: str) -> Fault | None:
-        if self.left <= 0 or not path.startswith(self.path):
+        if self.remaining <= 0 or not path.startswith(self.path):
             return None
         hit, name = self.random.random() < self.rate, self.random.choice(self.names)
         if not hit:
             return None
-        self.left -= 1
+        self.remaining -= 1
         return Fault(path=path, method=method, name=name, **CATALOGUE[name])
 
 
@@ -106,9 +106,9 @@ class Faults:
 
         With `name=` of the catalogue, what it says there.
         """
-        known = CATALOGUE.get(str(what.get("name", "")), {})
+        catalogued = CATALOGUE.get(str(what.get("name", "")), {})
         try:
-            fault = convert({"path": path, **known, **what}, Fault)
+            fault = convert({"path": path, **catalogued, **what}, Fault)
         except msgspec.ValidationError as error:
             raise InputError(
                 f"this is no fault: {error}", do=f"name one of: {', '.join(CATALOGUE)}"
@@ -200,7 +200,7 @@ class FaultGate:
             answer = await answer_of(self._app, scope, receive)
             await answer.send(send, length=len(answer.body) // 2)
         self._cut(scope)
-        await _gone(receive)
+        await _await_disconnect(receive)
 
 
 def _refuse(fault: Fault, status: int) -> Response:
@@ -214,7 +214,7 @@ async def _nowhere(_: Message) -> None:
     """Take an answer that nobody will see."""
 
 
-async def _gone(receive: Receive) -> None:
+async def _await_disconnect(receive: Receive) -> None:
     """Wait until the server has noticed that the connection is closed."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -78,14 +78,14 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
 def statuses(route: Route) -> list[int]:
     """Every status that an operation can be answered with."""
     guarded = bool(route.scope) or route.roles != EVERYONE
-    found = {route.status, *route.refuses, *_ANY_TIME}
+    codes = {route.status, *route.refuses, *_ANY_TIME}
     if route.method not in {"GET", "DELETE"}:
-        found |= {400, 415}
-        found |= {422} if guarded else set()  # a key may stand in any body
-    found |= {400} if route.query else set()
-    found |= {403} if guarded else set()
-    found |= {404} if "{" in route.path else set()
-    return sorted(found)
+        codes |= {400, 415}
+        codes |= {422} if guarded else set()  # a key may stand in any body
+    codes |= {400} if route.query else set()
+    codes |= {403} if guarded else set()
+    codes |= {404} if "{" in route.path else set()
+    return sorted(codes)
 
 
 # schemas
@@ -95,8 +95,8 @@ def _schemas(routes: Iterable[Route]) -> tuple[dict[Any, Any], dict[str, Any]]:
     """The schema of every type that the routes name, by type, and the components they refer to."""
     kinds = [kind for route in routes for kind in (*_bodies(route), _each(route)) if kind]
     kinds = list(dict.fromkeys(kinds))
-    found, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
-    plain = [_plainly(schema) for schema in (found, components)]
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
+    plain = [_plainly(schema) for schema in (schemas, components)]
     return dict(zip(kinds, plain[0], strict=True)), plain[1]
 
 
@@ -121,7 +121,9 @@ def _each(route: Route) -> Any:
     return get_args(route.gives)[0] if get_origin(route.gives) is list else route.gives
 
 
-def _shown(route: Route, schema: dict[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+def _visible_schema(
+    route: Route, schema: dict[str, Any], components: Mapping[str, Any]
+) -> dict[str, Any]:
     """The result's schema with the fields that the profile leaves in it."""
     whole = components[schema["$ref"].removeprefix(_REF)]
     names = route.shows(list(whole["properties"]))
@@ -188,7 +190,7 @@ _COMMON: Final[dict[str, Any]] = {
 def _operation(
     route: Route, address: str, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": _name(route, address),
         "summary": route.says,
         "tags": [_TITLES[address]],
@@ -199,14 +201,14 @@ def _operation(
     }
     if bodies := [schemas[kind] for kind in _bodies(route)]:
         schema = bodies[0] if len(bodies) == 1 else {"anyOf": bodies}
-        told["requestBody"] = {"required": True, "content": _json(schema)}
+        operation["requestBody"] = {"required": True, "content": _json(schema)}
     for status in statuses(route):
         good = status == route.status
-        told["responses"][str(status)] = {
+        operation["responses"][str(status)] = {
             "description": _SAYS.get(status, HTTPStatus(status).phrase),
             **_content(route, schemas, components, good=good),
         }
-    return told
+    return operation
 
 
 def _content(
@@ -225,7 +227,7 @@ def _content(
 def _answer(route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]) -> Any:
     result: Any = {"type": "null"}
     if route.gives is not None:
-        result = _shown(route, schemas[_each(route)], components)
+        result = _visible_schema(route, schemas[_each(route)], components)
     if get_origin(route.gives) is list:
         result = {"type": "array", "items": result}
     beside = {name: {"$ref": _REF + name.capitalize()} for name in route.beside}

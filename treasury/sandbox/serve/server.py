@@ -188,8 +188,8 @@ class Sandbox:
 
     def write_truth(self, path: Path) -> None:
         """Write both truths as one JSON object: `lines` and `requests`."""
-        told = {"lines": self.truth(), "requests": self.truth_requests()}
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
+        truth = {"lines": self.truth(), "requests": self.truth_requests()}
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(truth), indent=1) + b"\n")
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[Served]:

@@ -121,10 +121,10 @@ def _number(scope: Scope) -> int:
 
 async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
     """The items of this page, or of one so many steps further."""
-    rest = [(name, value) for name, value in _query(scope) if name != "page"]
-    query = urlencode([*rest, ("page", str(_number(scope) + step))])
-    other = {**scope, "query_string": query.encode()}
-    return _items(_object(await answer_of(app, other, _no_body)))
+    parameters = [(name, value) for name, value in _query(scope) if name != "page"]
+    query = urlencode([*parameters, ("page", str(_number(scope) + step))])
+    page_scope = {**scope, "query_string": query.encode()}
+    return _items(_object(await answer_of(app, page_scope, _no_body)))
 
 
 async def _no_body() -> Message:

@@ -50,13 +50,13 @@ class Callbacks:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="callback")
         self._room = threading.BoundedSemaphore(_WAITING)
         self._lock = threading.Lock()
-        self._made: list[Invocation] = []
+        self._invocations: list[Invocation] = []
 
     @property
-    def made(self) -> list[Invocation]:
+    def invocations(self) -> list[Invocation]:
         """Every invocation that has ended, in the order in which they ended."""
         with self._lock:
-            return list(self._made)
+            return list(self._invocations)
 
     def invoke(self, subject: str, url: str, body: Mapping[str, object]) -> None:
         """Send `body` to the address soon; never waits, never fails."""
@@ -78,7 +78,7 @@ class Callbacks:
 
     def _note(self, subject: str, url: str, outcome: str) -> None:
         with self._lock:
-            self._made.append(Invocation(subject, url, outcome))
+            self._invocations.append(Invocation(subject, url, outcome))
 
 
 def _post(url: SplitResult, body: bytes) -> int:

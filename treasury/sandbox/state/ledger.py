@@ -19,7 +19,14 @@ from treasury.money import exponent
 from treasury.sandbox.state.store import Store
 
 __all__ = [
-    "CONVERSION", "WORLD", "Ledger", "Overdrawn", "Posting", "available", "held", "reserved",
+    "CONVERSION",
+    "WORLD",
+    "Ledger",
+    "Overdrawn",
+    "Posting",
+    "available",
+    "reserved",
+    "suspense",
 ]  # fmt: skip
 
 WORLD: Final = "world"
@@ -54,7 +61,7 @@ def reserved(wallet: str) -> str:
     return f"wallet/{wallet}/reserved"
 
 
-def held(account: str) -> str:
+def suspense(account: str) -> str:
     """What has come in for an account and waits for its verification or for a wallet."""
     return f"account/{account}/held"
 
@@ -104,12 +111,12 @@ class Ledger:
                 )
 
     def _change(self, place: str, asset: str, units: int) -> None:
-        (left,) = self._db.execute(
+        (balance,) = self._db.execute(
             "insert into balances values (?, ?, ?) on conflict (place, asset)"
             " do update set units = units + excluded.units returning units",
             (place, asset, units),
         ).fetchone()
-        if left < 0 and place not in {WORLD, CONVERSION}:
+        if balance < 0 and place not in {WORLD, CONVERSION}:
             raise Overdrawn(place, asset)
 
     def balance(self, place: str, asset: str) -> Decimal:
@@ -148,10 +155,10 @@ class Ledger:
 
     def balances(self) -> dict[str, dict[str, Decimal]]:
         """Of every place, what stands there by asset."""
-        found: dict[str, dict[str, Decimal]] = defaultdict(dict)
+        balances: dict[str, dict[str, Decimal]] = defaultdict(dict)
         for place, asset, units in self._db.execute("select place, asset, units from balances"):
-            found[place][asset] = _amount(units, asset)
-        return dict(found)
+            balances[place][asset] = _amount(units, asset)
+        return dict(balances)
 
     def movements(self, reference: str) -> list[str]:
         """The kinds of the movements that one record caused, in order."""

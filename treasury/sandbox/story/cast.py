@@ -59,10 +59,10 @@ COMPANY: Final = Company(
 )
 
 
-def _user(given: str, username: str, name: str, role: str, invited: str = "") -> User:
+def _user(user_id: str, username: str, name: str, role: str, invited: str = "") -> User:
     first, last = name.split()
     return User(
-        id=given,
+        id=user_id,
         username=username,
         email=f"{username}@harbourlane.test",
         first_name=first,
@@ -129,10 +129,10 @@ _SEAT = Address(
 )  # fmt: skip
 
 
-def _fee(given: str, name: str, low: int, high: int, percentage: str) -> Fee:
+def _fee(fee_id: str, name: str, low: int, high: int, percentage: str) -> Fee:
     direction, _, _ = name.partition(" ")
     return Fee(
-        id=given,
+        id=fee_id,
         company_id=COMPANY.id,
         name=name,
         type=direction.upper().replace("-", "_"),
@@ -284,21 +284,21 @@ def make_cast(streams: Streams) -> Cast:
 
 
 def _parties(ids: Ids) -> tuple[Party, ...]:
-    made, changed = bare(OPENED), bare(OPENED + timedelta(minutes=27, seconds=31))
+    created, changed = bare(OPENED), bare(OPENED + timedelta(minutes=27, seconds=31))
 
-    def person(external: str, name: str, kyc: str, status: str, given: str = "") -> Party:
+    def person(external: str, name: str, kyc: str, status: str, party_id: str = "") -> Party:
         first, last = name.split()
         return Party(
-            id=given or ids.uuid(), external_id=external, party_type="INDIVIDUAL", status=status,
+            id=party_id or ids.uuid(), external_id=external, party_type="INDIVIDUAL", status=status,
             first_name=first, last_name=last, kyc_status=kyc, address=_SEAT,
-            created_at=made, updated_at=changed, version=1,
+            created_at=created, updated_at=changed, version=1,
         )  # fmt: skip
 
-    def firm(external: str, name: str, vat: str, kyb: str, given: str = "") -> Party:
+    def firm(external: str, name: str, vat: str, kyb: str, party_id: str = "") -> Party:
         return Party(
-            id=given or ids.uuid(), external_id=external, party_type="ORGANISATION",
+            id=party_id or ids.uuid(), external_id=external, party_type="ORGANISATION",
             status="ACTIVE", name=name, vat_number=vat, kyb_status=kyb, address=_SEAT,
-            created_at=made, updated_at=changed, version=2,
+            created_at=created, updated_at=changed, version=2,
         )  # fmt: skip
 
     mira, lane = "f9aa0300-9ffd-4aec-a490-394c33507294", "235d4a24-73a9-4ffd-ada5-1b1e24ddf07c"
@@ -312,35 +312,35 @@ def _parties(ids: Ids) -> tuple[Party, ...]:
 
 
 def _accounts(ids: Ids, parties: tuple[Party, ...]) -> tuple[Account, ...]:
-    made = bare(OPENED)
+    created = bare(OPENED)
 
-    def account(given: str, external: str, name: str, chain: str, holder: Party) -> Account:
+    def account(account_id: str, external: str, name: str, chain: str, holder: Party) -> Account:
         role = PartyRole(
             party_id=holder.id, role_type="ACCOUNT_HOLDER", status="ACTIVE", party=holder,
-            created_at=made, updated_at=made,
+            created_at=created, updated_at=created,
         )  # fmt: skip
         return Account(
-            id=given or ids.uuid(), external_id=external, name=name, chain=chain,
+            id=account_id or ids.uuid(), external_id=external, name=name, chain=chain,
             kyc_status=holder.kyc_status or "VERIFIED", status="ACTIVE", party_roles=[role],
-            created_at=made, version=1,
+            created_at=created, version=1,
         )  # fmt: skip
 
-    own = [account(given, external, name, chain, parties[1])
-           for given, external, name, chain, _, _ in _ACCOUNTS]  # fmt: skip
+    own = [account(account_id, external, name, chain, parties[1])
+           for account_id, external, name, chain, _, _ in _ACCOUNTS]  # fmt: skip
     return (*own, account("", "cust-0417", "Mira Okafor", "BASE", parties[0]))
 
 
 def _wallet_ids(ids: Ids, accounts: tuple[Account, ...]) -> dict[str, tuple[str, str]]:
-    made = {account.id: (ids.uuid(), ids.address()) for account in accounts}
-    made[accounts[0].id] = (
+    wallet_ids = {account.id: (ids.uuid(), ids.address()) for account in accounts}
+    wallet_ids[accounts[0].id] = (
         "1a1b085f-b6b3-40d2-a7d1-71cd51155baf",
         "0x849198ae3d7c5cebae80a1ad55205002370a3595",
     )
-    return made
+    return wallet_ids
 
 
 def _virtual_accounts(ids: Ids, accounts: tuple[Account, ...]) -> tuple[VirtualBankAccount, ...]:
-    given = {
+    fixed = {
         "treasury-eur": (
             "ee9587b8-6b17-4fc2-a2aa-b68558866188",
             "BE68539007547034",
@@ -367,7 +367,7 @@ def _virtual_accounts(ids: Ids, accounts: tuple[Account, ...]) -> tuple[VirtualB
         )
         for account, (_, external, _, _, asset, name) in rows
         for its_id, number, code in [
-            given.get(external) or (ids.uuid(), ids.iban("BE"), ids.reference_code())
+            fixed.get(external) or (ids.uuid(), ids.iban("BE"), ids.reference_code())
         ]
     )
 

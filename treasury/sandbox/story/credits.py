@@ -124,7 +124,7 @@ class Credits:
         text = way.write(account.reference_code, self._random.randrange(1000, 9999))
         if not text.end_to_end_id and self._random.random() < 0.5:
             text = msgspec.structs.replace(text, end_to_end_id=f"E{next(self._numbers):06d}C")
-        told: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "expectation": Expectation("virtual_bank_account", account.id, account.reference_code),
             "mangling": way.name, "unbroken": way.unbroken, "ceiling": way.ceiling,
             "own_iban": account.iban,
@@ -135,10 +135,10 @@ class Credits:
             booked=day,
             amount=amount.quantize(Decimal("0.01")),
             direction="CRDT",
-            other=self._cast.customers[customer],
+            counterparty=self._cast.customers[customer],
             text=text,
             bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT",
-            **(told | more),
+            **(defaults | more),
         )
 
     # October's script
@@ -196,7 +196,7 @@ class Credits:
     def _conversions(self) -> list[Conversion]:
         """Each credit that the service could place, at the day's rate of its asset."""
         by_id = {account.id: account for account in self._cast.virtual_accounts}
-        made = []
+        conversions = []
         for line in self._book:
             if line.account != self._cast.master_iban or line.returned or line.contradiction:
                 continue
@@ -206,18 +206,18 @@ class Credits:
             asset = account.target_cryptocurrency
             rate = conversion_rate(asset, day)
             coins = net_crypto(line.amount, Decimal(0), rate, asset)
-            made.append(Conversion(day, account.account_id, asset, coins, line.amount))
-        return sorted(made, key=lambda conversion: (conversion.day, conversion.account_id))
+            conversions.append(Conversion(day, account.account_id, asset, coins, line.amount))
+        return sorted(conversions, key=lambda conversion: (conversion.day, conversion.account_id))
 
     def _sweeps(self, conversions: list[Conversion]) -> None:
         """Every Friday the provider takes the euros it converted, one debit per asset."""
-        taken: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
+        swept: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
         for conversion in conversions:
             friday = conversion.day + timedelta((4 - conversion.day.weekday()) % 7)
             friday = friday if is_target_day(friday) else next_target_day(friday)
-            taken[friday, conversion.asset] += conversion.euros
+            swept[friday, conversion.asset] += conversion.euros
         provider = Payer("Test Bank", self._cast.virtual_accounts[0].iban, "TESTBEBB")
-        for (day, asset), euros in sorted(taken.items()):
+        for (day, asset), euros in sorted(swept.items()):
             if day <= date(2026, 10, 31):
                 self._book.add(
                     Line(
@@ -225,7 +225,7 @@ class Credits:
                         booked=day,
                         amount=euros,
                         direction="DBIT",
-                        other=provider,
+                        counterparty=provider,
                         bank_code="PMNT/ICDT/BOOK",
                         info=f"Conversion sweep EUR/{asset}",
                         line_class="conversion_sweep",

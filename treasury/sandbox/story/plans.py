@@ -99,16 +99,16 @@ _QUIET: Final = {"10": (("ON_RAMP", 6), ("OFF_RAMP", 4))}
 
 def plans(random: Random) -> list[Plan]:
     """Every ramp request of the six months, in the order of creation."""
-    made = list(_SCRIPT)
+    planned = list(_SCRIPT)
     for number in range(5, 11):
         month = Month(2026, number)
         days = [day for day in month.days() if is_target_day(day) and 7 <= day.day <= 24]
         for ramp_type, count in _QUIET.get(str(number), _ROUTINE):
-            made += [_routine(random, ramp_type, random.choice(days), n) for n in range(count)]
+            planned += [_routine(random, ramp_type, random.choice(days), n) for n in range(count)]
         if number < 10:
             for outcome, ramp_type in (("cancelled", "ON_RAMP"), ("rejected", "OFF_RAMP")):
-                made.append(_ending(random, outcome, ramp_type, random.choice(days)))
-    return sorted(made, key=lambda plan: (plan.day, plan.clock))
+                planned.append(_ending(random, outcome, ramp_type, random.choice(days)))
+    return sorted(planned, key=lambda plan: (plan.day, plan.clock))
 
 
 def _routine(random: Random, ramp_type: str, day: date, ordinal: int) -> Plan:

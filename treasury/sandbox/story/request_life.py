@@ -113,8 +113,8 @@ class Life:
         """Another amount at the same rate; the fee and the other side follow."""
         asset = request.crypto_currency.currency
         changes = amounts_of(request.ramp_type, amount, request.exchange_rate, asset)
-        told = {"previousAmount": request.amount, "newAmount": number(amount)}
-        return self._step(request, ("AMOUNT_CHANGED",), user, at, told, **changes)
+        metadata = {"previousAmount": request.amount, "newAmount": number(amount)}
+        return self._step(request, ("AMOUNT_CHANGED",), user, at, metadata, **changes)
 
     def reject(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
         """Turned down by a colleague."""
@@ -172,11 +172,14 @@ class Life:
         kinds: tuple[str, ...],
         user: User,
         at: datetime,
-        told: dict[str, Decimal] | None = None,
+        metadata: dict[str, Decimal] | None = None,
         **changes: object,
     ) -> RampRequest:
         version = request.version + 1
-        events = [*request.events, *(self._event(kind, user, at, version, told) for kind in kinds)]
+        events = [
+            *request.events,
+            *(self._event(kind, user, at, version, metadata) for kind in kinds),
+        ]
         return msgspec.structs.replace(request, events=events, version=version, **changes)
 
     def _event(
@@ -185,7 +188,7 @@ class Life:
         user: User,
         at: datetime,
         version: int,
-        told: dict[str, Decimal] | None = None,
+        metadata: dict[str, Decimal] | None = None,
     ) -> Event:
         return Event(
             id=self._ids.uuid(),
@@ -196,7 +199,7 @@ class Life:
             role=user.role,
             created_at=zulu(at),
             version=version,
-            metadata=told,
+            metadata=metadata,
         )
 
 
@@ -213,7 +216,7 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
     percentage = tier_percentage(ramp_type, fiat)
     fee = fee_of(fiat, percentage, "EUR")
     coins = net_crypto(fiat, fee, rate, asset) if on_ramp else amount
-    told = {
+    amounts = {
         "amount": amount,
         "net_amount": fiat - fee,
         "fiat_amount": fiat,
@@ -222,7 +225,7 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
         "fiat_fee_amount": fee,
         "fee_percentage": percentage,
     }
-    return {name: number(value) for name, value in told.items()}
+    return {name: number(value) for name, value in amounts.items()}
 
 
 def record_of(request: RampRequest) -> Record:

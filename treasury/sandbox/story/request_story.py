@@ -101,7 +101,7 @@ class Desk:
         """The wire that funds an on-ramp request."""
         self._sent += 1
         mangling = MANGLINGS[plan.mangling]
-        told: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "expectation": Expectation("on_ramp", request.id, request.payment_reference),
             "mangling": mangling.name, "unbroken": mangling.unbroken, "ceiling": mangling.ceiling,
             "note": plan.note, "bank_code": "PMNT/ICDT/ESCT",
@@ -111,9 +111,9 @@ class Desk:
             booked=day,
             amount=_cents(request.fiat_amount + plan.paid),
             direction="DBIT",
-            other=self._cast.operator,
+            counterparty=self._cast.operator,
             text=self._text(request, plan.mangling, f"HLT{day:%y%m%d}-{self._sent:04d}"),
-            **(told | more),
+            **(defaults | more),
         )
 
     def _payout(self, plan: Plan, request: RampRequest, day: date) -> Line:
@@ -124,7 +124,7 @@ class Desk:
             booked=day,
             amount=_cents(request.fiat_net_amount + plan.paid),
             direction="CRDT",
-            other=self._cast.operator,
+            counterparty=self._cast.operator,
             text=self._text(request, plan.mangling, ""),
             expectation=Expectation("off_ramp", request.id, request.payment_reference),
             mangling=mangling.name,
@@ -140,7 +140,7 @@ class Desk:
             booked=day,
             amount=line.amount,
             direction="CRDT",
-            other=self._cast.operator,
+            counterparty=self._cast.operator,
             text=text,
             **more,
         )
@@ -159,10 +159,12 @@ class Desk:
 
     def _paid_out(self, plan: Plan, request: RampRequest) -> RampRequest:
         request = self._add_hash(plan, request)
-        done = next_target_day(plan.day)
-        request = self._settle(request, request.crypto_amount, done)
+        settled_on = next_target_day(plan.day)
+        request = self._settle(request, request.crypto_amount, settled_on)
         equal = "equal" in plan.note
-        arrived = done if equal or self._random.random() < 0.5 else next_target_day(done)
+        arrived = (
+            settled_on if equal or self._random.random() < 0.5 else next_target_day(settled_on)
+        )
         if plan.outcome != "payout_missing":
             self._book.add(self._payout(plan, request, arrived))
         return request

@@ -84,10 +84,10 @@ class Past:
         self._volume = volume
         chains = {account.id: account.chain for account in cast.accounts}
         self._ends = [
-            (virtual.account_id, other.account_id, virtual.target_cryptocurrency)
-            for virtual in cast.virtual_accounts
-            for other in cast.virtual_accounts
-            if virtual is not other and chains[virtual.account_id] == chains[other.account_id]
+            (sender.account_id, receiver.account_id, sender.target_cryptocurrency)
+            for sender in cast.virtual_accounts
+            for receiver in cast.virtual_accounts
+            if sender is not receiver and chains[sender.account_id] == chains[receiver.account_id]
         ]
         """Sender, receiver and asset of every transfer there can be."""
         self._inside = [ends for ends in self._ends if ends[2] == "USDC"]
@@ -114,7 +114,7 @@ class Past:
         drawn = self._drawn(b"request", count)
         asset, chain = self._coin(drawn)
         ramp_type, reference = _ramp_type(drawn), self._reference(count)
-        amounts = amounts_of(ramp_type, _asked(drawn), _rate(drawn, asset), asset)
+        amounts = amounts_of(ramp_type, _requested_amount(drawn), _rate(drawn, asset), asset)
         at, end = self._moment(count, self._volume.requests), _ENDS[drawn[18] % 100]
         item = RampItem(
             id=_uuid(drawn), payment_reference=reference, ramp_type=ramp_type, status=end,
@@ -146,7 +146,7 @@ class Past:
         maker, checker = USERS["maker"], USERS["checker"]
         asset, _ = self._coin(drawn)
         request = life.create(
-            _ramp_type(drawn), _asked(drawn), _rate(drawn, asset), asset,
+            _ramp_type(drawn), _requested_amount(drawn), _rate(drawn, asset), asset,
             reference=self._reference(count), user=maker, at=at, id=_uuid(drawn),
         )  # fmt: skip
         ended = at + timedelta(minutes=_MINUTES[end])
@@ -158,8 +158,8 @@ class Past:
         if end == "FAILED":
             return record_of(life.fail(request, ended))
         if request.ramp_type == "OFF_RAMP":
-            given = f"0x{drawn.hex()[:64]}"
-            request = life.add_hash(request, maker, given, at + timedelta(minutes=50))
+            tx_hash = f"0x{drawn.hex()[:64]}"
+            request = life.add_hash(request, maker, tx_hash, at + timedelta(minutes=50))
         paid = request.fiat_amount if request.ramp_type == "ON_RAMP" else request.crypto_amount
         request = life.receive(request, paid, at + timedelta(minutes=1430))
         return record_of(life.complete(request, ended))
@@ -189,7 +189,7 @@ class Past:
             updated_at=zulu(at + timedelta(seconds=12)),
             status=_status(drawn),
             chain="" if inside else self._chains[sender],
-            amount=sortable(_moved(drawn)),
+            amount=sortable(_transferred_amount(drawn)),
         )
 
     def transfer(self, count: int) -> Transfer | AccountTransfer:
@@ -197,7 +197,7 @@ class Past:
         drawn = self._drawn(b"transfer", count)
         sender, receiver, asset = self._sides(drawn)
         at, status = self._moment(count, self._volume.transfers), _status(drawn)
-        amount = _moved(drawn)
+        amount = _transferred_amount(drawn)
         created, updated = zulu(at), zulu(at + timedelta(seconds=12))
         code, reason = _FAILURE if status == "FAILED" else (None, None)
         if _is_inside(drawn):
@@ -224,10 +224,10 @@ class Past:
 
     # parts
 
-    def _drawn(self, what: bytes, count: int) -> bytes:
+    def _drawn(self, kind: bytes, count: int) -> bytes:
         """Forty-eight bytes that decide everything about one record."""
-        told = what + count.to_bytes(5, "big")
-        return hashlib.blake2b(told, digest_size=48, key=self._seed).digest()
+        subject = kind + count.to_bytes(5, "big")
+        return hashlib.blake2b(subject, digest_size=48, key=self._seed).digest()
 
     def _moment(self, count: int, of: int) -> datetime:
         """Evenly over the years, half of them in each."""
@@ -245,7 +245,7 @@ def _amount(drawn: bytes, below: int) -> int:
     return int.from_bytes(drawn[24:32], "big") % below
 
 
-def _moved(drawn: bytes) -> Decimal:
+def _transferred_amount(drawn: bytes) -> Decimal:
     """The amount of a transfer."""
     return Decimal(5_000 + _amount(drawn, 900_000)).scaleb(-2)
 
@@ -254,7 +254,7 @@ def _ramp_type(drawn: bytes) -> str:
     return "ON_RAMP" if drawn[16] % 2 else "OFF_RAMP"
 
 
-def _asked(drawn: bytes) -> Decimal:
+def _requested_amount(drawn: bytes) -> Decimal:
     return Decimal(100_000 + _amount(drawn, 9_000_000)).scaleb(-2)
 
 

@@ -91,7 +91,7 @@ class World:
         self.store.makers |= past.makers
         identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
         identity["volume"] = str(volume)
-        if is_new(self.store, identity, story.mark):
+        if is_new(self.store, identity, story.fingerprint):
             with self.store.transaction():
                 moves = streams.of("moves")
                 wallets = Wallets(self.cast, Ids(streams.of("transfers")), moves, self.ledger)
@@ -101,7 +101,9 @@ class World:
                     self.store.load(past.records())
                 self.store.put(_records(self.cast, wallets))
                 self.store.put(map(record_of, story.requests))
-                self.store.remember(now=START.isoformat(), acts="0", told=story.mark, **identity)
+                self.store.remember(
+                    now=START.isoformat(), acts="0", told=story.fingerprint, **identity
+                )
             if is_usual:
                 _BEGUN[company] = self.store.image()
         facts = self.store.facts()
@@ -132,12 +134,12 @@ class World:
         """
         with self.lock:
             if self._acting:
-                kept = len(self._after)
+                scheduled = len(self._after)
                 try:
                     with self.store.transaction():
                         yield
                 except BaseException:
-                    del self._after[kept:]
+                    del self._after[scheduled:]
                     raise
                 return
             before, after = self.clock.now, self._after
@@ -209,7 +211,7 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     """The truth of what awaits funds."""
     lines: tuple[Line, ...]
     """The banks' lines."""
-    mark: str
+    fingerprint: str
     """Another version of the sandbox may tell another story."""
 
 
@@ -226,14 +228,14 @@ def _story_of(seed: int, *, is_neighbour: bool) -> _Story:
         conversions=conversions,
         fundings=fundings,
         lines=lines,
-        mark=fingerprint(requests, lines, COLUMNS),
+        fingerprint=fingerprint(requests, lines, COLUMNS),
     )
 
 
-_Told: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
+_StoryParts: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
 
 
-def _half_year(cast: Cast, streams: Streams, book: Book) -> _Told:
+def _half_year(cast: Cast, streams: Streams, book: Book) -> _StoryParts:
     """The company's half year; the banks' lines go into the book."""
     life = Life(cast, Ids(streams.of("events")))
     desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
@@ -243,7 +245,7 @@ def _half_year(cast: Cast, streams: Streams, book: Book) -> _Told:
     return requests, conversions, desk.fundings
 
 
-def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _Told:
+def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _StoryParts:
     """The other company has asked for one on-ramp, which awaits its approval."""
     life = Life(cast, Ids(streams.of("neighbour")))
     request = life.create(
