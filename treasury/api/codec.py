@@ -66,6 +66,18 @@ class Pagination(msgspec.Struct, frozen=True, rename="camel"):
     number_of_pages: int | None = None
     has_next_page: bool | None = None
 
+    @property
+    def total(self) -> int | None:
+        """Records in the whole list, where the service states it and its numbers agree.
+
+        `numberOfElements` is documented as the total, but some services put the page's count there;
+        then it does not fit `numberOfPages`.
+        """
+        if self.number_of_elements is None or not self.page_size:
+            return None
+        pages = -(-self.number_of_elements // self.page_size)
+        return self.number_of_elements if pages == self.number_of_pages else None
+
 
 class Envelope(msgspec.Struct, frozen=True):
     """The shape of every successful body: `result`, and `pagination` beside it in a list."""

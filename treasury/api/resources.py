@@ -18,7 +18,7 @@ import msgspec
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.api.lookup import created_since, only_one
-from treasury.api.paging import ListPage, walk
+from treasury.api.paging import InTurn, ListPage, walk
 from treasury.errors import InputError
 
 if TYPE_CHECKING:
@@ -181,8 +181,8 @@ class Collection(Endpoint[T]):
     ) -> Iterator[ListPage[T]]:
         """The pages from the first on, no record twice; see `paging.walk` for the error."""
         params = self._params(size, sort_on, sort_order, filters)
-        first = partial(self._page, parents, 1, size, params)
-        every = walk(first, self._key, self._listing, self._client.limits)
+        in_turn = InTurn(partial(self._page, parents, 1, size, params), self._key)
+        every = walk(in_turn, self._listing, self._client.limits)
         return (self._filtered(page, parents, filters) for page in every)
 
     def iterate(
@@ -214,15 +214,17 @@ class Collection(Endpoint[T]):
         listed = self.iterate(*parents, sort_order="DESC")
         return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)
 
-    def _page(self, parents: tuple[str, ...], number: int, size: int, asked: Params) -> ListPage[T]:
-        reply = self._ask(self.route, *parents, params=(("page", str(number)), *asked))
+    def _page(
+        self, parents: tuple[str, ...], number: int, size: int, params: Params
+    ) -> ListPage[T]:
+        reply = self._ask(self.route, *parents, params=(("page", str(number)), *params))
         items = self._records(reply)
         return ListPage(
             items=items,
             number=number,
             size=size,
             pagination=reply.pagination,
-            fetch=lambda other: self._page(parents, other, size, asked),
+            fetch=lambda page: self._page(parents, page, size, params),
         )
 
     def _records(self, reply: Reply) -> tuple[Record[T], ...]:
@@ -245,7 +247,7 @@ class Collection(Endpoint[T]):
                 )
             ),
             received=len(page) if page.received is None else page.received,
-            fetch=lambda other: self._filtered(page.fetch(other), parents, filters),
+            fetch=lambda number: self._filtered(page.fetch(number), parents, filters),
         )
 
     def _keeps(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:

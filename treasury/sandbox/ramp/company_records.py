@@ -39,7 +39,7 @@ REVIEW: Final = "company_bank_account.review"
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 _Country = Annotated[str, msgspec.Meta(pattern="^[A-Z]{2}$")]
-_CompanyRecord = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
+_CompanyRecord = TypeVar("_CompanyRecord", bound=CompanyBankAccount | CompanyWallet)
 Verification = Literal["PENDING", "VERIFIED", "DENIED"]
 
 
