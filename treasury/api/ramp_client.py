@@ -266,17 +266,15 @@ class Chains(Reference[Chain]):
         raw = reply.result
         if raw.lstrip().startswith(b"{"):
             raw = bytes(decode(raw, _SupportedChains, self._listing).value.supported_chains)
-        return [
-            Record(Chain(name=_chain_name(item, self._listing)), item, reply.credential)
-            for item in split(raw, self._listing)
-        ]
-
-
-def _chain_name(raw: bytes, operation: str) -> str:
-    if raw.lstrip().startswith(b'"'):
-        return decode(raw, str, operation).value
-    row = decode(raw, _ChainRow, operation).value
-    return row.name or row.chain or row.id
+        records = []
+        for item in split(raw, self._listing):
+            if item.lstrip().startswith(b'"'):
+                name = decode(item, str, self._listing).value
+            else:
+                row = decode(item, _ChainRow, self._listing).value
+                name = row.name or row.chain or row.id
+            records.append(Record(Chain(name=name), item, reply.credential))
+        return records
 
 
 class _SupportedChains(msgspec.Struct, frozen=True, rename="camel"):

@@ -95,7 +95,7 @@ class UnpagedList(Endpoint[T]):
         """Every record of the list, in the service's order."""
         reply = self._ask(self.route, *parents)
         if reply.pagination is not None and reply.pagination.has_next_page:
-            paged = Collection(self._client, self._service, self.route, self._model, key=_by_value)
+            paged = Collection(self._client, self._service, self.route, self._model, key=repr)
             return list(paged.iterate(*parents))
         return self._records(reply)
 
@@ -103,15 +103,11 @@ class UnpagedList(Endpoint[T]):
         self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
     ) -> Record[T]:
         """The record that `body`, sent at `since`, has created; OutcomeUnknown if unclear."""
-        matches = list(created_since(self.all(*parents), body, since, earlier_ids))
-        return only_one(matches, self._listing)
+        listed = self.all(*parents)
+        return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)
 
     def _records(self, reply: Reply) -> list[Record[T]]:
         return reply.records(self._model)
-
-
-def _by_value(value: object) -> Hashable:
-    return repr(value)
 
 
 class Reference(UnpagedList[T]):

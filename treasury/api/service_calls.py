@@ -204,24 +204,21 @@ class ServiceCalls(ABC):
                 raise not_offered(error) from error
             raise
         with _having_left(call):
-            return self._reply(call, response)
+            pagination, result = None, b"null"
+            if response.content or reading:  # a write may answer with no body at all
+                envelope = open_envelope(response.content, call.operation)
+                pagination, result = envelope.pagination, result_bytes(envelope)
+            return Reply(
+                call=call,
+                status=response.status_code,
+                result=result,
+                pagination=pagination,
+                credential=self.client_id,
+            )
 
     @abstractmethod
     def has_record(self, ids: tuple[str, ...]) -> bool:
         """Whether the account, and its wallet where one is named, are there."""
-
-    def _reply(self, call: Call, response: httpx.Response) -> Reply:
-        pagination, result = None, b"null"
-        if response.content or call.kind == "read":  # a write may answer with no body at all
-            envelope = open_envelope(response.content, call.operation)
-            pagination, result = envelope.pagination, result_bytes(envelope)
-        return Reply(
-            call=call,
-            status=response.status_code,
-            result=result,
-            pagination=pagination,
-            credential=self.client_id,
-        )
 
 
 class _Written(msgspec.Struct, frozen=True):

@@ -209,21 +209,25 @@ def read_refusal(response: httpx.Response) -> Refusal:
         body = None
     if not isinstance(body, dict):
         return Refusal(trace=one_line(header, 80))
+    media_type = response.headers.get("content-type", "").partition(";")[0]
+    is_json = media_type.strip().lower() == "application/json"
     listed = next((body[key] for key in ("errors", "failures") if _objects(body.get(key))), None)
     entries = _objects(listed) or [body]
     traces = [entry.get("traceCode") for entry in (body, *entries[:MOST_FAULTS])]
     trace_ids = dict.fromkeys(trace for each in traces if (trace := one_line(each, 80)))
     return Refusal(
-        faults=tuple(map(_fault, entries[:MOST_FAULTS])),
+        faults=tuple(
+            Fault(
+                code=_code(error.get("code") or error.get("error")),
+                field=one_line(error.get("field"), 100),
+                message=one_line(error.get("message") or error.get("error_description")),
+            )
+            for error in entries[:MOST_FAULTS]
+        ),
         trace=", ".join(trace_ids) or one_line(header, 80),
-        is_ours=_is_json(response) and body.get("success") is False and _is_coded(listed),
+        is_ours=is_json and body.get("success") is False and _is_coded(listed),
         untold=max(0, len(entries) - MOST_FAULTS),
     )
-
-
-def _is_json(response: httpx.Response) -> bool:
-    media_type = response.headers.get("content-type", "").partition(";")[0]
-    return bool(media_type.strip().lower() == "application/json")
 
 
 def _is_coded(listed: Any) -> bool:
@@ -239,14 +243,6 @@ def _is_coded(listed: Any) -> bool:
 def _objects(listed: Any) -> list[dict[str, Any]]:
     return (
         [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    )
-
-
-def _fault(error: dict[str, Any]) -> Fault:
-    return Fault(
-        code=_code(error.get("code") or error.get("error")),
-        field=one_line(error.get("field"), 100),
-        message=one_line(error.get("message") or error.get("error_description")),
     )
 
 

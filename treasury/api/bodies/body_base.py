@@ -23,8 +23,6 @@ Amount = Decimal | int | str
 """An exact amount; a float is refused."""
 Repeats = Literal["keyed", "versioned", "write"]
 """What a body says of sending it twice; the kinds of `transport.Call` that write."""
-
-
 _WIDE = Context(prec=80)
 
 
@@ -81,10 +79,6 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
                 f"one of {', '.join(names)} is needed, {listed} given", "give just one"
             )
 
-    def _at_least_one(self, *names: str) -> None:
-        if all(getattr(self, name) is None for name in names):
-            raise self.wrong(f"one of {', '.join(names)} is needed", "give one or both")
-
     def _at_most(self, length: int, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
@@ -98,10 +92,8 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
             raise self.wrong(f"{name} {amount} is not positive", "give a positive amount")
         if currency in EXPONENTS and not is_exact_in(amount, currency):
             raise self.wrong(f"{name} {amount} has more decimals than {currency}", "round it")
-        if (
-            places is not None
-            and amount.quantize(Decimal(1).scaleb(-places), context=_WIDE) != amount
-        ):
+        unit = Decimal(1).scaleb(-places) if places is not None else None
+        if unit is not None and amount.quantize(unit, context=_WIDE) != amount:
             raise self.wrong(f"{name} {amount} has more than {places} decimals", "round it")
         return amount
 

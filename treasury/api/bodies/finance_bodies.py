@@ -219,16 +219,11 @@ class NewPaymentSession(Keyed, frozen=True, kw_only=True):
         self._require("in_currency", "out_cryptocurrency", "callback_url")
         self._as_text("in_amount", self.in_currency, places=2)
         for name in ("callback_url", "success_redirect_url", "failure_redirect_url"):
-            self._check_url(name)
-
-    def _check_url(self, name: str) -> None:
-        """Encrypted, or on this machine, where a sandbox calls back."""
-        url = getattr(self, name)
-        if url is None:
-            return
-        parts = urlsplit(url)
-        if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-            raise self.wrong(f"{name} is not https", "give an https address")
+            if (url := getattr(self, name)) is not None:
+                # Encrypted, or on this machine, where a sandbox calls back.
+                parts = urlsplit(url)
+                if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+                    raise self.wrong(f"{name} is not https", "give an https address")
 
 
 class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):

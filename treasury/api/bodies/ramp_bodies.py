@@ -232,8 +232,9 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
                 f"{self.bank_account_type!r} is no account type", f"use one of {types}"
             )
         self._require(*self.ALWAYS, *_REQUIRED[self.bank_account_type])
-        if self.bank_account_type == "OTHER_SWIFT":
-            self._at_least_one("iban", "account_number")
+        is_unnumbered = self.iban is None and self.account_number is None
+        if self.bank_account_type == "OTHER_SWIFT" and is_unnumbered:
+            raise self.wrong("one of iban, account_number is needed", "give one or both")
         if self.bank_account_type == "EUR_SEPA" and self.bic is None:
             warnings.warn("without a BIC some services refuse a SEPA account", stacklevel=3)
         self._check_numbers()

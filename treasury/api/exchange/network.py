@@ -124,10 +124,14 @@ class Network(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and read the headers of its answer; the body is read by the caller."""
         with _as_httpx():
-            response = self._pools[self._proxy_for(request.url)].handle_request(
+            url = request.url
+            proxy = self._proxies.get(url.scheme) or self._proxies.get("all")
+            if is_loopback(url.host) or proxy_bypass(url.netloc.decode()):
+                proxy = None  # what stays on this machine is not handed to one
+            response = self._pools[proxy].handle_request(
                 httpcore.Request(
                     method=request.method,
-                    url=_url(request.url),
+                    url=_url(url),
                     headers=request.headers.raw,
                     content=request.stream,
                     extensions=request.extensions,
@@ -139,12 +143,6 @@ class Network(httpx.BaseTransport):
         """Close the connections."""
         for pool in self._pools.values():
             pool.close()
-
-    def _proxy_for(self, url: httpx.URL) -> str | None:
-        """The proxy for an address; what stays on this machine is not handed to one."""
-        if is_loopback(url.host) or proxy_bypass(url.netloc.decode()):
-            return None
-        return self._proxies.get(url.scheme) or self._proxies.get("all")
 
     def _pool(self, proxy: str | None) -> httpcore.ConnectionPool:
         return httpcore.ConnectionPool(

@@ -140,23 +140,16 @@ class BoundedTransport(httpx.BaseTransport):
         assert exchange is not None
         exchange.expect_body()
         if not response.is_success:
-            return self._redactor.clean(_refusal(response, self._refusal_bytes))
-        content = _read(response, exchange.answer_bytes)
+            try:
+                content = _beginning(_parts(response, self._refusal_bytes), self._refusal_bytes)
+            except (UnreadableAnswer, httpx.DecodingError):
+                content = b""
+            return self._redactor.clean(content)
+        most = exchange.answer_bytes
+        content = _beginning(_parts(response, most), most + 1)
+        if len(content) > most:
+            raise UnreadableAnswer(f"answered with more than {most:,} bytes")
         return content if exchange.brings_token else self._redactor.clean(content)
-
-
-def _read(response: httpx.Response, most: int) -> bytes:
-    content = _beginning(_parts(response, most), most + 1)
-    if len(content) > most:
-        raise UnreadableAnswer(f"answered with more than {most:,} bytes")
-    return content
-
-
-def _refusal(response: httpx.Response, most: int) -> bytes:
-    try:
-        return _beginning(_parts(response, most), most)
-    except (UnreadableAnswer, httpx.DecodingError):
-        return b""
 
 
 def _beginning(parts: Iterable[bytes], most: int) -> bytes:

@@ -146,7 +146,13 @@ class Transport:
     ) -> None:
         for address in addresses:
             require_https(address)
-            _require_host(address)
+            try:
+                httpx.URL(address)
+            except httpx.InvalidURL as error:  # a host that nobody has filled in yet
+                raise SettingsError(
+                    f"{address} is not an address that can be called",
+                    do=f"fill in the services' addresses in {FILE_NAME}",
+                ) from error
         self.limits = limits or CallLimits()
         self.clock = clock or Clock()
         self.limiter = Limiter(self.limits.connections - 1)  # one is left for renewing a token
@@ -161,7 +167,7 @@ class Transport:
             ),
             trust_env=False,
             follow_redirects=False,
-            event_hooks={"request": [_note_leaving]},
+            event_hooks={"request": [lambda sent: sent.extensions.update({_HANDED_OVER: True})]},
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             headers={
                 "Accept": "application/json",
@@ -265,7 +271,7 @@ class Transport:
     def _pause(self, outcome: Failure, attempt: int) -> float:
         """Seconds to wait: as the service asked, else growing, with jitter against crowds."""
         if isinstance(outcome, httpx.Response):
-            requested = _asked_to_wait(outcome.headers, self.clock.now())
+            requested = _retry_after(outcome.headers, self.clock.now())
             if requested is not None:
                 return requested
         ceiling = min(self.limits.longest_pause, self.limits.first_pause * 2 ** (attempt - 1))
@@ -274,21 +280,6 @@ class Transport:
 
 class _BrokenAnswer(httpx.RequestError):
     """Something else than the connection failed after a write may have left."""
-
-
-def _note_leaving(request: httpx.Request) -> None:
-    request.extensions[_HANDED_OVER] = True
-
-
-def _require_host(address: str) -> None:
-    """Refuse a host that nobody has filled in yet; settings with one may still be read."""
-    try:
-        httpx.URL(address)
-    except httpx.InvalidURL as error:
-        raise SettingsError(
-            f"{address} is not an address that can be called",
-            do=f"fill in the services' addresses in {FILE_NAME}",
-        ) from error
 
 
 def _may_repeat(call: Call, outcome: Failure) -> bool:
@@ -325,6 +316,7 @@ def _is_unsure(call: Call, outcome: Failure) -> bool:
 
 
 def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceError:
+    kind: type[ServiceError]
     if isinstance(outcome, httpx.Response):
         status, refusal = outcome.status_code, read_refusal(outcome)
         if _is_unsure(call, outcome):
@@ -340,18 +332,18 @@ def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceE
             error.do = f"the service asks to wait {pause:.0f} s; run it again after that"
         return error
     if isinstance(outcome, UnreadableAnswer):
-        return _unreadable(call, outcome, unsure)
-    reason = _silence(outcome)
+        kind, failure = UnexpectedResponse, str(outcome)
+        message = f"{call.operation}: the service {outcome}"
+        do = "check that the address is the service's own, then report it to the provider"
+    else:
+        reason, host = _silence(outcome), urlsplit(call.url).netloc.rpartition("@")[2]
+        kind, failure = ServiceUnreachable, f"gave no answer ({reason})"
+        message = f"{call.operation}: no answer from {host} ({reason})"
+        do = "check the address in treasury.toml and the network, then run it again"
     if unsure:
-        return unknown(call, f"gave no answer ({reason})")
-    host = urlsplit(call.url).netloc.rpartition("@")[2]
-    return ServiceUnreachable(
-        f"{call.operation}: no answer from {host} ({reason}){where(call.ids)}",
-        do="check the address in treasury.toml and the network, then run it again",
-        operation=call.operation,
-        ids=call.ids,
-        key=call.key,
-    )
+        return unknown(call, failure)
+    message += where(call.ids)
+    return kind(message, do=do, operation=call.operation, ids=call.ids, key=call.key)
 
 
 def _silence(outcome: httpx.RequestError) -> str:
@@ -367,18 +359,6 @@ def _silence(outcome: httpx.RequestError) -> str:
             return type(outcome).__name__
 
 
-def _unreadable(call: Call, outcome: UnreadableAnswer, unsure: bool) -> ServiceError:
-    if unsure:
-        return unknown(call, str(outcome))
-    return UnexpectedResponse(
-        f"{call.operation}: the service {outcome}{where(call.ids)}",
-        do="check that the address is the service's own, then report it to the provider",
-        operation=call.operation,
-        ids=call.ids,
-        key=call.key,
-    )
-
-
 def unknown(call: Call, how: str, trace: str | None = None) -> OutcomeUnknown:
     """The error of a write that may have been carried out, and how to find out."""
     return OutcomeUnknown(
@@ -392,16 +372,11 @@ def unknown(call: Call, how: str, trace: str | None = None) -> OutcomeUnknown:
     )
 
 
-def _asked_to_wait(headers: httpx.Headers, now: datetime) -> float | None:
-    """Seconds that the service asks to wait; None where it does not say."""
-    exact = headers.get("retry-after-ms", "").strip()
+def _retry_after(headers: httpx.Headers, now: datetime) -> float | None:
+    """Seconds that the service asks to wait, in ms, seconds or a date; None where it does not."""
+    exact, value = headers.get("retry-after-ms", "").strip(), headers.get("retry-after", "")
     if _SECONDS.fullmatch(exact):
         return float(exact) / 1000
-    return _retry_after(headers.get("retry-after", ""), now)
-
-
-def _retry_after(value: str, now: datetime) -> float | None:
-    """Seconds from a Retry-After header, which holds seconds or a date; None where it has none."""
     if _SECONDS.fullmatch(value.strip()):
         return float(value)
     try:
