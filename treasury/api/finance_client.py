@@ -243,59 +243,36 @@ class Finance:
 
     def __init__(self, client: ServiceCalls) -> None:
         account = "/accounts/{accountId}"
-        self.parties: Parties = Parties(
-            client,
-            "finance",
-            "/parties",
-            Party,
-            single="/parties/{id}",
+        self.parties = Parties(
+            client, "finance", "/parties", Party, single="/parties/{id}",
             filters=("party_type", "status", "external_id"),
-        )
-        self.accounts: Accounts = Accounts(
-            client,
-            "finance",
-            "/accounts",
-            Account,
-            single="/accounts/{id}",
+        )  # fmt: skip
+        self.accounts = Accounts(
+            client, "finance", "/accounts", Account, single="/accounts/{id}",
             filters=("external_id", "status", "party_id"),
-        )
-        self.party_roles: PartyRoles = PartyRoles(
-            client, "finance", f"{account}/party-roles", PartyRole
-        )
-        self.wallets: AccountWallets = AccountWallets(
-            client,
-            "finance",
-            f"{account}/wallets",
-            Wallet,
-            filters=("chain", "status"),
-            key=_wallet_key,
-        )
-        self.virtual_bank_accounts: VirtualBankAccounts = VirtualBankAccounts(
-            client,
-            "finance",
-            f"{account}/virtual-bank-accounts",
-            VirtualBankAccount,
+        )  # fmt: skip
+        self.party_roles = PartyRoles(client, "finance", f"{account}/party-roles", PartyRole)
+        self.wallets = AccountWallets(
+            client, "finance", f"{account}/wallets", Wallet,
+            filters=("chain", "status"), key=_wallet_key,
+        )  # fmt: skip
+        self.virtual_bank_accounts = VirtualBankAccounts(
+            client, "finance", f"{account}/virtual-bank-accounts", VirtualBankAccount,
             single=f"{account}/virtual-bank-accounts/{{virtualBankAccountId}}",
             filters=("bank_account_type", "status"),
-        )
-        self.payment_sessions: PaymentSessions = PaymentSessions(
+        )  # fmt: skip
+        self.payment_sessions = PaymentSessions(
             client, "finance", f"{account}/fiat-to-crypto/payment-sessions", PaymentSession
         )
-        self.transfers: Transfers = Transfers(
-            client,
-            "finance",
-            f"{account}/transfers",
-            Transfer,
+        self.transfers = Transfers(
+            client, "finance", f"{account}/transfers", Transfer,
             single=f"{account}/transfers/{{transferId}}",
             filters=("account_role", "status"),
-        )
-        self.account_to_account_transfers: AccountToAccountTransfers = AccountToAccountTransfers(
-            client,
-            "finance",
-            "/account-to-account-transfers",
-            Transfer,
+        )  # fmt: skip
+        self.account_to_account_transfers = AccountToAccountTransfers(
+            client, "finance", "/account-to-account-transfers", Transfer,
             filters=("source_account_id", "destination_account_id"),
-        )
-        self.payment_requests: PaymentRequests = PaymentRequests(
+        )  # fmt: skip
+        self.payment_requests = PaymentRequests(
             client, "finance", "/payment-requests", PaymentRequest
         )

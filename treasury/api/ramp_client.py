@@ -335,53 +335,35 @@ class Ramp:
 
     def __init__(self, client: ServiceCalls) -> None:
         self.company: Single[Company] = Single(client, "ramp", "/company", Company)
-        self.users: Users = Users(client, "ramp", "/company/users", CompanyUser)
-        self.bank_accounts: BankAccounts = BankAccounts(
-            client,
-            "ramp",
-            "/company-bank-accounts",
-            CompanyBankAccount,
+        self.users = Users(client, "ramp", "/company/users", CompanyUser)
+        self.bank_accounts = BankAccounts(
+            client, "ramp", "/company-bank-accounts", CompanyBankAccount,
             single="/company-bank-accounts/{id}",
             filters=("verification_status", "supported_ramp_types"),
-        )
-        self.wallets: CompanyWallets = CompanyWallets(
-            client,
-            "ramp",
-            "/company-wallets",
-            CompanyWallet,
-            single="/company-wallets/{id}",
+        )  # fmt: skip
+        self.wallets = CompanyWallets(
+            client, "ramp", "/company-wallets", CompanyWallet, single="/company-wallets/{id}",
             filters=("chain", "verification_status", "address"),
-        )
-        self.requests: RampRequests = RampRequests(
-            client,
-            "ramp",
-            "/ramp-requests",
-            RampRequest,
-            single="/ramp-requests/{id}",
+        )  # fmt: skip
+        self.requests = RampRequests(
+            client, "ramp", "/ramp-requests", RampRequest, single="/ramp-requests/{id}",
             filters=(
-                "ramp_type",
-                "status",
-                "from_date",
-                "to_date",
-                "created_from",
-                "created_to",
+                "ramp_type", "status", "from_date", "to_date", "created_from", "created_to",
                 "payment_reference",
             ),
-        )
+        )  # fmt: skip
         self.on_ramp_pairs: Reference[CurrencyPair] = Reference(
             client, "ramp", "/ramp-requests/on-ramp/pairs", CurrencyPair
         )
         self.off_ramp_pairs: Reference[CurrencyPair] = Reference(
             client, "ramp", "/ramp-requests/off-ramp/pairs", CurrencyPair
         )
-        self.fees: FeeTiers = FeeTiers(client, "ramp", "/fees", Fee)
+        self.fees = FeeTiers(client, "ramp", "/fees", Fee)
         self.fiat_currencies: Reference[FiatCurrency] = Reference(
             client, "ramp", "/fiat-currencies", FiatCurrency
         )
         self.crypto_currencies: Reference[CryptoCurrency] = Reference(
             client, "ramp", "/crypto-currencies", CryptoCurrency
         )
-        self.chains: Chains = Chains(client, "ramp", "/chains", Chain)
-        self.bank_config: BankConfig = BankConfig(
-            client, "ramp", "/bank-accounts/config", ConfigEntry
-        )
+        self.chains = Chains(client, "ramp", "/chains", Chain)
+        self.bank_config = BankConfig(client, "ramp", "/bank-accounts/config", ConfigEntry)
