@@ -37,8 +37,8 @@ class Client(ServiceCalls):
         inner: httpx.BaseTransport | None = None,
     ) -> None:
         super().__init__(services, credential, limits=limits, clock=clock, inner=inner)
-        self.finance = Finance(self)
-        self.ramp = Ramp(self)
+        self.finance: Finance = Finance(self)
+        self.ramp: Ramp = Ramp(self)
 
     def require_answers(self) -> None:
         """Ask each service for one record with this credential; ServiceError where one has none.

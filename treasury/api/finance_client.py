@@ -243,36 +243,38 @@ class Finance:
 
     def __init__(self, client: ServiceCalls) -> None:
         account = "/accounts/{accountId}"
-        self.parties = Parties(
+        self.parties: Parties = Parties(
             client, "finance", "/parties", Party, single="/parties/{id}",
             filters=("party_type", "status", "external_id"),
         )  # fmt: skip
-        self.accounts = Accounts(
+        self.accounts: Accounts = Accounts(
             client, "finance", "/accounts", Account, single="/accounts/{id}",
             filters=("external_id", "status", "party_id"),
         )  # fmt: skip
-        self.party_roles = PartyRoles(client, "finance", f"{account}/party-roles", PartyRole)
-        self.wallets = AccountWallets(
+        self.party_roles: PartyRoles = PartyRoles(
+            client, "finance", f"{account}/party-roles", PartyRole
+        )
+        self.wallets: AccountWallets = AccountWallets(
             client, "finance", f"{account}/wallets", Wallet,
             filters=("chain", "status"), key=_wallet_key,
         )  # fmt: skip
-        self.virtual_bank_accounts = VirtualBankAccounts(
+        self.virtual_bank_accounts: VirtualBankAccounts = VirtualBankAccounts(
             client, "finance", f"{account}/virtual-bank-accounts", VirtualBankAccount,
             single=f"{account}/virtual-bank-accounts/{{virtualBankAccountId}}",
             filters=("bank_account_type", "status"),
         )  # fmt: skip
-        self.payment_sessions = PaymentSessions(
+        self.payment_sessions: PaymentSessions = PaymentSessions(
             client, "finance", f"{account}/fiat-to-crypto/payment-sessions", PaymentSession
         )
-        self.transfers = Transfers(
+        self.transfers: Transfers = Transfers(
             client, "finance", f"{account}/transfers", Transfer,
             single=f"{account}/transfers/{{transferId}}",
             filters=("account_role", "status"),
         )  # fmt: skip
-        self.account_to_account_transfers = AccountToAccountTransfers(
+        self.account_to_account_transfers: AccountToAccountTransfers = AccountToAccountTransfers(
             client, "finance", "/account-to-account-transfers", Transfer,
             filters=("source_account_id", "destination_account_id"),
         )  # fmt: skip
-        self.payment_requests = PaymentRequests(
+        self.payment_requests: PaymentRequests = PaymentRequests(
             client, "finance", "/payment-requests", PaymentRequest
         )

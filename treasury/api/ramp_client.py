@@ -335,17 +335,17 @@ class Ramp:
 
     def __init__(self, client: ServiceCalls) -> None:
         self.company: Single[Company] = Single(client, "ramp", "/company", Company)
-        self.users = Users(client, "ramp", "/company/users", CompanyUser)
-        self.bank_accounts = BankAccounts(
+        self.users: Users = Users(client, "ramp", "/company/users", CompanyUser)
+        self.bank_accounts: BankAccounts = BankAccounts(
             client, "ramp", "/company-bank-accounts", CompanyBankAccount,
             single="/company-bank-accounts/{id}",
             filters=("verification_status", "supported_ramp_types"),
         )  # fmt: skip
-        self.wallets = CompanyWallets(
+        self.wallets: CompanyWallets = CompanyWallets(
             client, "ramp", "/company-wallets", CompanyWallet, single="/company-wallets/{id}",
             filters=("chain", "verification_status", "address"),
         )  # fmt: skip
-        self.requests = RampRequests(
+        self.requests: RampRequests = RampRequests(
             client, "ramp", "/ramp-requests", RampRequest, single="/ramp-requests/{id}",
             filters=(
                 "ramp_type", "status", "from_date", "to_date", "created_from", "created_to",
@@ -358,12 +358,14 @@ class Ramp:
         self.off_ramp_pairs: Reference[CurrencyPair] = Reference(
             client, "ramp", "/ramp-requests/off-ramp/pairs", CurrencyPair
         )
-        self.fees = FeeTiers(client, "ramp", "/fees", Fee)
+        self.fees: FeeTiers = FeeTiers(client, "ramp", "/fees", Fee)
         self.fiat_currencies: Reference[FiatCurrency] = Reference(
             client, "ramp", "/fiat-currencies", FiatCurrency
         )
         self.crypto_currencies: Reference[CryptoCurrency] = Reference(
             client, "ramp", "/crypto-currencies", CryptoCurrency
         )
-        self.chains = Chains(client, "ramp", "/chains", Chain)
-        self.bank_config = BankConfig(client, "ramp", "/bank-accounts/config", ConfigEntry)
+        self.chains: Chains = Chains(client, "ramp", "/chains", Chain)
+        self.bank_config: BankConfig = BankConfig(
+            client, "ramp", "/bank-accounts/config", ConfigEntry
+        )
