@@ -18,7 +18,7 @@ from treasury.calendar import next_target_day
 from treasury.money import net_crypto
 from treasury.sandbox.finance import sessions
 from treasury.sandbox.finance.finance_records import account_of, is_verified, move, wallets_of
-from treasury.sandbox.http.exchange import missing
+from treasury.sandbox.http.exchange import stored
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available, suspense
 from treasury.sandbox.state.shapes import Account, VirtualBankAccount, bare, decode
@@ -91,10 +91,7 @@ def arrive_by_session(world: World, file: sessions.SessionFile) -> Arrival:
 
 def convert(world: World, arrival_id: str) -> Arrival:
     """Turn an arrival's euros into coins; one that is converted already stays as it is."""
-    text = world.store.detail("arrival", arrival_id)
-    if text is None:
-        raise missing("arrival")
-    arrival = decode(text, Arrival)
+    arrival = stored(world, "arrival", arrival_id, Arrival)
     if arrival.status != "RECEIVED":
         return arrival
     rate = conversion_rate(arrival.asset, world.clock.now.astimezone(_BRUSSELS).date())

@@ -14,7 +14,6 @@ from treasury.sandbox.finance.finance_records import (
     party_of,
     places_of,
     put_account,
-    put_virtual_account,
     put_wallet,
     usable,
 )
@@ -167,7 +166,7 @@ def create_virtual_account(world: World, call: Call) -> Reply:
         bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=_holder(world, account),
         reference_code=world.ids.reference_code(), created_at=now, updated_at=now,
     )  # fmt: skip
-    return result(encode(put_virtual_account(world, virtual)), 201)
+    return result(encode(world.keep(virtual)), 201)
 
 
 def _is_free(world: World, external_id: str) -> None:

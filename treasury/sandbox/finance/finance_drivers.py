@@ -22,7 +22,6 @@ from treasury.sandbox.finance.finance_records import (
     party_of,
     put_account,
     put_party,
-    put_virtual_account,
     put_wallet,
 )
 from treasury.sandbox.finance.published_payments import schedule_payments
@@ -105,9 +104,7 @@ class FinanceDrivers:
         with self._act() as world:
             virtual = self._stored("virtual_account", virtual_account_id, VirtualBankAccount)
             now = bare(world.clock.tick())
-            return put_virtual_account(
-                world, msgspec.structs.replace(virtual, status=status, updated_at=now)
-            )
+            return world.keep(msgspec.structs.replace(virtual, status=status, updated_at=now))
 
     # money from outside
 

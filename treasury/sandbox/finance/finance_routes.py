@@ -49,6 +49,7 @@ from treasury.sandbox.http.exchange import (
     invalid,
     missing,
     result,
+    stored,
 )
 from treasury.sandbox.http.idempotency import once
 from treasury.sandbox.http.lists import Listing, all_of, detail_of, listing, published
@@ -60,7 +61,7 @@ from treasury.sandbox.state.shapes import (
     Transfer,
     VirtualBankAccount,
     Wallet,
-    decode,
+    encode,
 )
 from treasury.sandbox.story.world import World
 
@@ -78,13 +79,10 @@ def _seen_from(call: Call) -> dict[str, str]:
 
 
 def _transfer(world: World, call: Call) -> Reply:
-    text = world.store.detail("transfer", call.path["transferId"])
-    if text is None:
-        raise missing("transfer")
-    transfer = decode(text, Transfer)
+    transfer = stored(world, "transfer", call.path["transferId"], Transfer)
     if call.path["accountId"] not in {transfer.sender_account_id, transfer.receiver_account_id}:
         raise missing("transfer")
-    return result(text)
+    return result(encode(transfer))
 
 
 def _held_by(world: World, call: Call) -> dict[str, list[str]]:

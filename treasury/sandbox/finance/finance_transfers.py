@@ -16,8 +16,6 @@ from treasury.sandbox.finance.finance_records import (
     account_of,
     is_verified,
     move,
-    put_internal,
-    put_transfer,
     spendable,
     wallets_of,
 )
@@ -93,7 +91,7 @@ def create_internal(world: World, call: Call) -> Reply:
         amount=f"{amount:.6f}", cryptocurrency=body.cryptocurrency, status="PENDING",
         created_at=now, updated_at=now,
     )  # fmt: skip
-    put_internal(world, transfer)
+    world.keep(transfer)
     _set_aside(world, transfer.id, wallet, body.cryptocurrency, amount)
     plan(world, transfer.id, "internal")
     return _created(transfer)
@@ -249,7 +247,7 @@ def _accepted(world: World, sender: Account, transfer: Transfer, kind: str) -> T
     if transfer.network_fee is not None:
         fee = Posting(available(wallet.id), WORLD, transfer.asset, transfer.network_fee)
         move(world, "network_fee", transfer.id, fee)
-    put_transfer(world, transfer)
+    world.keep(transfer)
     plan(world, transfer.id, kind)
     return transfer
 

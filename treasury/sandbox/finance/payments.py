@@ -23,7 +23,7 @@ from treasury.sandbox.finance.finance_records import (
     usable,
 )
 from treasury.sandbox.http.body_fields import CardReference, PaymentRequestBody, amount_of_number
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result
+from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result, stored
 from treasury.sandbox.state.ledger import WORLD, Posting, available, reserved
 from treasury.sandbox.state.shapes import Account, Shape, decode, encode, number, zulu
 from treasury.sandbox.state.store import Record, make_record
@@ -224,10 +224,7 @@ def _reserve(world: World, account: Account, reference: str, coins: Decimal) -> 
 
 def payment_of(world: World, payment_id: str) -> PaymentRequest:
     """A payment request by its id; 404 where there is none."""
-    text = world.store.detail("payment_request", payment_id)
-    if text is None:
-        raise missing("payment request")
-    return decode(text, PaymentRequest)
+    return stored(world, "payment_request", payment_id, PaymentRequest)
 
 
 def _in_status(world: World, payment_id: str, *statuses: str) -> PaymentRequest:

@@ -16,9 +16,9 @@ import msgspec
 
 from treasury.sandbox.finance.finance_records import account_of, usable, wallets_of
 from treasury.sandbox.http.body_fields import NewSession, amount_of_text
-from treasury.sandbox.http.exchange import Call, Reply, invalid, missing, result
+from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stored
 from treasury.sandbox.state.callbacks import is_loopback
-from treasury.sandbox.state.shapes import Shape, bare, decode, encode, number, zulu
+from treasury.sandbox.state.shapes import Shape, bare, encode, number, zulu
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
@@ -109,10 +109,7 @@ def make_session(
 
 def session_of(world: World, session_id: str) -> SessionFile:
     """A session by its id; 404 where there is none."""
-    text = world.store.detail("payment_session", session_id)
-    if text is None:
-        raise missing("payment session")
-    return decode(text, SessionFile)
+    return stored(world, "payment_session", session_id, SessionFile)
 
 
 def stand_at(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.calendar import next_target_day
-from treasury.sandbox.finance.finance_records import move, put_internal, put_transfer, wallets_of
+from treasury.sandbox.finance.finance_records import move, wallets_of
 from treasury.sandbox.http.exchange import missing
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available
@@ -117,12 +117,10 @@ def _stand_at(world: World, transfer: AnyTransfer, status: str, **changes: Any) 
     now = zulu(world.clock.now)
     if isinstance(transfer, AccountTransfer):
         changed = msgspec.structs.replace(transfer, status=status, updated_at=now, **changes)
-        return put_internal(world, changed)
+        return world.keep(changed)
     if status != "FAILED" and transfer.transaction_hash is None:
         changes["transaction_hash"] = world.ids.hash()
-    return put_transfer(
-        world, msgspec.structs.replace(transfer, status=status, updated_at=now, **changes)
-    )
+    return world.keep(msgspec.structs.replace(transfer, status=status, updated_at=now, **changes))
 
 
 def _end(now: datetime, seconds: int | None) -> datetime:

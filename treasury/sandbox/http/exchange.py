@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from treasury.ground.decoding import decode_json
-from treasury.sandbox.state.shapes import User, encode
+from treasury.sandbox.state.shapes import User, decode, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "missing",
     "result",
     "stale",
+    "stored",
 ]
 
 T = TypeVar("T")
@@ -159,6 +160,14 @@ def invalid(message: str) -> Refusal:
 def missing(record: str) -> Refusal:
     """404 for a record."""
     return Refusal(404, "NOT_FOUND", f"No such {record}.")
+
+
+def stored(world: World, kind: str, record_id: str, shape: type[T]) -> T:
+    """The record of an id; 404 where there is none."""
+    text = world.store.detail(kind, record_id)
+    if text is None:
+        raise missing(kind.removeprefix("company_").replace("_", " "))
+    return decode(text, shape)
 
 
 def stale() -> Refusal:

@@ -14,18 +14,16 @@ from typing import Annotated, Final, Literal, TypeVar
 import msgspec
 
 from treasury.calendar import next_target_day
-from treasury.sandbox.http.exchange import Call, Reply, invalid, missing, result, stale
+from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stale, stored
 from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ids import is_iban
 from treasury.sandbox.state.shapes import (
     CompanyBankAccount,
     CompanyWallet,
-    decode,
     encode,
     zulu,
 )
-from treasury.sandbox.state.store import company_record
 from treasury.sandbox.story.cast import CHAINS
 from treasury.sandbox.story.world import World
 
@@ -155,7 +153,7 @@ def create_bank_account(world: World, call: Call) -> Reply:
     )
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, REVIEW, account.id)
-    return result(encode(_keep(world, account)), 201)
+    return result(encode(world.keep(account)), 201)
 
 
 def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
@@ -183,7 +181,7 @@ def create_wallet(world: World, call: Call) -> Reply:
         version=0,
         **fields_of(body),
     )
-    return result(encode(_keep(world, wallet)), 201)
+    return result(encode(world.keep(wallet)), 201)
 
 
 def change_bank_account(world: World, call: Call) -> Reply:
@@ -206,23 +204,17 @@ def _change(
         record,
         **changes | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
     )
-    return result(encode(_keep(world, changed)))
+    return result(encode(world.keep(changed)))
 
 
 def company_bank_account(world: World, id: str) -> CompanyBankAccount:  # noqa: A002 - the services' word
     """The bank account of an id; 404 where there is none."""
-    text = world.store.detail("company_bank_account", id)
-    if text is None:
-        raise missing("bank account")
-    return decode(text, CompanyBankAccount)
+    return stored(world, "company_bank_account", id, CompanyBankAccount)
 
 
 def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the services' word
     """The wallet of an id; 404 where there is none."""
-    text = world.store.detail("company_wallet", id)
-    if text is None:
-        raise missing("wallet")
-    return decode(text, CompanyWallet)
+    return stored(world, "company_wallet", id, CompanyWallet)
 
 
 def verify(world: World, record: _CompanyRecord, status: Verification) -> _CompanyRecord:
@@ -235,7 +227,7 @@ def verify(world: World, record: _CompanyRecord, status: Verification) -> _Compa
         updated_at=moment,
         version=record.version + 1,
     )
-    return _keep(world, changed)
+    return world.keep(changed)
 
 
 def schedule_reviews(world: World) -> None:
@@ -247,8 +239,3 @@ def schedule_reviews(world: World) -> None:
             verify(world, account, "VERIFIED")
 
     world.agenda.on(REVIEW, review)
-
-
-def _keep(world: World, record: _CompanyRecord) -> _CompanyRecord:
-    world.store.put([company_record(record)])
-    return record

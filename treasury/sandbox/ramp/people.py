@@ -13,10 +13,9 @@ import msgspec
 from treasury.sandbox.http.exchange import Call, Refusal, Reply, result
 from treasury.sandbox.ramp.ramp_reference import RampBody
 from treasury.sandbox.state.shapes import User, decode, encode
-from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
-__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite", "put_user"]
+__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite"]
 
 _VIEW: Final = frozenset(
     {
@@ -71,15 +70,14 @@ def invite(world: World, call: Call) -> Reply:
         invitation_status="PENDING",
     )
     world.clock.tick()
-    return result(encode(put_user(world, user)))
+    return result(encode(world.keep(user)))
 
 
 def accept_invitation(world: World, email: str) -> User | None:
     """The invited one has followed the address; None where nobody was invited so."""
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
-            return put_user(
-                world,
+            return world.keep(
                 msgspec.structs.replace(user, invitation_url=None, invitation_status="ACCEPTED"),
             )
     return None
@@ -87,9 +85,3 @@ def accept_invitation(world: World, email: str) -> User | None:
 
 def _users(world: World) -> list[User]:
     return [decode(text, User) for text in world.store.page("user", {}).items]
-
-
-def put_user(world: World, user: User) -> User:
-    """Write a user."""
-    world.store.put([make_record("user", user, type=user.role)])
-    return user

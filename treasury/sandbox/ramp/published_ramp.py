@@ -17,12 +17,11 @@ from treasury.sandbox.http.exchange import (
     Reply,
     Route,
     invalid,
-    missing,
     result,
+    stored,
 )
 from treasury.sandbox.http.idempotency import once
 from treasury.sandbox.http.lists import detail_of
-from treasury.sandbox.ramp.people import put_user
 from treasury.sandbox.ramp.ramp_reference import RampBody
 from treasury.sandbox.ramp.ramp_requests import AddingHash, initiate
 from treasury.sandbox.state.shapes import (
@@ -115,10 +114,7 @@ def _principal(world: World, call: Call) -> Reply:
 
 def _user(world: World, call: Call) -> User:
     """The user of an address; 403 for one's own: an administrator stays one."""
-    text = world.store.detail("user", call.path["userId"])
-    if text is None:
-        raise missing("user")
-    user = decode(text, User)
+    user = stored(world, "user", call.path["userId"], User)
     if user.id == call.user.id:
         raise Refusal(403, "FORBIDDEN", "Nobody may change or remove themselves.")
     return user
@@ -127,13 +123,13 @@ def _user(world: World, call: Call) -> User:
 def _change_role(world: World, call: Call) -> Reply:
     user, body = _user(world, call), call.read(ChangingRole)
     world.clock.tick()
-    return result(encode(put_user(world, msgspec.structs.replace(user, role=body.role))))
+    return result(encode(world.keep(msgspec.structs.replace(user, role=body.role))))
 
 
 def _change_status(world: World, call: Call) -> Reply:
     user, body = _user(world, call), call.read(ChangingStatus)
     world.clock.tick()
-    return result(encode(put_user(world, msgspec.structs.replace(user, enabled=body.enabled))))
+    return result(encode(world.keep(msgspec.structs.replace(user, enabled=body.enabled))))
 
 
 def _remove(world: World, call: Call) -> Reply:

@@ -37,7 +37,6 @@ from treasury.sandbox.state.shapes import (
     User,
     decode,
 )
-from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.bank import cents, names
 from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
@@ -76,9 +75,7 @@ class RampDrivers(DepositDrivers):
         """The company's own verification comes to a result."""
         with self._world.act():
             company = decode(self._world.store.page("company", {}).items[0], Company)
-            company = msgspec.structs.replace(company, kyb_status=status)
-            self._world.store.put([make_record("company", company)])
-            return company
+            return self._world.keep(msgspec.structs.replace(company, kyb_status=status))
 
     def verify_bank_account(
         self,

@@ -21,9 +21,9 @@ from treasury.sandbox.http.exchange import (
     Refusal,
     Reply,
     invalid,
-    missing,
     result,
     stale,
+    stored,
 )
 from treasury.sandbox.ramp.company_records import company_bank_account, company_wallet
 from treasury.sandbox.ramp.ramp_reference import JsonAmount, RampBody
@@ -99,10 +99,7 @@ class AddingHash(RampBody, frozen=True, kw_only=True):
 
 def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the services' word
     """The ramp request of an id; 404 where there is none."""
-    text = world.store.detail("ramp_request", id)
-    if text is None:
-        raise missing("ramp request")
-    return decode(text, RampRequest)
+    return stored(world, "ramp_request", id, RampRequest)
 
 
 # create

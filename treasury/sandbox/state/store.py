@@ -19,10 +19,21 @@ import msgspec
 
 from treasury.sandbox.state.orders import Orders, select
 from treasury.sandbox.state.shapes import (
+    Account,
+    AccountTransfer,
+    Company,
     CompanyBankAccount,
     CompanyBankAccountItem,
     CompanyWallet,
     CompanyWalletItem,
+    CryptoCurrency,
+    Fee,
+    FiatCurrency,
+    Party,
+    Transfer,
+    User,
+    VirtualBankAccount,
+    Wallet,
     brief,
     encode,
 )
@@ -34,8 +45,9 @@ __all__ = [
     "Page",
     "Record",
     "Store",
-    "company_record",
     "make_record",
+    "role_records",
+    "service_record",
     "sortable",
 ]
 
@@ -110,17 +122,49 @@ def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns
     return Record(kind=kind, item=item_text, detail=text, **(fields | columns))
 
 
-def company_record(value: CompanyBankAccount | CompanyWallet) -> Record:
-    """The record of one of the company's own bank accounts or wallets."""
-    if isinstance(value, CompanyWallet):
-        return make_record(
-            "company_wallet", value, brief(value, CompanyWalletItem),
-            status=value.verification_status, reference=value.address,
-        )  # fmt: skip
-    return make_record(
-        "company_bank_account", value, brief(value, CompanyBankAccountItem),
-        status=value.verification_status, type=value.supported_ramp_type,
-    )  # fmt: skip
+_SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
+    # kind, the fields behind columns of another name, what a list shows of it
+    Party: ("party", {"type": "party_type", "reference": "external_id"}, None),
+    Account: ("account", {"reference": "external_id"}, None),
+    Wallet: ("wallet", {"owner": "account_id", "reference": "address"}, None),
+    VirtualBankAccount: (
+        "virtual_account",
+        {"owner": "account_id", "type": "bank_account_type", "reference": "reference_code"}, None,
+    ),
+    Transfer: (
+        "transfer", {"owner": "sender_account_id", "peer": "receiver_account_id"}, None
+    ),
+    AccountTransfer: (
+        "account_transfer", {"owner": "source_account_id", "peer": "destination_account_id"}, None
+    ),
+    Company: ("company", {}, None),
+    User: ("user", {"type": "role"}, None),
+    Fee: ("fee", {"type": "type"}, None),
+    FiatCurrency: ("fiat_currency", {}, None),
+    CryptoCurrency: ("crypto_currency", {}, None),
+    CompanyWallet: (
+        "company_wallet", {"status": "verification_status", "reference": "address"},
+        CompanyWalletItem,
+    ),
+    CompanyBankAccount: (
+        "company_bank_account", {"status": "verification_status", "type": "supported_ramp_type"},
+        CompanyBankAccountItem,
+    ),
+}  # fmt: skip
+
+
+def service_record(value: msgspec.Struct) -> Record:
+    """The record of a body whose kind has a row in the table of what is served."""
+    kind, columns, item = _SERVED[type(value)]
+    values = {column: getattr(value, name) or "" for column, name in columns.items()}
+    return make_record(kind, value, brief(value, item) if item else None, **values)
+
+
+def role_records(account: Account) -> Iterator[Record]:
+    """The records of the parties' parts in an account."""
+    for role in account.party_roles:
+        name = f"{account.id}/{role.party_id}"
+        yield make_record("party_role", role, id=name, owner=account.id, peer=role.party_id)
 
 
 class Page(msgspec.Struct, frozen=True):

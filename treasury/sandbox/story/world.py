@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Final, TypeAlias
+from itertools import chain
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,7 +26,7 @@ from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.keys import Keys
 from treasury.sandbox.state.ledger import Ledger
 from treasury.sandbox.state.shapes import DepositBankAccount, RampRequest, bare, decode
-from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, company_record, make_record
+from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, role_records, service_record
 from treasury.sandbox.story.agenda import Agenda
 from treasury.sandbox.story.bank import Bank
 from treasury.sandbox.story.business import tell_business
@@ -47,6 +48,8 @@ DEPOSIT_BANK: Final = "deposit_bank"
 """The fact that keeps the provider's deposit details, once they were changed."""
 
 SCENARIOS: Final = ("full", "no-provider-report")
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class World:
@@ -186,6 +189,11 @@ class World:
             self.clock.now = max(self.clock.now, until)
         return happened
 
+    def keep(self, record: S) -> S:
+        """Write a record's next state."""
+        self.store.put([service_record(record)])
+        return record
+
     def change(self, request: RampRequest) -> RampRequest:
         """Write a request's next state."""
         before = self.store.detail("ramp_request", request.id)
@@ -276,48 +284,11 @@ def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
 
 
 def _records(cast: Cast, wallets: Wallets) -> Iterator[Record]:
-    yield from _finance(cast, wallets)
-    yield from _ramp(cast)
-
-
-def _finance(cast: Cast, wallets: Wallets) -> Iterator[Record]:
-    for party in cast.parties:
-        yield make_record("party", party, type=party.party_type, reference=party.external_id or "")
+    served = (
+        cast.parties, cast.accounts, wallets.wallets(), cast.virtual_accounts, wallets.transfers,
+        wallets.internal, (cast.company,), cast.users.values(), cast.bank_accounts, cast.wallets,
+        cast.fees, cast.fiat, cast.crypto,
+    )  # fmt: skip
+    yield from map(service_record, chain.from_iterable(served))
     for account in cast.accounts:
-        yield make_record("account", account, reference=account.external_id)
-        for role in account.party_roles:
-            yield make_record(
-                "party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id,
-                peer=role.party_id,
-            )  # fmt: skip
-    for wallet in wallets.wallets():
-        yield make_record("wallet", wallet, owner=wallet.account_id, reference=wallet.address)
-    for virtual in cast.virtual_accounts:
-        yield make_record(
-            "virtual_account", virtual, owner=virtual.account_id, type=virtual.bank_account_type,
-            reference=virtual.reference_code,
-        )  # fmt: skip
-    for transfer in wallets.transfers:
-        yield make_record(
-            "transfer", transfer, owner=transfer.sender_account_id,
-            peer=transfer.receiver_account_id or "",
-        )  # fmt: skip
-    for internal in wallets.internal:
-        yield make_record(
-            "account_transfer", internal, owner=internal.source_account_id,
-            peer=internal.destination_account_id,
-        )  # fmt: skip
-
-
-def _ramp(cast: Cast) -> Iterator[Record]:
-    yield make_record("company", cast.company)
-    for user in cast.users.values():
-        yield make_record("user", user, type=user.role)
-    yield from map(company_record, cast.bank_accounts)
-    yield from map(company_record, cast.wallets)
-    for fee in cast.fees:
-        yield make_record("fee", fee, type=fee.type)
-    for fiat in cast.fiat:
-        yield make_record("fiat_currency", fiat)
-    for crypto in cast.crypto:
-        yield make_record("crypto_currency", crypto)
+        yield from role_records(account)
