@@ -42,6 +42,7 @@ __all__ = [
     "keep_card",
     "payment_of",
     "put_payment",
+    "reserve_coins",
     "reverse_payment",
     "settle_payment",
 ]
@@ -107,7 +108,11 @@ def create_payment(world: World, call: Call) -> Reply:
         world, account, body_payment.amount, body_payment.currency,
         external_id=body_payment.external_id, description=body_payment.description,
     )  # fmt: skip
-    world.store.put([_card_of(payment, card)])
+    record = Record(
+        kind="payment_card", id=payment.id, item=payment.id, detail=payment.id, type=card.type,
+        peer=card.reference_id, reference=payment.external_id or "",
+    )  # fmt: skip
+    world.store.put([record])
     return result(encode(payment), 201)
 
 
@@ -137,7 +142,7 @@ def create_for(
         currency=currency, external_id=external_id, description=description, status="RESERVED",
         executions=[execution], created_at=now, updated_at=now,
     )  # fmt: skip
-    _reserve(world, account, payment.id, coins)
+    reserve_coins(world, account.id, payment.id, coins)
     return put_payment(world, payment)
 
 
@@ -189,13 +194,6 @@ def find_payment(world: World, card_type: str, card: str, external_id: str) -> s
     return ids[0] if ids else None
 
 
-def _card_of(payment: PaymentRequest, card: CardReference) -> Record:
-    return Record(
-        kind="payment_card", id=payment.id, item=payment.id, detail=payment.id, type=card.type,
-        peer=card.reference_id, reference=payment.external_id or "",
-    )  # fmt: skip
-
-
 def _account_of_card(world: World, card: CardReference) -> Account:
     reference = card.reference_id
     owners = world.store.owner("card", f"{card.type}/{reference}")
@@ -213,8 +211,9 @@ def _account_of_card(world: World, card: CardReference) -> Account:
     return holder
 
 
-def _reserve(world: World, account: Account, reference: str, coins: Decimal) -> None:
-    holding = spendable(world, account.id, ASSET)
+def reserve_coins(world: World, account_id: str, reference: str, coins: Decimal) -> None:
+    """Reserve coins of an account for a payment request; 402 where there are too few."""
+    holding = spendable(world, account_id, ASSET)
     if holding is None:
         raise Refusal(402, "INSUFFICIENT_FUNDS", f"Balance too low: the account has no {ASSET}.")
     wallet, _ = holding

@@ -87,7 +87,7 @@ from treasury.sandbox.http.exchange import (
     result,
 )
 from treasury.sandbox.http.idempotency import once
-from treasury.sandbox.state.shapes import encode
+from treasury.sandbox.state.shapes import Transfer, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
@@ -209,28 +209,20 @@ class FiatBodyB(FiatFields, frozen=True, kw_only=True):
     merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
 
 
-def _create_crypto(world: World, call: Call) -> Reply:
-    body = call.read(CryptoBodyB)
-    _one_account(body, destinationAddress=body.destination_address)
-    transfer = make_crypto(world, call.path["senderAccountId"], body, body.merchant_reference)
-    return result(encode(transfer), 201)
+def _transferring(make: Callable[..., Transfer], shape: Any, outside: str) -> Handler:
+    """The handler of a transfer whose receiver is always an account of the service."""
 
+    def serve(world: World, call: Call) -> Reply:
+        body = call.read(shape)
+        if call.body.get(outside) is not None:
+            raise invalid(f"Object contains unknown field `{outside}`.")
+        exactly_one(
+            receiverAccountId=body.receiver_account_id, receiverExternalId=body.receiver_external_id
+        )
+        transfer = make(world, call.path["senderAccountId"], body, body.merchant_reference)
+        return result(encode(transfer), 201)
 
-def _create_fiat(world: World, call: Call) -> Reply:
-    body = call.read(FiatBodyB)
-    _one_account(body, bankAccount=body.bank_account)
-    transfer = make_fiat(world, call.path["senderAccountId"], body, body.merchant_reference)
-    return result(encode(transfer), 201)
-
-
-def _one_account(body: CryptoBody | FiatFields, **outside: object) -> None:
-    """The receiver is always an account of the service."""
-    for name, value in outside.items():
-        if value is not None:
-            raise invalid(f"Object contains unknown field `{name}`.")
-    exactly_one(
-        receiverAccountId=body.receiver_account_id, receiverExternalId=body.receiver_external_id
-    )
+    return serve
 
 
 class NewVirtualAccountB(NewVirtualAccount, frozen=True, kw_only=True):
@@ -381,7 +373,11 @@ _CODES: Final = {
 _SPELLED_OUT: Final = frozenset({"FORBIDDEN", "NOT_FOUND", "INVALID_MEDIA_TYPE", "RATE_LIMITED"})
 
 
-def _dress(dialect: _Dialect) -> Callable[[Reply], Reply]:
+def _dressed(route: Route) -> Route:
+    """The operation in this generation's words: its answers, and the fields that they show."""
+    dialect = next(dialect for words, dialect in _DIALECTS if words in route.path)
+    in_list = get_origin(route.gives) is list
+
     def dress(reply: Reply) -> Reply:
         if not reply.body:
             return reply
@@ -394,7 +390,10 @@ def _dress(dialect: _Dialect) -> Callable[[Reply], Reply]:
             body["result"] = dialect(body["result"], False)
         return Reply(encode(body), reply.status)
 
-    return dress
+    def shows(names: list[str]) -> list[str]:
+        return list(dialect({name: name for name in names}, in_list))
+
+    return msgspec.structs.replace(route, dress=dress, shows=shows)
 
 
 def _error(error: _Body) -> _Body:
@@ -431,9 +430,11 @@ _WRITES: Final[dict[tuple[str, str], _Rule]] = {
         _create_session, True, NewSessionB,
     ),
     ("POST", "/accounts/{senderAccountId}/transfers/crypto"): (
-        _create_crypto, True, CryptoBodyB,
+        _transferring(make_crypto, CryptoBodyB, "destinationAddress"), True, CryptoBodyB,
     ),
-    ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (_create_fiat, True, FiatBodyB),
+    ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (
+        _transferring(make_fiat, FiatBodyB, "bankAccount"), True, FiatBodyB,
+    ),
     ("POST", "/payment-requests"): (
         _publishing(_paying(create_payment)), True, PaymentRequestBodyB,
     ),
@@ -542,20 +543,7 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     ]
     # an address without a placeholder is met before one whose placeholder it would fit
     every = sorted((*reads, *writes, *_ADDED), key=lambda route: route.path.count("{"))
-    return tuple(_dressed(route, _dialect_of(route.path)) for route in every)
-
-
-def _dressed(route: Route, dialect: _Dialect) -> Route:
-    in_list = get_origin(route.gives) is list
-
-    def shows(names: list[str]) -> list[str]:
-        return list(dialect({name: name for name in names}, in_list))
-
-    return msgspec.structs.replace(route, dress=_dress(dialect), shows=shows)
-
-
-def _dialect_of(path: str) -> _Dialect:
-    return next(dialect for words, dialect in _DIALECTS if words in path)
+    return tuple(map(_dressed, every))
 
 
 def _translate_statuses(route: Route) -> Route:

@@ -13,9 +13,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from treasury.sandbox.finance.finance_records import account_of, move, spendable
+from treasury.sandbox.finance.finance_records import account_of, move
 from treasury.sandbox.finance.payments import (
-    ASSET,
     BothAmounts,
     Execution,
     PaymentRequest,
@@ -24,6 +23,7 @@ from treasury.sandbox.finance.payments import (
     find_payment,
     payment_of,
     put_payment,
+    reserve_coins,
     reverse_payment,
     settle_payment,
 )
@@ -35,7 +35,7 @@ from treasury.sandbox.http.body_fields import (
     amount_of_number,
 )
 from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result
-from treasury.sandbox.state.ledger import Posting, available, reserved
+from treasury.sandbox.state.ledger import Posting, available
 from treasury.sandbox.state.shapes import encode, number, zulu
 from treasury.sandbox.story.world import World
 
@@ -135,12 +135,7 @@ def change_payment(world: World, call: Call) -> Reply:
         return result(encode(payment))
     kind = "INCREMENTAL_AUTHORIZATION" if more > 0 else "AUTHORIZATION_ADJUSTMENT"
     if more > 0:
-        holding = spendable(world, payment.account_id, ASSET)
-        if holding is None:
-            raise Refusal(402, "INSUFFICIENT_FUNDS", "Balance too low for this amount.")
-        place = available(holding[0].id)
-        posting = Posting(place, reserved(holding[0].id), ASSET, more)
-        move(world, "reserve", payment.id, posting, lacking=402)
+        reserve_coins(world, payment.account_id, payment.id, more)
     else:
         ((place, asset, _),) = world.ledger.under_way(payment.id)
         back = Posting(place, available(place.split("/")[1]), asset, -more)

@@ -77,10 +77,6 @@ Handler = Callable[[World, Call], Reply]
 Dress = Callable[[Reply], Reply]
 
 
-def _as_it_is(reply: Reply) -> Reply:
-    return reply
-
-
 class Parameter(msgspec.Struct, frozen=True):
     """A query parameter: its name and the JSON schema of its value."""
 
@@ -99,7 +95,7 @@ class Route(msgspec.Struct, frozen=True):
     """Of a write, the handler without the one around it that knows keys."""
     scope: str = ""
     """What a role must hold to call it; the ramp service names it, the finance service does not."""
-    dress: Dress = _as_it_is
+    dress: Dress = lambda reply: reply
     """What a profile makes of the answer, a refusal included."""
     shows: Callable[[list[str]], list[str]] = list
     """Which of the answer's fields a profile leaves in it."""

@@ -55,7 +55,11 @@ class LimitGate:
         if not scope["path"].startswith(_COUNTED):
             await self._app(scope, receive, send)
             return
-        wait = self._wait()
+        now = self._clock()
+        if now >= self._until:
+            self._until, self._left = now + self._limit.seconds, self._limit.calls
+        self._left -= 1
+        wait = math.ceil(self._until - now)
         headers = {
             "X-RateLimit-Limit": str(self._limit.calls),
             "X-RateLimit-Remaining": str(max(self._left, 0)),
@@ -74,11 +78,3 @@ class LimitGate:
             await send(message)
 
         await self._app(scope, receive, tell)
-
-    def _wait(self) -> int:
-        """Count a call; gives the whole seconds until the count begins anew."""
-        now = self._clock()
-        if now >= self._until:
-            self._until, self._left = now + self._limit.seconds, self._limit.calls
-        self._left -= 1
-        return math.ceil(self._until - now)

@@ -78,22 +78,19 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 def published(spec: Listing) -> dict[str, Any]:
     """What a route publishes about its list: the parameters and what stands beside `result`."""
-    schemas = _PAGING | {name: _filter_schema(spec, name) for name in spec.filters} | spec.also
+    schemas = _PAGING | dict.fromkeys(spec.filters, _FILTER)
+    for name, values in spec.values.items():
+        schemas[name] = {
+            "type": "array", "items": {"type": "string", "enum": list(values)},
+            "description": "Repeated, or with commas: any of these.",
+        }  # fmt: skip
+    schemas |= spec.also
     if spec.dated:
         schemas |= {"fromDate": _DATE, "toDate": _DATE}
     return {
         "query": tuple(Parameter(name, schema) for name, schema in schemas.items()),
         "beside": ("pagination", "sort") if spec.shows_sort else ("pagination",),
     }
-
-
-def _filter_schema(spec: Listing, name: str) -> dict[str, Any]:
-    if name not in spec.values:
-        return _FILTER
-    return {
-        "type": "array", "items": {"type": "string", "enum": list(spec.values[name])},
-        "description": "Repeated, or with commas: any of these.",
-    }  # fmt: skip
 
 
 def _filter_values(call: Call, spec: Listing, name: str) -> list[str]:

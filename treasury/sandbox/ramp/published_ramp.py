@@ -12,6 +12,7 @@ import msgspec
 
 from treasury.sandbox.http.exchange import (
     Call,
+    Handler,
     Parameter,
     Refusal,
     Reply,
@@ -22,7 +23,7 @@ from treasury.sandbox.http.exchange import (
 )
 from treasury.sandbox.http.idempotency import once
 from treasury.sandbox.http.lists import detail_of
-from treasury.sandbox.ramp.ramp_reference import RampBody
+from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
 from treasury.sandbox.ramp.ramp_requests import AddingHash, initiate
 from treasury.sandbox.state.shapes import (
     CryptoCurrency,
@@ -120,16 +121,13 @@ def _user(world: World, call: Call) -> User:
     return user
 
 
-def _change_role(world: World, call: Call) -> Reply:
-    user, body = _user(world, call), call.read(ChangingRole)
-    world.clock.tick()
-    return result(encode(world.keep(msgspec.structs.replace(user, role=body.role))))
+def _changing(shape: type[ChangingRole | ChangingStatus]) -> Handler:
+    def serve(world: World, call: Call) -> Reply:
+        user, body = _user(world, call), call.read(shape)
+        world.clock.tick()
+        return result(encode(world.keep(msgspec.structs.replace(user, **fields_of(body)))))
 
-
-def _change_status(world: World, call: Call) -> Reply:
-    user, body = _user(world, call), call.read(ChangingStatus)
-    world.clock.tick()
-    return result(encode(world.keep(msgspec.structs.replace(user, enabled=body.enabled))))
+    return once(serve, keyed=False)
 
 
 def _remove(world: World, call: Call) -> Reply:
@@ -168,11 +166,11 @@ PUBLISHED: Final = (
     ),
     Route("GET", "/auth/user", _principal, says="Get the user of the token.", gives=Principal),
     Route(
-        "PUT", "/company/users/{userId}/role", once(_change_role, keyed=False), scope=_USERS,
+        "PUT", "/company/users/{userId}/role", _changing(ChangingRole), scope=_USERS,
         says="Give a user another role.", takes=ChangingRole, gives=User,
     ),
     Route(
-        "PATCH", "/company/users/{userId}/status", once(_change_status, keyed=False), scope=_USERS,
+        "PATCH", "/company/users/{userId}/status", _changing(ChangingStatus), scope=_USERS,
         says="Let a user sign in, or not.", takes=ChangingStatus, gives=User,
     ),
     Route(

@@ -144,7 +144,18 @@ class RampDrivers(DepositDrivers):
         """The last wire for an on-ramp request comes back, with a reason of ISO 20022."""
         with self._world.act():
             request = self._of_type(request_id, "ON_RAMP")
-            sent = self._last_wire(request)
+            wires = (
+                line
+                for line in reversed(self._world.bank.lines)
+                if line.expectation is not None and line.expectation.id == request.id
+                if line.direction == "DBIT"
+            )
+            sent = next(wires, None)
+            if sent is None:
+                raise InputError(
+                    f"no wire was sent for {request.payment_reference}",
+                    do="send one with fund first",
+                )
             back = msgspec.structs.replace(
                 sent,
                 booked=self._world.bank.day(self._world.clock.today),
@@ -314,15 +325,6 @@ class RampDrivers(DepositDrivers):
         }
         line = convert(defaults | fields, Line)
         return self._world.bank.book(line)
-
-    def _last_wire(self, request: RampRequest) -> Line:
-        for line in reversed(self._world.bank.lines):
-            of_it = line.expectation is not None and line.expectation.id == request.id
-            if of_it and line.direction == "DBIT":
-                return line
-        raise InputError(
-            f"no wire was sent for {request.payment_reference}", do="send one with fund first"
-        )
 
 
 def _read_record(find: Callable[[World, str], T], world: World, record_id: str) -> T:

@@ -274,22 +274,19 @@ def change_amount(world: World, call: Call) -> Reply:
 
 def initiate(world: World, call: Call) -> Reply:
     """The published generation's hand-over of an off-ramp: its hash, and it is processed."""
-    request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
-    _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
-    if request.ramp_type != "OFF_RAMP":
-        raise invalid("Only an off-ramp request is initiated.")
-    tx_hash = body.blockchain_transaction_hash
-    step = world.life.add_hash(request, call.user, tx_hash, world.clock.tick())
-    started = msgspec.structs.replace(step, status="PROCESSING")
-    return result(encode(world.change(started)))
+    step = _with_hash(world, call, "is initiated")
+    return result(encode(world.change(msgspec.structs.replace(step, status="PROCESSING"))))
 
 
 def add_hash(world: World, call: Call) -> Reply:
     """The company says which transaction carries the crypto of an off-ramp."""
+    return result(encode(world.change(_with_hash(world, call, "takes a transaction hash"))))
+
+
+def _with_hash(world: World, call: Call, act: str) -> RampRequest:
     request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
     _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
     if request.ramp_type != "OFF_RAMP":
-        raise invalid("Only an off-ramp request takes a transaction hash.")
+        raise invalid(f"Only an off-ramp request {act}.")
     tx_hash = body.blockchain_transaction_hash
-    step = world.life.add_hash(request, call.user, tx_hash, world.clock.tick())
-    return result(encode(world.change(step)))
+    return world.life.add_hash(request, call.user, tx_hash, world.clock.tick())

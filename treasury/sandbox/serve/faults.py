@@ -186,7 +186,11 @@ class FaultGate:
         elif fault.status is not None:
             if fault.acts:
                 await self._app(scope, receive, _nowhere)
-            await _refuse(fault, fault.status)(scope, receive, send)
+            code = "RATE_LIMITED" if fault.status == 429 else "INTERNAL_SERVER_ERROR"
+            body = Refusal(fault.status, code, "Try later.").reply().body
+            headers = {} if fault.retry_after is None else {"Retry-After": fault.retry_after}
+            refusal = Response(body, fault.status, headers, "application/json")
+            await refusal(scope, receive, send)
         elif fault.spoil is not None:
             answer = await SPOILS[fault.spoil](self._app, scope, receive)
             await answer.send(send)
@@ -201,13 +205,6 @@ class FaultGate:
             await answer.send(send, length=len(answer.body) // 2)
         self._cut(scope)
         await _await_disconnect(receive)
-
-
-def _refuse(fault: Fault, status: int) -> Response:
-    code = "RATE_LIMITED" if status == 429 else "INTERNAL_SERVER_ERROR"
-    headers = {"Retry-After": fault.retry_after} if fault.retry_after is not None else None
-    body = Refusal(status, code, "Try later.").reply().body
-    return Response(body, status, headers, "application/json")
 
 
 async def _nowhere(_: Message) -> None:

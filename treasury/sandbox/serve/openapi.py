@@ -190,13 +190,21 @@ _COMMON: Final[dict[str, Any]] = {
 def _operation(
     route: Route, address: str, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
+    in_path = (
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in re.findall(r"{(\w+)}", route.path)
+    )
+    in_query = (
+        {"name": each.name, "in": "query", "required": False, "schema": each.schema}
+        for each in route.query
+    )
     operation: dict[str, Any] = {
         "operationId": _name(route, address),
         "summary": route.says,
         "tags": [_TITLES[address]],
         "description": _who(route),
         "security": [{"token": [route.scope] if route.scope else []}],
-        "parameters": [*_in_path(route), *_in_query(route)],
+        "parameters": [*in_path, *in_query],
         "responses": {},
     }
     if bodies := [schemas[kind] for kind in _bodies(route)]:
@@ -249,20 +257,6 @@ def _who(route: Route) -> str:
     else:
         roles = sorted(route.roles)
     return f"For {', '.join(roles)}."
-
-
-def _in_path(route: Route) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-        for name in re.findall(r"{(\w+)}", route.path)
-    ]
-
-
-def _in_query(route: Route) -> list[dict[str, Any]]:
-    return [
-        {"name": each.name, "in": "query", "required": False, "schema": each.schema}
-        for each in route.query
-    ]
 
 
 def _json(schema: Any) -> dict[str, Any]:

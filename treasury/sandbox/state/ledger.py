@@ -96,7 +96,10 @@ class Ledger:
         """Write one movement; raises Overdrawn where a place would fall below zero."""
         changes: dict[tuple[str, str], int] = defaultdict(int)
         for posting in postings:
-            units = _units(posting.amount, posting.asset)
+            scaled = posting.amount.scaleb(exponent(posting.asset))
+            units = int(scaled)
+            if scaled != units or not 0 < units < _LARGEST:
+                raise ValueError(f"{posting.amount} {posting.asset} cannot move")
             changes[posting.source, posting.asset] -= units
             changes[posting.target, posting.asset] += units
         with self._store.transaction():
@@ -166,14 +169,6 @@ class Ledger:
             "select kind from movements where reference = ? order by number", (reference,)
         )
         return [kind for (kind,) in rows]
-
-
-def _units(amount: Decimal, asset: str) -> int:
-    units = amount.scaleb(exponent(asset))
-    whole = int(units)
-    if units != whole or not 0 < whole < _LARGEST:
-        raise ValueError(f"{amount} {asset} cannot move")
-    return whole
 
 
 def _amount(units: int, asset: str) -> Decimal:

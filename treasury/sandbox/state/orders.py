@@ -151,24 +151,21 @@ class _Ordered(msgspec.Struct, frozen=True):
     def query(self, expression: str, start: _Key) -> tuple[str, list[Any]]:
         """What is shown and the keys, from `start` on: SQL and its values."""
         columns = (*self.sort, "position")
+        sign, places = "<=" if self.descending else ">=", ", ".join("?" * len(columns))
+        from_start = f" and {columns[0]} {sign} ? and ({', '.join(columns)}) {sign} ({places})"
         parts, values = [], []
         for condition, bound_values in self.selection.ranges:
             text = condition
             if start:
                 # the start lies within this bound, which must not be taken for it
                 bound = "created_at < ?" if self.descending else "created_at >= ?"
-                text = text.replace(bound, f"+{bound}") + self._from_there(columns)
+                text = text.replace(bound, f"+{bound}") + from_start
             table = f"records{self._index(condition)}"
             parts.append(f"select {expression}, {', '.join(columns)} from {table} where {text}")  # noqa: S608 - select
             values += [*bound_values, *start[:1], *start]
         way = "desc" if self.descending else "asc"
         by = ", ".join(f"{column} {way}" for column in columns)
         return f"{' union all '.join(parts)} order by {by}", values
-
-    def _from_there(self, columns: tuple[str, ...]) -> str:
-        sign = "<=" if self.descending else ">="
-        placeholders = ", ".join("?" * len(columns))
-        return f" and {columns[0]} {sign} ? and ({', '.join(columns)}) {sign} ({placeholders})"
 
     def _index(self, condition: str) -> str:
         """The index that has many records in this order already; the database's own choice else."""

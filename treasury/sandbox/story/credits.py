@@ -152,13 +152,7 @@ class Credits:
                     account, special.customer, day, amount, special.mangling, **special.more
                 )
             )
-        self._wrong_account()
-        self._two_codes()
-        self._sent_back()
-
-    def _wrong_account(self) -> None:
-        """The code of one virtual account, the IBAN of another."""
-        first, _, third, _ = self._cast.virtual_accounts
+        first, second, third, _ = self._cast.virtual_accounts
         self._book.add(
             self._credit(
                 first, 4, date(2026, 10, 8), Decimal("1575.00"), "after_words",
@@ -167,20 +161,14 @@ class Credits:
             )
         )  # fmt: skip
 
-    def _two_codes(self) -> None:
-        first, second, *_ = self._cast.virtual_accounts
         line = self._credit(
             first, 6, date(2026, 10, 23), Decimal("2740.00"), "plain",
             contradiction="two_codes", ceiling="never", note="two valid codes",
         )  # fmt: skip
         both = Text((f"{first.reference_code} and {second.reference_code}",))
         self._book.add(msgspec.structs.replace(line, text=both))
-
-    def _sent_back(self) -> None:
-        """The provider returns a customer's credit."""
-        account = self._cast.virtual_accounts[0]
         line = self._credit(
-            account, 1, date(2026, 10, 19), Decimal("640.00"), "plain",
+            first, 1, date(2026, 10, 19), Decimal("640.00"), "plain",
             returned=True, ceiling="never", note="sent back by the provider",
         )  # fmt: skip
         text = msgspec.structs.replace(line.text, end_to_end_id="E900001C")

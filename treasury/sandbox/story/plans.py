@@ -107,7 +107,9 @@ def plans(random: Random) -> list[Plan]:
             planned += [_routine(random, ramp_type, random.choice(days), n) for n in range(count)]
         if number < 10:
             for outcome, ramp_type in (("cancelled", "ON_RAMP"), ("rejected", "OFF_RAMP")):
-                planned.append(_ending(random, outcome, ramp_type, random.choice(days)))
+                day, amount = random.choice(days), Decimal(random.randrange(40, 300) * 50)
+                plan = Plan(day=day, clock=_clock(random), amount=amount, ramp_type=ramp_type)
+                planned.append(msgspec.structs.replace(plan, outcome=outcome))
     return sorted(planned, key=lambda plan: (plan.day, plan.clock))
 
 
@@ -123,11 +125,6 @@ def _routine(random: Random, ramp_type: str, day: date, ordinal: int) -> Plan:
         mangling="missing" if without else random.choices(UNBROKEN[:15], (20, *[1] * 14))[0],
         note="payout without a reference" if without else "",
     )
-
-
-def _ending(random: Random, outcome: str, ramp_type: str, day: date) -> Plan:
-    amount = Decimal(random.randrange(40, 300) * 50)
-    return Plan(day=day, clock=_clock(random), ramp_type=ramp_type, amount=amount, outcome=outcome)
 
 
 def _clock(random: Random) -> str:

@@ -74,7 +74,12 @@ class Wallets:
             coming[conversion.day].append(conversion)
         for day in (FIRST_DAY + timedelta(n) for n in range((LAST_DAY - FIRST_DAY).days + 2)):
             for place, conversion in enumerate(coming[day]):
-                self._convert(f"{day}/{place}", conversion)
+                wallet = self._places[conversion.account_id]
+                self._ledger.move(
+                    "conversion", f"{day}/{place}", at(conversion.day, "12:00").isoformat(),
+                    Posting(WORLD, CONVERSION, "EUR", conversion.euros),
+                    Posting(CONVERSION, wallet, conversion.asset, conversion.amount),
+                )  # fmt: skip
             if is_target_day(day):
                 self._transfer(day, "COMPLETED")
         for status in _LAST:
@@ -94,20 +99,18 @@ class Wallets:
             for wallet_id, address in [self._cast.wallet_ids[account.id]]
         ]  # fmt: skip
 
-    def _convert(self, name: str, conversion: Conversion) -> None:
-        place = self._places[conversion.account_id]
-        self._ledger.move(
-            "conversion", name, at(conversion.day, "12:00").isoformat(),
-            Posting(WORLD, CONVERSION, "EUR", conversion.euros),
-            Posting(CONVERSION, place, conversion.asset, conversion.amount),
-        )  # fmt: skip
-
     def _free(self, account: str, asset: str) -> Decimal:
         return self._ledger.balance(self._places[account], asset)
 
     def _transfer(self, day: date, status: str, kind: str = "") -> None:
         kind = kind or self._random.choice(_KINDS)
-        sender, asset = self._richest() if kind == "internal" else self._anyone()
+        virtual = self._cast.virtual_accounts
+        if kind == "internal":  # in USDC; the account that has most of it sends
+            virtual = tuple(v for v in virtual if v.target_cryptocurrency == "USDC")
+            chosen = max(virtual, key=lambda v: self._total(v.account_id, "USDC"))
+        else:
+            chosen = self._random.choice(virtual)
+        sender, asset = chosen.account_id, chosen.target_cryptocurrency
         share = Decimal(self._random.randrange(2, 15)) / 100
         amount = (self._free(sender, asset) * share).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
         if amount < _SMALLEST:
@@ -122,15 +125,6 @@ class Wallets:
         else:
             self.transfers.append(self._outward(kind, move))
             self._settle(move, self.transfers[-1].id)
-
-    def _anyone(self) -> tuple[str, str]:
-        virtual = self._random.choice(self._cast.virtual_accounts)
-        return virtual.account_id, virtual.target_cryptocurrency
-
-    def _richest(self) -> tuple[str, str]:
-        """Internal transfers are in USDC; the account that has most of it sends."""
-        usdc = [v for v in self._cast.virtual_accounts if v.target_cryptocurrency == "USDC"]
-        return max(usdc, key=lambda v: self._total(v.account_id, "USDC")).account_id, "USDC"
 
     def _receiver(self, kind: str, sender: str) -> str:
         """The other own account on the chain; or none: the company's own wallet outside."""
