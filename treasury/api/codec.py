@@ -16,16 +16,9 @@ from treasury.errors import UnexpectedResponse
 from treasury.ground.decoding import decode_json
 
 __all__ = [
-    "UNREADABLE",
-    "Envelope",
-    "Pagination",
-    "Record",
-    "decode",
-    "decode_all",
-    "encode",
-    "open_envelope",
-    "split",
-]
+    "UNREADABLE", "Envelope", "Pagination", "Record", "decode", "decode_all", "encode",
+    "open_envelope", "split",
+]  # fmt: skip
 
 T = TypeVar("T")
 

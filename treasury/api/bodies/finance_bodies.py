@@ -13,22 +13,11 @@ from treasury.api.bodies.body_base import Amount, Body, Keyed, Repeats, new_key
 from treasury.settings import is_loopback
 
 __all__ = [
-    "AccountChanges",
-    "ExternalAddress",
-    "NewAccount",
-    "NewAccountToAccountTransfer",
-    "NewCryptoTransfer",
-    "NewFiatTransfer",
-    "NewParty",
-    "NewPartyRole",
-    "NewPaymentRequest",
-    "NewPaymentSession",
-    "NewVirtualBankAccount",
-    "NewWallet",
-    "PartyChanges",
-    "PartyDetails",
+    "AccountChanges", "ExternalAddress", "NewAccount", "NewAccountToAccountTransfer",
+    "NewCryptoTransfer", "NewFiatTransfer", "NewParty", "NewPartyRole", "NewPaymentRequest",
+    "NewPaymentSession", "NewVirtualBankAccount", "NewWallet", "PartyChanges", "PartyDetails",
     "PostalAddress",
-]
+]  # fmt: skip
 
 _COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)

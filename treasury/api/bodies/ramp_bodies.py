@@ -13,17 +13,9 @@ from treasury.api.bodies.body_base import Amount, Body, Repeats
 from treasury.identifiers import is_bic, is_iban
 
 __all__ = [
-    "BankAccountChanges",
-    "CompanyWalletChanges",
-    "FeeQuestion",
-    "Invitation",
-    "NewBankAccount",
-    "NewCompanyWallet",
-    "NewRampRequest",
-    "RampAmount",
-    "RampTransactionHash",
-    "RecordVersion",
-]
+    "BankAccountChanges", "CompanyWalletChanges", "FeeQuestion", "Invitation", "NewBankAccount",
+    "NewCompanyWallet", "NewRampRequest", "RampAmount", "RampTransactionHash", "RecordVersion",
+]  # fmt: skip
 
 RAMP_TYPES = ("ON_RAMP", "OFF_RAMP")
 LEAST = Decimal("1e-8")

@@ -11,25 +11,10 @@ import msgspec
 from treasury.api.models.model_base import Id, Integer, Model
 
 __all__ = [
-    "Account",
-    "Address",
-    "Allowance",
-    "Balance",
-    "DepositRail",
-    "FiatOrigin",
-    "Holding",
-    "Party",
-    "PartyRole",
-    "PaymentAmount",
-    "PaymentExecution",
-    "PaymentRequest",
-    "PaymentSession",
-    "Permit",
-    "Token",
-    "Transfer",
-    "VirtualBankAccount",
-    "Wallet",
-]
+    "Account", "Address", "Allowance", "Balance", "DepositRail", "FiatOrigin", "Holding", "Party",
+    "PartyRole", "PaymentAmount", "PaymentExecution", "PaymentRequest", "PaymentSession", "Permit",
+    "Token", "Transfer", "VirtualBankAccount", "Wallet",
+]  # fmt: skip
 
 UNLOCKED = frozenset({"VERIFIED", "NOT_REQUIRED"})
 """The kycStatus values under which money may leave; any other, known or not, keeps it locked."""

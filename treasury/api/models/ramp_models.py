@@ -11,22 +11,10 @@ import msgspec
 from treasury.api.models.model_base import Id, Integer, Model
 
 __all__ = [
-    "CalculatedFee",
-    "Chain",
-    "Company",
-    "CompanyBankAccount",
-    "CompanyUser",
-    "CompanyWallet",
-    "ConfigEntry",
-    "CryptoCurrency",
-    "CurrencyPair",
-    "DepositBankAccount",
-    "DepositWallet",
-    "Fee",
-    "FiatCurrency",
-    "RampEvent",
-    "RampRequest",
-]
+    "CalculatedFee", "Chain", "Company", "CompanyBankAccount", "CompanyUser", "CompanyWallet",
+    "ConfigEntry", "CryptoCurrency", "CurrencyPair", "DepositBankAccount", "DepositWallet", "Fee",
+    "FiatCurrency", "RampEvent", "RampRequest",
+]  # fmt: skip
 
 FINAL = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "REJECTED", "DENIED"})
 """Ramp statuses after which nothing follows. FAILED is documented outside the specification."""

@@ -38,15 +38,9 @@ from treasury.sandbox.state.shapes import (
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "add_role",
-    "change_account",
-    "create_account",
-    "create_virtual_account",
-    "create_wallet",
-    "delete_account",
-    "give_wallet",
-    "reactivate_account",
-]
+    "add_role", "change_account", "create_account", "create_virtual_account", "create_wallet",
+    "delete_account", "give_wallet", "reactivate_account",
+]  # fmt: skip
 
 _UNFINISHED: Final = (
     # kind, the statuses in which it still may move something

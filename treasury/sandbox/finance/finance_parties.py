@@ -39,21 +39,15 @@ def make_party(world: World, body: PartyFields) -> Party:
     now = bare(world.clock.tick())
     person = isinstance(body, IndividualFields)
     party = Party(
-        id=world.ids.uuid(),
-        external_id=body.external_id,
-        party_type="INDIVIDUAL" if person else "ORGANISATION",
-        status="ACTIVE",
+        id=world.ids.uuid(), external_id=body.external_id,
+        party_type="INDIVIDUAL" if person else "ORGANISATION", status="ACTIVE",
         first_name=body.first_name if isinstance(body, IndividualFields) else None,
         last_name=body.last_name if isinstance(body, IndividualFields) else None,
         name=None if isinstance(body, IndividualFields) else body.name,
         vat_number=None if isinstance(body, IndividualFields) else body.vat_number,
-        kyc_status="PENDING" if person else None,
-        kyb_status=None if person else "PENDING",
-        address=_address(body.address),
-        created_at=now,
-        updated_at=now,
-        version=0,
-    )
+        kyc_status="PENDING" if person else None, kyb_status=None if person else "PENDING",
+        address=_address(body.address), created_at=now, updated_at=now, version=0,
+    )  # fmt: skip
     return put_party(world, party)
 
 

@@ -49,14 +49,9 @@ from treasury.sandbox.story.rates import NETWORK_FEES, payout_rate
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "create_any",
-    "create_crypto",
-    "create_fiat",
-    "create_internal",
-    "make_crypto",
-    "make_fiat",
+    "create_any", "create_crypto", "create_fiat", "create_internal", "make_crypto", "make_fiat",
     "sender_of",
-]
+]  # fmt: skip
 
 
 def create_crypto(world: World, call: Call) -> Reply:

@@ -31,21 +31,10 @@ from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "ASSET",
-    "BothAmounts",
-    "Execution",
-    "PaymentRequest",
-    "both_amounts",
-    "create_for",
-    "create_payment",
-    "find_payment",
-    "keep_card",
-    "payment_of",
-    "put_payment",
-    "reserve_coins",
-    "reverse_payment",
-    "settle_payment",
-]
+    "ASSET", "BothAmounts", "Execution", "PaymentRequest", "both_amounts", "create_for",
+    "create_payment", "find_payment", "keep_card", "payment_of", "put_payment", "reserve_coins",
+    "reverse_payment", "settle_payment",
+]  # fmt: skip
 
 ASSET: Final = "USDC"
 """What every card is paid with."""

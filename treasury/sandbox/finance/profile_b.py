@@ -91,15 +91,9 @@ from treasury.sandbox.state.shapes import Transfer, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "CryptoBodyB",
-    "FiatBodyB",
-    "IndividualBodyB",
-    "NewAccountB",
-    "NewSessionB",
-    "OrganisationBodyB",
-    "PartyChangesB",
-    "routes_b",
-]
+    "CryptoBodyB", "FiatBodyB", "IndividualBodyB", "NewAccountB", "NewSessionB",
+    "OrganisationBodyB", "PartyChangesB", "routes_b",
+]  # fmt: skip
 
 _Body: TypeAlias = dict[str, Any]
 _Dialect: TypeAlias = Callable[[_Body, bool], _Body]
@@ -246,13 +240,9 @@ class PaymentRequestBodyB(PaymentRequestBody, frozen=True, kw_only=True):
 _PARTY: Final = cast(Any, PartyBody)
 _PARTY_B: Final = IndividualBodyB | OrganisationBodyB
 _READS: Final = {
-    _PARTY: _PARTY_B,
-    NewAccount: NewAccountB,
-    NewRole: NewRoleB,
-    PartyChanges: PartyChangesB,
-    NewVirtualAccount: NewVirtualAccountB,
-    PaymentRequestBody: PaymentRequestBodyB,
-}
+    _PARTY: _PARTY_B, NewAccount: NewAccountB, NewRole: NewRoleB, PartyChanges: PartyChangesB,
+    NewVirtualAccount: NewVirtualAccountB, PaymentRequestBody: PaymentRequestBodyB,
+}  # fmt: skip
 """What this generation reads in the place of the specification's bodies."""
 
 
@@ -353,17 +343,11 @@ def _less(body: _Body, *names: str) -> _Body:
 
 _DIALECTS: Final[tuple[tuple[str, _Dialect], ...]] = (
     # the first one whose words an address contains
-    ("/party-roles", _role),
-    ("/permits", _as_is),
-    ("/allowances", _as_is),
-    ("/wallets", _wallet),
-    ("/virtual-bank-accounts", _as_is),
-    ("/payment-sessions", _session),
-    ("/payment-requests", _as_is),
-    ("/transfers", _transfer),
-    ("/accounts", _account),
+    ("/party-roles", _role), ("/permits", _as_is), ("/allowances", _as_is), ("/wallets", _wallet),
+    ("/virtual-bank-accounts", _as_is), ("/payment-sessions", _session),
+    ("/payment-requests", _as_is), ("/transfers", _transfer), ("/accounts", _account),
     ("/parties", _party),
-)
+)  # fmt: skip
 _CODES: Final = {
     "VALIDATION_ERROR": "invalid-request",
     "UNAUTHORIZED": "unauthenticated",

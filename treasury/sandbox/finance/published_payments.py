@@ -40,21 +40,10 @@ from treasury.sandbox.state.shapes import encode, number, zulu
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "ChangingPayment",
-    "NewPayment",
-    "PaymentReference",
-    "Reversing",
-    "ReversingByReference",
-    "Settling",
-    "SettlingByReference",
-    "change_payment",
-    "create_of_account",
-    "reverse",
-    "reverse_by_reference",
-    "schedule_payments",
-    "settle",
-    "settle_by_reference",
-]
+    "ChangingPayment", "NewPayment", "PaymentReference", "Reversing", "ReversingByReference",
+    "Settling", "SettlingByReference", "change_payment", "create_of_account", "reverse",
+    "reverse_by_reference", "schedule_payments", "settle", "settle_by_reference",
+]  # fmt: skip
 
 SETTLES: Final = "finance.payment.settles"
 REVERSES: Final = "finance.payment.reverses"

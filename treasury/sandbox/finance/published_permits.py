@@ -21,15 +21,9 @@ from treasury.sandbox.state.store import Record
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "Allowance",
-    "Permit",
-    "PermitResult",
-    "SubmittedPermit",
-    "list_allowances",
-    "list_permits",
-    "schedule_permits",
-    "submit_permit",
-]
+    "Allowance", "Permit", "PermitResult", "SubmittedPermit", "list_allowances", "list_permits",
+    "schedule_permits", "submit_permit",
+]  # fmt: skip
 
 CONFIRMS: Final = "finance.permit.confirms"
 _WAIT: Final = timedelta(seconds=12)

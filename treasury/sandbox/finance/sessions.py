@@ -129,13 +129,10 @@ def finish(world: World, session_id: str) -> SessionFile:
     )
     event = {
         "sandbox": "The specification shows no payload; this one is invented.",
-        "event": "payment-session.completed",
-        "sessionId": file.session.id,
-        "accountId": file.session.account_id,
-        "walletId": file.session.wallet_id,
-        "status": file.session.status,
-        "occurredAt": zulu(world.clock.now),
-    }
+        "event": "payment-session.completed", "sessionId": file.session.id,
+        "accountId": file.session.account_id, "walletId": file.session.wallet_id,
+        "status": file.session.status, "occurredAt": zulu(world.clock.now),
+    }  # fmt: skip
     world.after(lambda: world.callbacks.invoke(file.session.id, file.callback_url, event))
     return file
 

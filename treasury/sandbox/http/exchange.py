@@ -13,21 +13,9 @@ from treasury.sandbox.state.shapes import User, decode, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "EVERYONE",
-    "MANAGERS",
-    "Call",
-    "Dress",
-    "Handler",
-    "Parameter",
-    "Refusal",
-    "Reply",
-    "Route",
-    "invalid",
-    "missing",
-    "result",
-    "stale",
-    "stored",
-]
+    "EVERYONE", "MANAGERS", "Call", "Dress", "Handler", "Parameter", "Refusal", "Reply", "Route",
+    "invalid", "missing", "result", "stale", "stored",
+]  # fmt: skip
 
 T = TypeVar("T")
 

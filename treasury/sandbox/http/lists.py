@@ -123,15 +123,11 @@ def listing(spec: Listing) -> Handler:
         if spec.members:
             _account(world, call.path["accountId"])
         page = world.store.page(
-            spec.kind,
-            where,
-            members=spec.members(call) if spec.members else None,
+            spec.kind, where, members=spec.members(call) if spec.members else None,
             between=_dates(call) if spec.dated else ("", "~"),
-            sort=[_SORTABLE[sort]] if sort else [],
-            descending=order == "DESC",
-            offset=(number - 1) * size,
-            limit=size,
-        )
+            sort=[_SORTABLE[sort]] if sort else [], descending=order == "DESC",
+            offset=(number - 1) * size, limit=size,
+        )  # fmt: skip
         return Reply(_page_body(page, number, size, order if spec.shows_sort else ""))
 
     return serve
@@ -169,13 +165,9 @@ def _account(world: World, account: str) -> str:
 def _page_body(page: Page, number: int, size: int, order: str) -> str:
     pages = -(-page.total // size)
     pagination = {
-        "pageNumber": number,
-        "pageSize": size,
-        "numberOfElements": page.total,
-        "numberOfPages": pages,
-        "hasNextPage": number < pages,
-        "hasPreviousPage": number > 1,
-    }
+        "pageNumber": number, "pageSize": size, "numberOfElements": page.total,
+        "numberOfPages": pages, "hasNextPage": number < pages, "hasPreviousPage": number > 1,
+    }  # fmt: skip
     sort = f',"sort":{encode({"orders": [order]})}' if order else ""
     items = ",".join(page.items)
     return f'{{"success":true,"result":[{items}],"pagination":{encode(pagination)}{sort}}}'

@@ -113,17 +113,13 @@ _NEEDS: Final[dict[str, dict[str, _Check]]] = {
     "USD_WIRE": {**_US, "email": _ANY, "beneficiary_state": _ANY},
     "USD_ACH": {**_US, "email": _ANY, "beneficiary_state": _ANY},
     "USD_SWIFT": {
-        "bic": _BIC,
-        "account_number": _FOREIGN_NUMBER,
-        "bank_street_address": _ANY,
-        "bank_city": _ANY,
-        "bank_postal_code": _ANY,
-        "beneficiary_state": _ANY,
+        "bic": _BIC, "account_number": _FOREIGN_NUMBER, "bank_street_address": _ANY,
+        "bank_city": _ANY, "bank_postal_code": _ANY, "beneficiary_state": _ANY,
     },
     "GBP_FPS": _UK,
     "GBP_CHAPS": _UK,
     "OTHER_SWIFT": {"currency": _matches("[A-Z]{3}"), "bic": _BIC},
-}
+}  # fmt: skip
 """What each type must have, and what it must look like."""
 _OPTIONAL: Final = {("b", "EUR_SEPA", "bic")}
 """What a profile does without, against the specification."""
@@ -143,14 +139,9 @@ def create_bank_account(world: World, call: Call) -> Reply:
             _require_valid(body, "iban", is_iban)
     moment = zulu(world.clock.tick())
     account = CompanyBankAccount(
-        id=world.ids.uuid(),
-        company_id=world.cast.company.id,
-        verification_status="PENDING",
-        created_at=moment,
-        updated_at=moment,
-        version=0,
-        **fields_of(body),
-    )
+        id=world.ids.uuid(), company_id=world.cast.company.id, verification_status="PENDING",
+        created_at=moment, updated_at=moment, version=0, **fields_of(body),
+    )  # fmt: skip
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, REVIEW, account.id)
     return result(encode(world.keep(account)), 201)
@@ -173,14 +164,9 @@ def create_wallet(world: World, call: Call) -> Reply:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
     moment = zulu(world.clock.tick())
     wallet = CompanyWallet(
-        id=world.ids.uuid(),
-        company_id=world.cast.company.id,
-        verification_status="PENDING",
-        created_at=moment,
-        updated_at=moment,
-        version=0,
-        **fields_of(body),
-    )
+        id=world.ids.uuid(), company_id=world.cast.company.id, verification_status="PENDING",
+        created_at=moment, updated_at=moment, version=0, **fields_of(body),
+    )  # fmt: skip
     return result(encode(world.keep(wallet)), 201)
 
 

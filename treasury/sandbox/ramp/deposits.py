@@ -90,13 +90,10 @@ class DepositDrivers:
         is_other = active and intermediary_bic is None
         another = self._world.ids.iban("LT") if is_other and iban is None else before.iban
         return msgspec.structs.replace(
-            before,
-            iban="".join(iban.split()) if iban else another,
-            intermediary_bic=intermediary_bic or before.intermediary_bic,
-            is_active=active,
-            beneficiary=beneficiary or before.beneficiary,
-            version=before.version + 1,
-        )
+            before, iban="".join(iban.split()) if iban else another,
+            intermediary_bic=intermediary_bic or before.intermediary_bic, is_active=active,
+            beneficiary=beneficiary or before.beneficiary, version=before.version + 1,
+        )  # fmt: skip
 
     def _waiting(self, request_id: str | None) -> Iterator[RampRequest]:
         """The request, or every one that waits for its funds."""

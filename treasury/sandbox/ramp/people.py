@@ -59,16 +59,12 @@ def invite(world: World, call: Call) -> Reply:
     if any(user.email == invitation.email for user in _users(world)):
         raise Refusal(400, "VALIDATION_ERROR", "email belongs to a user of the company.")
     user = User(
-        id=world.ids.uuid(),
-        username=invitation.email.partition("@")[0],
-        email=invitation.email,
-        first_name=invitation.first_name,
-        last_name=invitation.last_name,
-        enabled=True,
+        id=world.ids.uuid(), username=invitation.email.partition("@")[0], email=invitation.email,
+        first_name=invitation.first_name, last_name=invitation.last_name, enabled=True,
         role=invitation.role,
         invitation_url=f"https://login.example.test/invite/{world.ids.token()[:24]}",
         invitation_status="PENDING",
-    )
+    )  # fmt: skip
     world.clock.tick()
     return result(encode(world.keep(user)))
 

@@ -125,14 +125,10 @@ class RampDrivers(DepositDrivers):
             reference = request.payment_reference if text is None else text
             day = self._world.bank.day(self._world.clock.today)
             line = self._line(
-                request,
-                account=self._world.cast.funding_iban,
-                booked=day,
-                amount=sent,
-                direction="DBIT",
-                text=Text((reference,) if reference else ()),
+                request, account=self._world.cast.funding_iban, booked=day, amount=sent,
+                direction="DBIT", text=Text((reference,) if reference else ()),
                 bank_code="PMNT/IRCT/ESCT" if instant else "PMNT/ICDT/ESCT",
-            )
+            )  # fmt: skip
             due = self._world.clock.now + timedelta(hours=4)
             if not instant:
                 due = at(next_target_day(day), "10:30")
@@ -157,14 +153,10 @@ class RampDrivers(DepositDrivers):
                     do="send one with fund first",
                 )
             back = msgspec.structs.replace(
-                sent,
-                booked=self._world.bank.day(self._world.clock.today),
-                direction="CRDT",
-                bank_code="PMNT/ICDT/RRTN",
-                return_reason=reason,
-                returned=True,
+                sent, booked=self._world.bank.day(self._world.clock.today), direction="CRDT",
+                bank_code="PMNT/ICDT/RRTN", return_reason=reason, returned=True,
                 note="return of the wire",
-            )
+            )  # fmt: skip
             return self._world.bank.book(back)
 
     def refund(
@@ -175,15 +167,12 @@ class RampDrivers(DepositDrivers):
             request = self._in_euros(request_id)
             reference = f"Refund {request.payment_reference}" if text is None else text
             return self._line(
-                request,
-                account=self._world.cast.funding_iban,
+                request, account=self._world.cast.funding_iban,
                 booked=self._world.bank.day(self._world.clock.today),
-                amount=cents(request.fiat_amount if amount is None else amount),
-                direction="CRDT",
-                text=Text((reference,) if reference else ()),
-                contradiction="direction",
+                amount=cents(request.fiat_amount if amount is None else amount), direction="CRDT",
+                text=Text((reference,) if reference else ()), contradiction="direction",
                 note="refund",
-            )
+            )  # fmt: skip
 
     # what the platform does
 
@@ -259,13 +248,10 @@ class RampDrivers(DepositDrivers):
         bank = request.company_bank_account
         if bank is not None and bank.iban and request.fiat_currency.currency == "EUR":
             self._line(
-                request,
-                account=bank.iban,
-                booked=self._world.bank.day(self._world.clock.today),
-                amount=cents(request.fiat_net_amount),
-                direction="CRDT",
+                request, account=bank.iban, booked=self._world.bank.day(self._world.clock.today),
+                amount=cents(request.fiat_net_amount), direction="CRDT",
                 text=Text((request.payment_reference,)),
-            )
+            )  # fmt: skip
         return self._world.change(request)
 
     # parts

@@ -11,21 +11,10 @@ from treasury.sandbox.http.body_fields import Key
 from treasury.sandbox.state.shapes import Shape
 
 __all__ = [
-    "AccountType",
-    "BankConfiguration",
-    "BankCountry",
-    "BankCurrency",
-    "CryptoName",
-    "FeeAnswer",
-    "FeeQuestion",
-    "FiatName",
-    "JsonAmount",
-    "OffRampPair",
-    "OnRampPair",
-    "RampBody",
-    "SupportedChains",
-    "fields_of",
-]
+    "AccountType", "BankConfiguration", "BankCountry", "BankCurrency", "CryptoName", "FeeAnswer",
+    "FeeQuestion", "FiatName", "JsonAmount", "OffRampPair", "OnRampPair", "RampBody",
+    "SupportedChains", "fields_of",
+]  # fmt: skip
 
 JsonAmount = Annotated[
     msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number", "exclusiveMinimum": 0})

@@ -43,23 +43,10 @@ from treasury.sandbox.story.request_life import Life
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "AddingHash",
-    "ChangingAmount",
-    "Deciding",
-    "NewRampRequest",
-    "add_hash",
-    "amount_of",
-    "anyone",
-    "change_amount",
-    "create",
-    "decide",
-    "initiate",
-    "not_the_creator",
-    "only_the_creator",
-    "pair_of",
-    "pairs_of",
-    "ramp_request",
-]
+    "AddingHash", "ChangingAmount", "Deciding", "NewRampRequest", "add_hash", "amount_of", "anyone",
+    "change_amount", "create", "decide", "initiate", "not_the_creator", "only_the_creator",
+    "pair_of", "pairs_of", "ramp_request",
+]  # fmt: skip
 
 _SMALLEST: Final = Decimal("1e-8")
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -119,17 +106,12 @@ def _new_request(world: World, user: User, new: NewRampRequest) -> RampRequest:
     asset, on_ramp = crypto.currency, new.ramp_type == "ON_RAMP"
     moment = world.clock.tick()
     return world.life.create(
-        new.ramp_type,
-        amount_of(world, new.amount, fiat.currency if on_ramp else asset),
-        conversion_rate(asset, world.clock.today, fiat.currency),
-        asset,
-        reference=_reference(world),
-        user=user,
-        at=moment,
+        new.ramp_type, amount_of(world, new.amount, fiat.currency if on_ramp else asset),
+        conversion_rate(asset, world.clock.today, fiat.currency), asset,
+        reference=_reference(world), user=user, at=moment,
         wallet=_wallet(world, new, crypto) if on_ramp else None,
-        bank=None if on_ramp else _bank_account(world, new, fiat),
-        fiat=fiat,
-    )
+        bank=None if on_ramp else _bank_account(world, new, fiat), fiat=fiat,
+    )  # fmt: skip
 
 
 def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:

@@ -87,13 +87,11 @@ class BankDrivers:
                 )
             return self._world.bank.book(
                 Line(
-                    account=account,
-                    booked=self._world.bank.day(self._world.clock.today),
-                    amount=cents(amount),
-                    direction=direction,
+                    account=account, booked=self._world.bank.day(self._world.clock.today),
+                    amount=cents(amount), direction=direction,
                     counterparty=Payer(name, iban, _NOBODY.bic if iban else ""),
                     text=Text((text,) if text else ()),
                     bank_code="PMNT/RCDT/ESCT" if direction == "CRDT" else "PMNT/ICDT/ESCT",
                     line_class="other_business",
                 )
-            )
+            )  # fmt: skip

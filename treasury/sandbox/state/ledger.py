@@ -19,14 +19,7 @@ from treasury.money import exponent
 from treasury.sandbox.state.store import Store
 
 __all__ = [
-    "CONVERSION",
-    "WORLD",
-    "Ledger",
-    "Overdrawn",
-    "Posting",
-    "available",
-    "reserved",
-    "suspense",
+    "CONVERSION", "WORLD", "Ledger", "Overdrawn", "Posting", "available", "reserved", "suspense",
 ]  # fmt: skip
 
 WORLD: Final = "world"

@@ -39,17 +39,9 @@ from treasury.sandbox.state.shapes import (
 )
 
 __all__ = [
-    "COLUMNS",
-    "MEMORY",
-    "Maker",
-    "Page",
-    "Record",
-    "Store",
-    "make_record",
-    "role_records",
-    "service_record",
-    "sortable",
-]
+    "COLUMNS", "MEMORY", "Maker", "Page", "Record", "Store", "make_record", "role_records",
+    "service_record", "sortable",
+]  # fmt: skip
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +92,7 @@ _INDEXES: Final = {
     "by_peer": "index by_peer on records (kind, peer, created_at)",
     "by_status": "index by_status on records (kind, status, created_at)",
     "by_reference": "index by_reference on records (kind, reference)",
-}
+}  # fmt: skip
 _WRITE: Final = f"""
 insert into records ({", ".join(_FIELDS)}) values ({", ".join(f":{n}" for n in _FIELDS)})
 on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _FIELDS)}

@@ -40,13 +40,9 @@ def _line(
         "direction": "DBIT", "bank_code": "PMNT/ICDT/ESCT", "line_class": "other_business",
     }  # fmt: skip
     return Line(
-        account=account,
-        booked=day,
-        amount=amount.quantize(Decimal("0.01")),
-        counterparty=counterparty,
-        text=Text((text,) if text else ()),
-        **(fields | more),
-    )
+        account=account, booked=day, amount=amount.quantize(Decimal("0.01")),
+        counterparty=counterparty, text=Text((text,) if text else ()), **(fields | more),
+    )  # fmt: skip
 
 
 def _payroll(cast: Cast, random: Random, day: date) -> list[Line]:

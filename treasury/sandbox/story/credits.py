@@ -58,22 +58,17 @@ class _Special(msgspec.Struct, frozen=True):
 
 
 _SCRIPT: Final = (
-    _Special(6, 0, 0, "split_space", "1840.00"),
-    _Special(9, 2, 7, "split_line", "965.40"),
-    _Special(12, 1, 5, "embedded", "2310.75"),
-    _Special(14, 0, 3, "cut_off", "4125.00"),
-    _Special(16, 0, 12, "letter_o", "780.20"),
-    _Special(19, 3, 10, "one_off", "1299.00"),
+    _Special(6, 0, 0, "split_space", "1840.00"), _Special(9, 2, 7, "split_line", "965.40"),
+    _Special(12, 1, 5, "embedded", "2310.75"), _Special(14, 0, 3, "cut_off", "4125.00"),
+    _Special(16, 0, 12, "letter_o", "780.20"), _Special(19, 3, 10, "one_off", "1299.00"),
     _Special(21, 2, 8, "missing", "510.00"),
     _Special(22, 0, 24, "missing", "3475.50", {"note": "a payer never seen before"}),
     _Special(27, 1, 25, "empty", "1200.00", {"note": "a payer never seen before"}),
     _Special(29, 0, 26, "missing", "2050.00", {"note": "within its 48 hours until 31 October"}),
-    _Special(20, 0, 0, "hostile_markup", "431.10"),
-    _Special(20, 1, 6, "hostile_dollars", "256.00"),
-    _Special(23, 2, 9, "hostile_formula", "318.45"),
-    _Special(13, 0, 27, "after_words", "890.00"),
+    _Special(20, 0, 0, "hostile_markup", "431.10"), _Special(20, 1, 6, "hostile_dollars", "256.00"),
+    _Special(23, 2, 9, "hostile_formula", "318.45"), _Special(13, 0, 27, "after_words", "890.00"),
     _Special(15, 2, 28, "plain", "1460.00"),
-)
+)  # fmt: skip
 _STRANGERS: Final = 24
 """From this customer on, they pay only by the script."""
 
@@ -131,15 +126,10 @@ class Credits:
         }  # fmt: skip
         instant = self._random.random() < 0.2
         return Line(
-            account=self._cast.master_iban,
-            booked=day,
-            amount=amount.quantize(Decimal("0.01")),
-            direction="CRDT",
-            counterparty=self._cast.customers[customer],
-            text=text,
-            bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT",
-            **(defaults | more),
-        )
+            account=self._cast.master_iban, booked=day, amount=amount.quantize(Decimal("0.01")),
+            direction="CRDT", counterparty=self._cast.customers[customer], text=text,
+            bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT", **(defaults | more),
+        )  # fmt: skip
 
     # October's script
 
@@ -209,16 +199,11 @@ class Credits:
             if day <= date(2026, 10, 31):
                 self._book.add(
                     Line(
-                        account=self._cast.master_iban,
-                        booked=day,
-                        amount=euros,
-                        direction="DBIT",
-                        counterparty=provider,
-                        bank_code="PMNT/ICDT/BOOK",
-                        info=f"Conversion sweep EUR/{asset}",
-                        line_class="conversion_sweep",
+                        account=self._cast.master_iban, booked=day, amount=euros, direction="DBIT",
+                        counterparty=provider, bank_code="PMNT/ICDT/BOOK",
+                        info=f"Conversion sweep EUR/{asset}", line_class="conversion_sweep",
                     )
-                )
+                )  # fmt: skip
 
 
 def _home(customer: int) -> int:

@@ -117,14 +117,11 @@ def _routine(random: Random, ramp_type: str, day: date, ordinal: int) -> Plan:
     amount = Decimal(60000) if ordinal == 0 else Decimal(random.randrange(70, 380) * 50)
     without = ramp_type == "OFF_RAMP" and ordinal == 1
     return Plan(
-        day=day,
-        clock=_clock(random),
-        ramp_type=ramp_type,
-        amount=amount,
+        day=day, clock=_clock(random), ramp_type=ramp_type, amount=amount,
         asset=random.choices(("USDC", "EURC"), (5, 1))[0],
         mangling="missing" if without else random.choices(UNBROKEN[:15], (20, *[1] * 14))[0],
         note="payout without a reference" if without else "",
-    )
+    )  # fmt: skip
 
 
 def _clock(random: Random) -> str:

@@ -69,27 +69,15 @@ class Life:
         else:
             bank = bank or cast.bank_accounts[0]
         request = RampRequest(
-            id=id or self._ids.uuid(),
-            company_id=cast.company.id,
-            company_name=cast.company.name,
-            ramp_type=ramp_type,
-            status="AWAITING_APPROVAL",
-            exchange_rate=number(rate),
-            **amounts_of(ramp_type, amount, rate, asset),
-            payment_reference=reference,
-            payment_received=False,
-            created_at=zulu(at),
-            fiat_currency_id=fiat.id,
-            crypto_currency_id=crypto.id,
-            company_wallet_id=wallet.id if wallet else None,
-            company_wallet=wallet,
-            company_bank_account_id=bank.id if bank else None,
-            company_bank_account=bank,
-            fiat_currency=fiat,
-            crypto_currency=crypto,
-            events=[self._event("CREATED", user, at, 1)],
-            version=1,
-        )
+            id=id or self._ids.uuid(), company_id=cast.company.id, company_name=cast.company.name,
+            ramp_type=ramp_type, status="AWAITING_APPROVAL", exchange_rate=number(rate),
+            **amounts_of(ramp_type, amount, rate, asset), payment_reference=reference,
+            payment_received=False, created_at=zulu(at), fiat_currency_id=fiat.id,
+            crypto_currency_id=crypto.id, company_wallet_id=wallet.id if wallet else None,
+            company_wallet=wallet, company_bank_account_id=bank.id if bank else None,
+            company_bank_account=bank, fiat_currency=fiat, crypto_currency=crypto,
+            events=[self._event("CREATED", user, at, 1)], version=1,
+        )  # fmt: skip
         return self._with_deposit(request)
 
     def _with_deposit(self, request: RampRequest) -> RampRequest:
@@ -191,16 +179,10 @@ class Life:
         metadata: dict[str, Decimal] | None = None,
     ) -> Event:
         return Event(
-            id=self._ids.uuid(),
-            event_type=kind,
-            user_id=user.id,
-            username=user.username,
-            email=user.email,
-            role=user.role,
-            created_at=zulu(at),
-            version=version,
+            id=self._ids.uuid(), event_type=kind, user_id=user.id, username=user.username,
+            email=user.email, role=user.role, created_at=zulu(at), version=version,
             metadata=metadata,
-        )
+        )  # fmt: skip
 
 
 def tier_percentage(ramp_type: str, volume: Decimal) -> Decimal:
@@ -217,14 +199,10 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
     fee = fee_of(fiat, percentage, "EUR")
     coins = net_crypto(fiat, fee, rate, asset) if on_ramp else amount
     amounts = {
-        "amount": amount,
-        "net_amount": fiat - fee,
-        "fiat_amount": fiat,
-        "fiat_net_amount": fiat - fee,
-        "crypto_amount": coins,
-        "fiat_fee_amount": fee,
+        "amount": amount, "net_amount": fiat - fee, "fiat_amount": fiat,
+        "fiat_net_amount": fiat - fee, "crypto_amount": coins, "fiat_fee_amount": fee,
         "fee_percentage": percentage,
-    }
+    }  # fmt: skip
     return {name: number(value) for name, value in amounts.items()}
 
 
@@ -238,17 +216,9 @@ def record_of(request: RampRequest) -> Record:
         created_by=request.creator.email,
     )
     return Record(
-        kind="ramp_request",
-        id=request.id,
-        item=encode(item),
-        detail=encode(request),
-        created_at=request.created_at,
-        updated_at=request.events[-1].created_at,
-        status=request.status,
-        type=request.ramp_type,
-        chain=request.crypto_currency.chain,
-        reference=request.payment_reference,
-        amount=sortable(request.amount),
-        fiat_amount=sortable(request.fiat_amount),
-        crypto_amount=sortable(request.crypto_amount),
-    )
+        kind="ramp_request", id=request.id, item=encode(item), detail=encode(request),
+        created_at=request.created_at, updated_at=request.events[-1].created_at,
+        status=request.status, type=request.ramp_type, chain=request.crypto_currency.chain,
+        reference=request.payment_reference, amount=sortable(request.amount),
+        fiat_amount=sortable(request.fiat_amount), crypto_amount=sortable(request.crypto_amount),
+    )  # fmt: skip

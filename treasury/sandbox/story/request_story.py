@@ -107,43 +107,31 @@ class Desk:
             "note": plan.note, "bank_code": "PMNT/ICDT/ESCT",
         }  # fmt: skip
         return Line(
-            account=self._cast.funding_iban,
-            booked=day,
-            amount=_cents(request.fiat_amount + plan.paid),
-            direction="DBIT",
+            account=self._cast.funding_iban, booked=day,
+            amount=_cents(request.fiat_amount + plan.paid), direction="DBIT",
             counterparty=self._cast.operator,
             text=self._text(request, plan.mangling, f"HLT{day:%y%m%d}-{self._sent:04d}"),
             **(defaults | more),
-        )
+        )  # fmt: skip
 
     def _payout(self, plan: Plan, request: RampRequest, day: date) -> Line:
         """The credit that an off-ramp request ends with."""
         mangling = MANGLINGS[plan.mangling]
         return Line(
-            account=PAYOUT_IBAN,
-            booked=day,
-            amount=_cents(request.fiat_net_amount + plan.paid),
-            direction="CRDT",
-            counterparty=self._cast.operator,
+            account=PAYOUT_IBAN, booked=day, amount=_cents(request.fiat_net_amount + plan.paid),
+            direction="CRDT", counterparty=self._cast.operator,
             text=self._text(request, plan.mangling, ""),
             expectation=Expectation("off_ramp", request.id, request.payment_reference),
-            mangling=mangling.name,
-            unbroken=mangling.unbroken,
-            ceiling="never" if "equal" in plan.note else mangling.ceiling,
-            note=plan.note,
-        )
+            mangling=mangling.name, unbroken=mangling.unbroken,
+            ceiling="never" if "equal" in plan.note else mangling.ceiling, note=plan.note,
+        )  # fmt: skip
 
     def _refund(self, line: Line, day: date, text: Text, **more: Any) -> Line:
         """The provider sends the money back by an ordinary credit, not by a return."""
         return Line(
-            account=line.account,
-            booked=day,
-            amount=line.amount,
-            direction="CRDT",
-            counterparty=self._cast.operator,
-            text=text,
-            **more,
-        )
+            account=line.account, booked=day, amount=line.amount, direction="CRDT",
+            counterparty=self._cast.operator, text=text, **more,
+        )  # fmt: skip
 
     # outcomes
 

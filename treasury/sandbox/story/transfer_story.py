@@ -150,42 +150,32 @@ class Wallets:
 
     def _internal(self, move: _Move) -> AccountTransfer:
         return AccountTransfer(
-            id=self._ids.uuid(),
-            source_account_id=move.sender,
-            destination_account_id=move.receiver,
-            amount=f"{move.amount:.6f}",
-            cryptocurrency=move.asset,
-            status=move.status,
-            created_at=zulu(move.at),
+            id=self._ids.uuid(), source_account_id=move.sender,
+            destination_account_id=move.receiver, amount=f"{move.amount:.6f}",
+            cryptocurrency=move.asset, status=move.status, created_at=zulu(move.at),
             updated_at=zulu(move.at + timedelta(seconds=4)),
             failure_code=_FAILURE[0] if move.status == "FAILED" else None,
             failure_reason=_FAILURE[1] if move.status == "FAILED" else None,
-        )
+        )  # fmt: skip
 
     def _outward(self, kind: str, move: _Move) -> Transfer:
         run = self._random.randrange(10, 60)
         failed = move.status == "FAILED"
         on_chain = move.status in {"COMPLETED", "PROCESSING"}
         return Transfer(
-            id=self._ids.uuid(),
-            sender_account_id=move.sender,
+            id=self._ids.uuid(), sender_account_id=move.sender,
             receiver_account_id=move.receiver or None,
             destination_address=None if move.receiver else self._cast.wallets[0].address,
-            chain=self._chains[move.sender],
-            asset=move.asset,
-            amount=number(move.amount),
+            chain=self._chains[move.sender], asset=move.asset, amount=number(move.amount),
             description=f"Supplier run {run}" if move.receiver else "To the cold wallet",
-            merchant_reference=f"run-{run}",
-            idempotency_key=self._ids.uuid(),
-            status=move.status,
-            created_at=zulu(move.at),
-            updated_at=zulu(move.at + timedelta(seconds=12)),
+            merchant_reference=f"run-{run}", idempotency_key=self._ids.uuid(), status=move.status,
+            created_at=zulu(move.at), updated_at=zulu(move.at + timedelta(seconds=12)),
             fiat_origin=_origin(move) if kind == "fiat" else None,
             transaction_hash=self._ids.hash() if on_chain else None,
             error_message=_FAILURE[1] if failed else None,
             failure_code=_FAILURE[0] if failed else None,
             failure_reason=_FAILURE[1] if failed else None,
-        )
+        )  # fmt: skip
 
 
 def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:

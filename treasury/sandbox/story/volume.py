@@ -123,20 +123,12 @@ class Past:
             created_by=USERS["maker"].email,
         )  # fmt: skip
         return Record(
-            kind="ramp_request",
-            id=item.id,
-            item=encode(item),
-            detail="",
-            created_at=item.created_at,
-            updated_at=zulu(at + timedelta(minutes=_MINUTES[end])),
-            status=end,
-            type=ramp_type,
-            chain=chain,
-            reference=reference,
+            kind="ramp_request", id=item.id, item=encode(item), detail="",
+            created_at=item.created_at, updated_at=zulu(at + timedelta(minutes=_MINUTES[end])),
+            status=end, type=ramp_type, chain=chain, reference=reference,
             amount=sortable(item.fiat_amount if ramp_type == "ON_RAMP" else item.crypto_amount),
-            fiat_amount=sortable(item.fiat_amount),
-            crypto_amount=sortable(item.crypto_amount),
-        )
+            fiat_amount=sortable(item.fiat_amount), crypto_amount=sortable(item.crypto_amount),
+        )  # fmt: skip
 
     def request(self, count: int) -> Record:
         """A ramp request as it would have been stored."""
@@ -179,18 +171,12 @@ class Past:
         at, (sender, receiver, _) = self._moment(count, self._volume.transfers), self._sides(drawn)
         inside = _is_inside(drawn)
         return Record(
-            kind="account_transfer" if inside else "transfer",
-            id=_uuid(drawn),
-            item="",
-            detail="",
-            owner=sender,
-            peer=receiver,
-            created_at=zulu(at),
-            updated_at=zulu(at + timedelta(seconds=12)),
-            status=_status(drawn),
+            kind="account_transfer" if inside else "transfer", id=_uuid(drawn), item="", detail="",
+            owner=sender, peer=receiver, created_at=zulu(at),
+            updated_at=zulu(at + timedelta(seconds=12)), status=_status(drawn),
             chain="" if inside else self._chains[sender],
             amount=sortable(_transferred_amount(drawn)),
-        )
+        )  # fmt: skip
 
     def transfer(self, count: int) -> Transfer | AccountTransfer:
         """A transfer of any kind as it would have been stored."""

@@ -231,13 +231,9 @@ def _story_of(seed: int, *, is_neighbour: bool) -> _Story:
     requests, conversions, fundings = told_by(cast, streams, book)
     lines = tuple(book.numbered())
     return _Story(
-        cast=cast,
-        requests=tuple(requests),
-        conversions=conversions,
-        fundings=fundings,
-        lines=lines,
-        fingerprint=fingerprint(requests, lines, COLUMNS),
-    )
+        cast=cast, requests=tuple(requests), conversions=conversions, fundings=fundings,
+        lines=lines, fingerprint=fingerprint(requests, lines, COLUMNS),
+    )  # fmt: skip
 
 
 _StoryParts: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
