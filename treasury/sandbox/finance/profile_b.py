@@ -312,10 +312,6 @@ def _account(body: _Body, _: bool) -> _Body:
     return account | ({"status": "CLOSED"} if body["status"] == "BLOCKED" else {})
 
 
-def _role(body: _Body, _: bool) -> _Body:
-    return _less(body, "party")
-
-
 def _wallet(body: _Body, _: bool) -> _Body:
     kind = "VENLY_MANAGED" if body.get("type") == "CUSTODIAL" else body.get("type")
     return _less(body, "accountId", "status") | {"type": kind}
@@ -328,11 +324,6 @@ def _transfer(body: _Body, _: bool) -> _Body:
     return transfer | ({"status": "PENDING"} if body["status"] == "PROCESSING" else {})
 
 
-def _session(body: _Body, _: bool) -> _Body:
-    """A reference is text, also where none was given."""
-    return body | {"externalRef": body["externalRef"] or ""}
-
-
 def _as_is(body: _Body, _: bool) -> _Body:
     return body
 
@@ -343,11 +334,18 @@ def _less(body: _Body, *names: str) -> _Body:
 
 _DIALECTS: Final[tuple[tuple[str, _Dialect], ...]] = (
     # the first one whose words an address contains
-    ("/party-roles", _role), ("/permits", _as_is), ("/allowances", _as_is), ("/wallets", _wallet),
-    ("/virtual-bank-accounts", _as_is), ("/payment-sessions", _session),
-    ("/payment-requests", _as_is), ("/transfers", _transfer), ("/accounts", _account),
+    ("/party-roles", lambda body, _: _less(body, "party")),
+    ("/permits", _as_is),
+    ("/allowances", _as_is),
+    ("/wallets", _wallet),
+    ("/virtual-bank-accounts", _as_is),
+    # a reference is text, also where none was given
+    ("/payment-sessions", lambda body, _: body | {"externalRef": body["externalRef"] or ""}),
+    ("/payment-requests", _as_is),
+    ("/transfers", _transfer),
+    ("/accounts", _account),
     ("/parties", _party),
-)  # fmt: skip
+)
 _CODES: Final = {
     "VALIDATION_ERROR": "invalid-request",
     "UNAUTHORIZED": "unauthenticated",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -137,14 +137,19 @@ def create_bank_account(world: World, call: Call) -> Reply:
             _require_valid(body, "account_number", _FOREIGN_NUMBER)
         if body.iban is not None:
             _require_valid(body, "iban", is_iban)
-    moment = zulu(world.clock.tick())
-    account = CompanyBankAccount(
-        id=world.ids.uuid(), company_id=world.cast.company.id, verification_status="PENDING",
-        created_at=moment, updated_at=moment, version=0, **fields_of(body),
-    )  # fmt: skip
+    account = world.keep(CompanyBankAccount(**_pending(world), **fields_of(body)))
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, REVIEW, account.id)
-    return result(encode(world.keep(account)), 201)
+    return result(encode(account), 201)
+
+
+def _pending(world: World) -> dict[str, Any]:
+    """What a new record has that awaits its verification."""
+    moment = zulu(world.clock.tick())
+    return {
+        "id": world.ids.uuid(), "company_id": world.cast.company.id, "version": 0,
+        "verification_status": "PENDING", "created_at": moment, "updated_at": moment,
+    }  # fmt: skip
 
 
 def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
@@ -162,12 +167,8 @@ def create_wallet(world: World, call: Call) -> Reply:
     body = call.read(NewCompanyWallet)
     if body.chain not in CHAINS:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
-    moment = zulu(world.clock.tick())
-    wallet = CompanyWallet(
-        id=world.ids.uuid(), company_id=world.cast.company.id, verification_status="PENDING",
-        created_at=moment, updated_at=moment, version=0, **fields_of(body),
-    )  # fmt: skip
-    return result(encode(world.keep(wallet)), 201)
+    wallet = world.keep(CompanyWallet(**_pending(world), **fields_of(body)))
+    return result(encode(wallet), 201)
 
 
 def change_bank_account(world: World, call: Call) -> Reply:

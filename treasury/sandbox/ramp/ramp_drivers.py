@@ -256,15 +256,6 @@ class RampDrivers(DepositDrivers):
 
     # parts
 
-    def _request(self, request_id: str) -> RampRequest:
-        text = self._world.store.detail("ramp_request", request_id)
-        if text is None:
-            raise InputError(
-                f"there is no ramp request {request_id}",
-                do="take an id that GET /ramp-requests lists",
-            )
-        return decode(text, RampRequest)
-
     def _of_type(self, request_id: str, ramp_type: str) -> RampRequest:
         request = self._request(request_id)
         if request.ramp_type != ramp_type:
@@ -282,15 +273,6 @@ class RampDrivers(DepositDrivers):
             raise InputError(
                 f"{request.payment_reference} is in {currency}, and no statement is",
                 do="let the service see the funds with receive",
-            )
-        return request
-
-    def _in_status(self, request_id: str, *statuses: str) -> RampRequest:
-        request = self._request(request_id)
-        if request.status not in statuses:
-            raise InputError(
-                f"{request.payment_reference} is {request.status}",
-                do=f"name a request that is {' or '.join(statuses)}",
             )
         return request
 

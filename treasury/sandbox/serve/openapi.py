@@ -8,7 +8,7 @@ each service and one for both, where the token address is, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any, Final, get_args, get_origin
@@ -58,7 +58,12 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
     tables = {FINANCE: finance_routes.routes(profile), RAMP: ramp_routes.routes(profile)}
     chosen = {address: tables[address] for address in ([service] if service else tables)}
     routes = [route for table in chosen.values() for route in table]
-    schemas, components = _schemas(routes)
+    kinds = [kind for route in routes for kind in (*_bodies(route), _each(route)) if kind]
+    kinds = list(dict.fromkeys(kinds))
+    by_kind, components = map(
+        _plainly, msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
+    )
+    schemas = dict(zip(kinds, by_kind, strict=True))
     paths: dict[str, dict[str, Any]] = {} if service else {TOKEN: {"post": _TOKEN}}
     for address, table in chosen.items():
         for route in table:
@@ -89,15 +94,6 @@ def statuses(route: Route) -> list[int]:
 
 
 # schemas
-
-
-def _schemas(routes: Iterable[Route]) -> tuple[dict[Any, Any], dict[str, Any]]:
-    """The schema of every type that the routes name, by type, and the components they refer to."""
-    kinds = [kind for route in routes for kind in (*_bodies(route), _each(route)) if kind]
-    kinds = list(dict.fromkeys(kinds))
-    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
-    plain = [_plainly(schema) for schema in (schemas, components)]
-    return dict(zip(kinds, plain[0], strict=True)), plain[1]
 
 
 def _plainly(schema: Any) -> Any:

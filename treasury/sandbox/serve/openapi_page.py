@@ -25,8 +25,12 @@ _PAGE: Final = "/openapi.html"
 
 def document_routes(profile: str) -> list[WebRoute]:
     """The documents' addresses: one for each service, one for both, and the page."""
+
+    def encoded(profile: str, service: str) -> bytes:
+        return msgspec.json.encode(document(profile, service))
+
     documents = [
-        WebRoute(service + _FILE, _serve(_encoded, "application/json", profile, service))
+        WebRoute(service + _FILE, _serve(encoded, "application/json", profile, service))
         for service in (FINANCE, RAMP, "")
     ]
     return [*documents, WebRoute(_PAGE, _serve(_page, "text/html", profile, ""))]
@@ -41,10 +45,6 @@ def page(profile: str) -> str:
         schemas=sorted(contract["components"]["schemas"].items()),
         words=_words,
     )
-
-
-def _encoded(profile: str, service: str) -> bytes:
-    return msgspec.json.encode(document(profile, service))
 
 
 @cache

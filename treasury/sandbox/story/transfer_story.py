@@ -32,11 +32,11 @@ from treasury.sandbox.story.cast import Cast
 from treasury.sandbox.story.credits import Conversion
 from treasury.sandbox.story.rates import payout_rate
 
-__all__ = ["Wallets", "balances_of"]
+__all__ = ["FAILURE", "Wallets", "balances_of", "origin_of"]
 
 _KINDS: Final = ("crypto", "crypto", "fiat", "internal")
 _LAST: Final = ("COMPLETED", "FAILED", "PROCESSING", "PENDING")
-_FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")
+FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")
 _SMALLEST: Final = Decimal(50)
 _FAILING: Final = 0.1
 
@@ -154,8 +154,8 @@ class Wallets:
             destination_account_id=move.receiver, amount=f"{move.amount:.6f}",
             cryptocurrency=move.asset, status=move.status, created_at=zulu(move.at),
             updated_at=zulu(move.at + timedelta(seconds=4)),
-            failure_code=_FAILURE[0] if move.status == "FAILED" else None,
-            failure_reason=_FAILURE[1] if move.status == "FAILED" else None,
+            failure_code=FAILURE[0] if move.status == "FAILED" else None,
+            failure_reason=FAILURE[1] if move.status == "FAILED" else None,
         )  # fmt: skip
 
     def _outward(self, kind: str, move: _Move) -> Transfer:
@@ -170,11 +170,11 @@ class Wallets:
             description=f"Supplier run {run}" if move.receiver else "To the cold wallet",
             merchant_reference=f"run-{run}", idempotency_key=self._ids.uuid(), status=move.status,
             created_at=zulu(move.at), updated_at=zulu(move.at + timedelta(seconds=12)),
-            fiat_origin=_origin(move) if kind == "fiat" else None,
+            fiat_origin=origin_of(move.asset, move.amount) if kind == "fiat" else None,
             transaction_hash=self._ids.hash() if on_chain else None,
-            error_message=_FAILURE[1] if failed else None,
-            failure_code=_FAILURE[0] if failed else None,
-            failure_reason=_FAILURE[1] if failed else None,
+            error_message=FAILURE[1] if failed else None,
+            failure_code=FAILURE[0] if failed else None,
+            failure_reason=FAILURE[1] if failed else None,
         )  # fmt: skip
 
 
@@ -196,7 +196,8 @@ def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
     ]
 
 
-def _origin(move: _Move) -> FiatOrigin:
-    rate = payout_rate(move.asset)
-    euros = (move.amount * rate).quantize(Decimal("0.01"))
+def origin_of(asset: str, amount: Decimal) -> FiatOrigin:
+    """The euros behind a fiat transfer's coins."""
+    rate = payout_rate(asset)
+    euros = (amount * rate).quantize(Decimal("0.01"))
     return FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate)

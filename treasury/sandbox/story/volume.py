@@ -22,7 +22,6 @@ from treasury.errors import InputError
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import (
     AccountTransfer,
-    FiatOrigin,
     RampItem,
     Transfer,
     encode,
@@ -31,15 +30,14 @@ from treasury.sandbox.state.shapes import (
 )
 from treasury.sandbox.state.store import Maker, Record, sortable
 from treasury.sandbox.story.cast import USERS, Cast
-from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.request_life import Life, amounts_of, record_of
+from treasury.sandbox.story.transfer_story import FAILURE, origin_of
 
 __all__ = ["NONE", "Past", "Volume"]
 
 _YEARS: Final = (2024, 2025)
 _MOST_REQUESTS: Final = 999_999 * len(_YEARS)  # a reference has six digits in a year
 _MOST_TRANSFERS: Final = 20_000_000
-_FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")
 _ENDS: Final = ("SUCCEEDED",) * 92 + ("CANCELLED",) * 3 + ("REJECTED",) * 3 + ("FAILED",) * 2
 _MINUTES: Final = {"SUCCEEDED": 1500, "CANCELLED": 30, "REJECTED": 40, "FAILED": 1440}
 """How long after it was made a request ended."""
@@ -185,7 +183,7 @@ class Past:
         at, status = self._moment(count, self._volume.transfers), _status(drawn)
         amount = _transferred_amount(drawn)
         created, updated = zulu(at), zulu(at + timedelta(seconds=12))
-        code, reason = _FAILURE if status == "FAILED" else (None, None)
+        code, reason = FAILURE if status == "FAILED" else (None, None)
         if _is_inside(drawn):
             return AccountTransfer(
                 id=_uuid(drawn), source_account_id=sender, destination_account_id=receiver,
@@ -199,7 +197,7 @@ class Past:
             description=f"Supplier run {run}", merchant_reference=f"run-{run}",
             idempotency_key=str(UUID(bytes=drawn[32:48], version=4)), status=status,
             created_at=created, updated_at=updated,
-            fiat_origin=_origin(asset, amount) if drawn[16] % 5 == 3 else None,
+            fiat_origin=origin_of(asset, amount) if drawn[16] % 5 == 3 else None,
             transaction_hash=None if code else f"0x{drawn.hex()[:64]}",
             error_message=reason, failure_code=code, failure_reason=reason,
         )  # fmt: skip
@@ -254,9 +252,3 @@ def _is_inside(drawn: bytes) -> bool:
 
 def _status(drawn: bytes) -> str:
     return "FAILED" if drawn[18] % 100 < 3 else "COMPLETED"
-
-
-def _origin(asset: str, amount: Decimal) -> FiatOrigin:
-    rate = payout_rate(asset)
-    euros = (amount * rate).quantize(Decimal("0.01"))
-    return FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate)
