@@ -36,6 +36,19 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     REPEATS: ClassVar[Repeats] = "write"
     """What makes sending it twice safe at every generation of the service, if anything does."""
+    NEEDED: ClassVar[tuple[str, ...]] = ()
+    """Fields that may be neither missing nor blank."""
+    LONGEST: ClassVar[dict[str, int]] = {}
+    """The most characters of a field."""
+
+    def __post_init__(self) -> None:
+        if self.key is not None:
+            self._check_key()
+        self._require(*self.NEEDED)
+        for name, length in self.LONGEST.items():
+            value = getattr(self, name)
+            if isinstance(value, Sized) and len(value) > length:
+                raise self.wrong(f"{name} is longer than {length}", "shorten it")
 
     @property
     def key(self) -> str | None:
@@ -79,12 +92,6 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
                 f"one of {', '.join(names)} is needed, {listed} given", "give just one"
             )
 
-    def _at_most(self, length: int, *names: str) -> None:
-        for name in names:
-            value = getattr(self, name)
-            if isinstance(value, Sized) and len(value) > length:
-                raise self.wrong(f"{name} is longer than {length}", "shorten it")
-
     def _amount(self, name: str, currency: str | None, *, places: int | None = None) -> Decimal:
         """A positive amount with no more decimals than its currency, where that is known."""
         amount = parse_amount(getattr(self, name), what=f"{type(self).__name__}.{name}")
@@ -124,4 +131,5 @@ class Keyed(Body, frozen=True, kw_only=True):
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
     def __post_init__(self) -> None:
-        self._check_key()
+        self._check_key()  # it has one, also where somebody gives None
+        super().__post_init__()

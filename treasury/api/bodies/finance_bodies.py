@@ -34,6 +34,7 @@ class PostalAddress(Body, frozen=True, kw_only=True):
     country: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.country is not None and not _COUNTRY.fullmatch(self.country):
             raise self.wrong(f"country {self.country!r} is not two capitals", "write it as BE")
         mandatory = ("address_line1", "city", "postal_code", "country")
@@ -55,7 +56,16 @@ class PartyDetails(Body, frozen=True, kw_only=True):
     address: PostalAddress | None = None
     external_id: str | None = None
 
+    LONGEST: ClassVar = {
+        "first_name": 100,
+        "last_name": 100,
+        "name": 255,
+        "external_id": 255,
+        "vat_number": 50,
+    }
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         person, company = ("first_name", "last_name"), ("name", "vat_number")
         if self.party_type == "INDIVIDUAL":
             self._require(*person)
@@ -65,9 +75,6 @@ class PartyDetails(Body, frozen=True, kw_only=True):
             self._forbid("and an organisation has none", *person)
         else:
             raise self.wrong(f"party_type is {self.party_type!r}", "use INDIVIDUAL or ORGANISATION")
-        self._at_most(100, *person)
-        self._at_most(255, "name", "external_id")
-        self._at_most(50, "vat_number")
 
     def is_like(self, record: Any) -> bool:
         """The same type, names and external id."""
@@ -82,10 +89,6 @@ class NewParty(PartyDetails, frozen=True, kw_only=True):
 
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_key()
-
 
 class PartyChanges(Body, frozen=True, kw_only=True):
     """`PATCH /parties/{id}`: what changes, with the version that was read where there was one."""
@@ -97,11 +100,11 @@ class PartyChanges(Body, frozen=True, kw_only=True):
     vat_number: str | None = None
     address: PostalAddress | None = None
 
+    LONGEST: ClassVar = {"first_name": 100, "last_name": 100, "name": 255, "vat_number": 50}
+
     def __post_init__(self) -> None:
         _require_change(self)
-        self._at_most(100, "first_name", "last_name")
-        self._at_most(255, "name")
-        self._at_most(50, "vat_number")
+        super().__post_init__()
 
 
 def _require_change(body: PartyChanges | AccountChanges) -> None:
@@ -113,6 +116,8 @@ class NewAccount(Keyed, frozen=True, kw_only=True):
     """`POST /accounts`: for a party there is, or with one that is created along."""
 
     REPEATS: ClassVar[Repeats] = "write"
+    NEEDED = ("external_id", "chain")
+    LONGEST: ClassVar = {"external_id": 255}
 
     external_id: str | None = None
     name: str | None = None
@@ -122,9 +127,7 @@ class NewAccount(Keyed, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("external_id", "chain")
         self._exactly_one("party_id", "party")
-        self._at_most(255, "external_id")
         if isinstance(self.party, NewParty):
             raise self.wrong("its party has a key of its own", "give PartyDetails")
 
@@ -140,9 +143,11 @@ class AccountChanges(Body, frozen=True, kw_only=True):
     name: str | None = None
     version: int | None = None
 
+    LONGEST: ClassVar = {"external_id": 255}
+
     def __post_init__(self) -> None:
         _require_change(self)
-        self._at_most(255, "external_id")
+        super().__post_init__()
 
 
 class NewPartyRole(Body, frozen=True, kw_only=True):
@@ -152,10 +157,7 @@ class NewPartyRole(Body, frozen=True, kw_only=True):
     role_type: str
     idempotency_key: str | None = None
 
-    def __post_init__(self) -> None:
-        self._require("party_id", "role_type")
-        if self.idempotency_key is not None:
-            self._check_key()
+    NEEDED = ("party_id", "role_type")
 
     def is_like(self, record: Any) -> bool:
         """The same party in the same role."""
@@ -171,10 +173,7 @@ class NewWallet(Body, frozen=True, kw_only=True):
     chain: str
     idempotency_key: str | None = None
 
-    def __post_init__(self) -> None:
-        self._require("chain")
-        if self.idempotency_key is not None:
-            self._check_key()
+    NEEDED = ("chain",)
 
     def is_like(self, record: Any) -> bool:
         """On the same chain."""
@@ -188,9 +187,7 @@ class NewVirtualBankAccount(Keyed, frozen=True, kw_only=True):
     in_currency: str
     target_cryptocurrency: str
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._require("name", "in_currency", "target_cryptocurrency")
+    NEEDED = ("name", "in_currency", "target_cryptocurrency")
 
 
 class NewPaymentSession(Keyed, frozen=True, kw_only=True):

@@ -36,6 +36,7 @@ class RampAmount(RecordVersion, frozen=True, kw_only=True):
     amount: Amount
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._as_number("amount", None)
         _check_least(self, self.amount)
 
@@ -44,12 +45,10 @@ class RampTransactionHash(Body, frozen=True, kw_only=True):
     """`PATCH /ramp-requests/{id}/tx-hash`."""
 
     REPEATS: ClassVar[Repeats] = "versioned"
+    NEEDED = ("blockchain_transaction_hash",)
 
     blockchain_transaction_hash: str
     version: int
-
-    def __post_init__(self) -> None:
-        self._require("blockchain_transaction_hash")
 
 
 class BankAccountChanges(RecordVersion, frozen=True, kw_only=True):
@@ -57,8 +56,7 @@ class BankAccountChanges(RecordVersion, frozen=True, kw_only=True):
 
     name: str
 
-    def __post_init__(self) -> None:
-        self._require("name")
+    NEEDED = ("name",)
 
 
 class CompanyWalletChanges(RecordVersion, frozen=True, kw_only=True):
@@ -66,8 +64,7 @@ class CompanyWalletChanges(RecordVersion, frozen=True, kw_only=True):
 
     description: str
 
-    def __post_init__(self) -> None:
-        self._at_most(500, "description")
+    LONGEST: ClassVar = {"description": 500}
 
 
 class Invitation(Body, frozen=True, kw_only=True):
@@ -78,8 +75,7 @@ class Invitation(Body, frozen=True, kw_only=True):
     first_name: str
     last_name: str
 
-    def __post_init__(self) -> None:
-        self._require("email", "role", "first_name", "last_name")
+    NEEDED = ("email", "role", "first_name", "last_name")
 
     def is_like(self, record: Any) -> bool:
         """The same address."""
@@ -93,6 +89,7 @@ class FeeQuestion(Body, frozen=True, kw_only=True):
     type: str
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._as_number("amount", None)
         _check_type(self, self.type)
 
@@ -113,8 +110,7 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
     idempotency_key: str | None = None
 
     def __post_init__(self) -> None:
-        if self.idempotency_key is not None:
-            self._check_key()
+        super().__post_init__()
         _check_type(self, self.ramp_type)
         self._require("fiat_currency_id", "crypto_currency_id")
         target, excluded = "company_wallet_id", "company_bank_account_id"
@@ -169,10 +165,8 @@ class NewCompanyWallet(Body, frozen=True, kw_only=True):
     chain: str
     description: str | None = None
 
-    def __post_init__(self) -> None:
-        self._require("address", "chain")
-        self._at_most(255, "address")
-        self._at_most(500, "description")
+    NEEDED = ("address", "chain")
+    LONGEST: ClassVar = {"address": 255, "description": 500}
 
     def is_like(self, record: Any) -> bool:
         """The same address on the same chain."""
@@ -218,6 +212,7 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.bank_account_type not in _REQUIRED:
             types = ", ".join(_REQUIRED)
             raise self.wrong(

@@ -46,12 +46,9 @@ class CompanyUser(Model, frozen=True):
     invitation_status: str | None = None
 
 
-class CompanyBankAccount(Model, frozen=True):
-    """Ramp service, "Company bank account"; a list leaves out `iban` and `version`."""
+class _BankDetails(Model, frozen=True, kw_only=True):
+    """What tells one bank account from another; which fields there are depends on its type."""
 
-    id: Id
-    company_id: Id | None = None
-    name: str | None = None
     bank_name: str | None = None
     company_name: str | None = None
     email: str | None = None
@@ -64,9 +61,6 @@ class CompanyBankAccount(Model, frozen=True):
     beneficiary_postal_code: str | None = None
     beneficiary_country: str | None = None
     bank_account_type: str | None = None
-    supported_ramp_type: str | None = None
-    verification_status: str | None = None
-    verified_at: datetime | None = None
     iban: str | None = None
     bic: str | None = None
     intermediary_bic: str | None = None
@@ -75,10 +69,21 @@ class CompanyBankAccount(Model, frozen=True):
     account_number: str | None = None
     sort_code: str | None = None
     routing_number: str | None = None
-    currency: str | None = None
     bank_street_address: str | None = None
     bank_city: str | None = None
     bank_postal_code: str | None = None
+
+
+class CompanyBankAccount(_BankDetails, frozen=True, kw_only=True):
+    """Ramp service, "Company bank account"; a list leaves out `iban` and `version`."""
+
+    id: Id
+    company_id: Id | None = None
+    name: str | None = None
+    supported_ramp_type: str | None = None
+    verification_status: str | None = None
+    verified_at: datetime | None = None
+    currency: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
     version: Integer | None = None
@@ -166,36 +171,13 @@ class CalculatedFee(Model, frozen=True):
     unit: Literal["fiat", "crypto"] | None = None
 
 
-class DepositBankAccount(Model, frozen=True):
+class DepositBankAccount(_BankDetails, frozen=True, kw_only=True):
     """Where the company sends fiat for an on-ramp; which fields there are depends on its type."""
 
     id: Id | None = None
-    bank_name: str | None = None
     beneficiary: str | None = None
     fiat_currency: FiatCurrency | str | None = None
     label: str | None = None
-    bank_account_type: str | None = None
-    iban: str | None = None
-    bic: str | None = None
-    account_number: str | None = None
-    sort_code: str | None = None
-    routing_number: str | None = None
-    intermediary_bank_name: str | None = None
-    intermediary_bic: str | None = None
-    intermediary_account_number: str | None = None
-    company_name: str | None = None
-    email: str | None = None
-    phone_number: str | None = None
-    bank_country: str | None = None
-    bank_street_address: str | None = None
-    bank_city: str | None = None
-    bank_postal_code: str | None = None
-    beneficiary_address_line1: str | None = None
-    beneficiary_address_line2: str | None = None
-    beneficiary_city: str | None = None
-    beneficiary_state: str | None = None
-    beneficiary_postal_code: str | None = None
-    beneficiary_country: str | None = None
     is_active: bool | None = None
     is_default: bool | None = None
     version: Integer | None = None
