@@ -153,11 +153,15 @@ def create_virtual_account(world: World, call: Call) -> Reply:
     account, body = account_of(world, call.path["accountId"]), call.read(NewVirtualAccount)
     usable(account)
     now = bare(world.clock.tick())
+    party = account.party_roles[0].party if account.party_roles else None
+    holder = world.cast.company.name  # who a payer is told to pay
+    if party is not None:
+        holder = party.name or f"{party.first_name} {party.last_name}"
     virtual = VirtualBankAccount(
         id=world.ids.uuid(), account_id=account.id, bank_account_type="EUR_SEPA", name=body.name,
         status="ACTIVE", currency=body.in_currency,
         target_cryptocurrency=body.target_cryptocurrency, iban=world.ids.iban("BE"),
-        bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=_holder(world, account),
+        bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=holder,
         reference_code=world.ids.reference_code(), created_at=now, updated_at=now,
     )  # fmt: skip
     return result(encode(world.keep(virtual)), 201)
@@ -180,11 +184,3 @@ def _role(party: Party, now: str) -> PartyRole:
         party_id=party.id, role_type="ACCOUNT_HOLDER", status="ACTIVE", party=party,
         created_at=now, updated_at=now,
     )  # fmt: skip
-
-
-def _holder(world: World, account: Account) -> str:
-    """Who a payer is told to pay."""
-    party = account.party_roles[0].party if account.party_roles else None
-    if party is None:
-        return world.cast.company.name
-    return party.name or f"{party.first_name} {party.last_name}"

@@ -7,6 +7,7 @@ reserved ends with a shortfall, one below it gives the rest back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -34,7 +35,7 @@ from treasury.sandbox.http.body_fields import (
     Text,
     amount_of_number,
 )
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result
+from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, missing, result
 from treasury.sandbox.state.ledger import Posting, available
 from treasury.sandbox.state.shapes import encode, number, zulu
 from treasury.sandbox.story.world import World
@@ -139,30 +140,6 @@ def change_payment(world: World, call: Call) -> Reply:
     return result(encode(put_payment(world, changed)))
 
 
-def settle(world: World, call: Call) -> Reply:
-    """POST /payment-requests/{paymentRequestId}/settlements."""
-    payment = _reserved(world, call.path["paymentRequestId"])
-    return _settling(world, payment, call.read(Settling))
-
-
-def settle_by_reference(world: World, call: Call) -> Reply:
-    """POST /payment-requests/settlements."""
-    body = call.read(SettlingByReference)
-    return _settling(world, _referred(world, body.payment_request_reference), body)
-
-
-def reverse(world: World, call: Call) -> Reply:
-    """POST /payment-requests/{paymentRequestId}/reversal."""
-    payment = _reserved(world, call.path["paymentRequestId"])
-    return _reversing(world, payment, call.read(Reversing))
-
-
-def reverse_by_reference(world: World, call: Call) -> Reply:
-    """POST /payment-requests/reversals."""
-    body = call.read(ReversingByReference)
-    return _reversing(world, _referred(world, body.payment_request_reference), body)
-
-
 def schedule_payments(world: World) -> None:
     """Let the platform end what was asked for, unless a driver has done so."""
 
@@ -197,6 +174,36 @@ def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> Reply:
     return result(encode(put_payment(world, changed)), 202)
 
 
+_End: TypeAlias = Callable[[World, PaymentRequest, Any], Reply]
+
+
+def _by_id(end: _End, shape: type[JsonBody]) -> Handler:
+    def serve(world: World, call: Call) -> Reply:
+        payment = _reserved(world, call.path["paymentRequestId"])
+        return end(world, payment, call.read(shape))
+
+    return serve
+
+
+def _by_reference(end: _End, shape: type[SettlingByReference | ReversingByReference]) -> Handler:
+    def serve(world: World, call: Call) -> Reply:
+        body = call.read(shape)
+        card = body.payment_request_reference.card_provider_reference
+        external_id = body.payment_request_reference.external_id
+        payment_id = find_payment(world, card.type, card.reference_id, external_id)
+        if payment_id is None:
+            raise missing("payment request")
+        return end(world, _reserved(world, payment_id), body)
+
+    return serve
+
+
+settle: Final = _by_id(_settling, Settling)
+settle_by_reference: Final = _by_reference(_settling, SettlingByReference)
+reverse: Final = _by_id(_reversing, Reversing)
+reverse_by_reference: Final = _by_reference(_reversing, ReversingByReference)
+
+
 def _going(payment: PaymentRequest, status: str, step: Execution, **changes: Any) -> PaymentRequest:
     executions = [*payment.executions, step]
     return msgspec.structs.replace(
@@ -217,14 +224,6 @@ def _reserved(world: World, payment_id: str) -> PaymentRequest:
     if payment.status != "RESERVED":
         raise Refusal(400, "INVALID_STATE", f"The payment request is {payment.status}.")
     return payment
-
-
-def _referred(world: World, reference: PaymentReference) -> PaymentRequest:
-    card = reference.card_provider_reference
-    payment_id = find_payment(world, card.type, card.reference_id, reference.external_id)
-    if payment_id is None:
-        raise missing("payment request")
-    return _reserved(world, payment_id)
 
 
 def _execution(

@@ -13,12 +13,21 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.sandbox.http.exchange import Call, Handler, Parameter, Reply, invalid, missing, result
+from treasury.sandbox.http.exchange import (
+    Call,
+    Handler,
+    Parameter,
+    Reply,
+    Route,
+    invalid,
+    missing,
+    result,
+)
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.state.store import Page
 from treasury.sandbox.story.world import World
 
-__all__ = ["Listing", "all_of", "detail_of", "listing", "published"]
+__all__ = ["Listing", "all_of", "detail_of", "list_route", "listing", "read_route"]
 
 _LARGEST: Final = 1000
 _DEFAULT_SIZE: Final = 100
@@ -76,8 +85,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """The schemas of the parameters that `narrow` and `members` read."""
 
 
-def published(spec: Listing) -> dict[str, Any]:
-    """What a route publishes about its list: the parameters and what stands beside `result`."""
+def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
+    """The operation that lists, with all that it publishes: parameters, what is beside `result`."""
     schemas = _PAGING | dict.fromkeys(spec.filters, _FILTER)
     for name, values in spec.values.items():
         schemas[name] = {
@@ -87,20 +96,16 @@ def published(spec: Listing) -> dict[str, Any]:
     schemas |= spec.also
     if spec.dated:
         schemas |= {"fromDate": _DATE, "toDate": _DATE}
-    return {
-        "query": tuple(Parameter(name, schema) for name, schema in schemas.items()),
-        "beside": ("pagination", "sort") if spec.shows_sort else ("pagination",),
-    }
+    return Route(
+        "GET", path, listing(spec), says=says, gives=list[each],
+        query=tuple(Parameter(name, schema) for name, schema in schemas.items()),
+        beside=("pagination", "sort") if spec.shows_sort else ("pagination",),
+    )  # fmt: skip
 
 
-def _filter_values(call: Call, spec: Listing, name: str) -> list[str]:
-    """The values that a filter asks for; 400 for one that it does not know."""
-    if name not in spec.values:
-        return call.query[name]
-    allowed, values = spec.values[name], call.query_values(name)
-    if any(value not in allowed for value in values):
-        raise invalid(f"{name} must be one of {', '.join(allowed)}.")
-    return values
+def read_route(path: str, handler: Handler, gives: Any, says: str) -> Route:
+    """The operation that reads what `handler` answers with."""
+    return Route("GET", path, handler, says=says, gives=gives)
 
 
 def listing(spec: Listing) -> Handler:
@@ -111,11 +116,13 @@ def listing(spec: Listing) -> Handler:
         size = min(size, _LARGEST)
         sort = _one_of(call, "sortOn", _SORTABLE, spec.sort)
         order = _one_of(call, "sortOrder", _ORDERS, "ASC")
-        where = {
-            column: _filter_values(call, spec, name)
-            for name, column in spec.filters.items()
-            if name in call.query
-        }
+        filters = spec.filters
+        where = {filters[name]: call.query[name] for name in filters if name in call.query}
+        for name, allowed in spec.values.items():
+            values = call.query_values(name)
+            if any(value not in allowed for value in values):
+                raise invalid(f"{name} must be one of {', '.join(allowed)}.")
+            where |= {filters[name]: values} if values else {}
         if spec.narrow:
             where |= spec.narrow(world, call)
         if spec.owner:

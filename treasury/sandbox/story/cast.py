@@ -209,6 +209,11 @@ def make_cast(streams: Streams) -> Cast:
     accounts = _accounts(ids, parties)
     operator = Payer("Ramp Operator BV", "LT353250012345678901", "TESTLT21")
     funding = ids.iban("BE")
+    wallet_ids = {account.id: (ids.uuid(), ids.address()) for account in accounts}
+    wallet_ids[accounts[0].id] = (
+        "1a1b085f-b6b3-40d2-a7d1-71cd51155baf",
+        "0x849198ae3d7c5cebae80a1ad55205002370a3595",
+    )
 
     def payers(names: tuple[str, ...], countries: str) -> tuple[Payer, ...]:
         cycle = countries.split()
@@ -224,7 +229,7 @@ def make_cast(streams: Streams) -> Cast:
         fees=FEES,
         parties=parties,
         accounts=accounts,
-        wallet_ids=_wallet_ids(ids, accounts),
+        wallet_ids=wallet_ids,
         contracts={
             "USDC": "0xa1b2c3d4e5a1b2c3d4e5a1b2c3d4e5a1b2c3d4e5",
             "EURC": ids.address(),
@@ -299,15 +304,6 @@ def _accounts(ids: Ids, parties: tuple[Party, ...]) -> tuple[Account, ...]:
     own = [account(account_id, external, name, chain, parties[1])
            for account_id, external, name, chain, _, _ in _ACCOUNTS]  # fmt: skip
     return (*own, account("", "cust-0417", "Mira Okafor", "BASE", parties[0]))
-
-
-def _wallet_ids(ids: Ids, accounts: tuple[Account, ...]) -> dict[str, tuple[str, str]]:
-    wallet_ids = {account.id: (ids.uuid(), ids.address()) for account in accounts}
-    wallet_ids[accounts[0].id] = (
-        "1a1b085f-b6b3-40d2-a7d1-71cd51155baf",
-        "0x849198ae3d7c5cebae80a1ad55205002370a3595",
-    )
-    return wallet_ids
 
 
 def _virtual_accounts(ids: Ids, accounts: tuple[Account, ...]) -> tuple[VirtualBankAccount, ...]:
