@@ -198,9 +198,9 @@ class Transfers(Collection[Transfer]):
             record = self.get(account_id, transfer_id)
         return record
 
-    def _keeps(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "account_role":
-            return super()._keeps(value, name, condition, parents)
+            return super()._passes(value, name, condition, parents)
         side = {"SENDER": value.sender_account_id, "RECEIVER": value.receiver_account_id}
         account = side.get(str(condition))
         return account is None or account in parents

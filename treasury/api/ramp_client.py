@@ -153,11 +153,11 @@ class RampRequests(Collection[RampRequest]):
         sent_as, shift = wider[name]
         return super()._sent(sent_as, _day(value) + shift)
 
-    def _keeps(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name in {"from_date", "to_date"}:
             return True
         if name not in {"created_from", "created_to"}:
-            return super()._keeps(value, name, condition, parents)
+            return super()._passes(value, name, condition, parents)
         if value.created_at is None:
             return True
         day, limit = value.created_at.date(), _day(condition)
@@ -202,9 +202,9 @@ class BankAccounts(Collection[CompanyBankAccount]):
         reply = self._send("PATCH", "/company-bank-accounts/{id}", account_id, body=body)
         return reply.record(CompanyBankAccount)
 
-    def _keeps(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "supported_ramp_types":
-            return super()._keeps(value, name, condition, parents)
+            return super()._passes(value, name, condition, parents)
         ramp_type = value.supported_ramp_type
         return ramp_type is None or ramp_type in (
             condition if isinstance(condition, tuple) else (condition,)
@@ -225,9 +225,9 @@ class CompanyWallets(Collection[CompanyWallet]):
         reply = self._send("PATCH", "/company-wallets/{id}", wallet_id, body=body)
         return reply.record(CompanyWallet)
 
-    def _keeps(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "address":
-            return super()._keeps(value, name, condition, parents)
+            return super()._passes(value, name, condition, parents)
         address: str | None = value.address  # hexadecimal is written in either case
         return address is None or address.lower() == str(condition).lower()
 

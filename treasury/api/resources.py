@@ -238,7 +238,7 @@ class Collection(Endpoint[T]):
                 record
                 for record in page
                 if all(
-                    self._keeps(record.value, name, conditions[name], parents)
+                    self._passes(record.value, name, conditions[name], parents)
                     for name in conditions
                 )
             ),
@@ -246,7 +246,7 @@ class Collection(Endpoint[T]):
             fetch=lambda number: self._filtered(page.fetch(number), parents, filters),
         )
 
-    def _keeps(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         """Whether a record passes a filter, as far as it says anything about it."""
         del parents  # for those whose filter is about the parent
         stated = getattr(value, name, None)

@@ -61,7 +61,7 @@ def arrive_by_sepa(
     world: World, virtual: VirtualBankAccount, euros: Decimal, text: str, *, instant: bool
 ) -> Arrival:
     """A credit on a virtual account: at once, on the next business day, or placed by hand."""
-    now, has_code = world.clock.tick(), _names(text, virtual.reference_code)
+    now, has_code = world.clock.tick(), _carries_code(text, virtual.reference_code)
     due = _due(now, instant=instant, has_code=has_code) if virtual.status == "ACTIVE" else None
     arrival = Arrival(
         id=world.ids.uuid(), account_id=virtual.account_id, source="sepa_credit",
@@ -108,19 +108,19 @@ def convert(world: World, arrival_id: str) -> Arrival:
         ),
     )
     account = account_of(world, arrival.account_id)
-    return _credit(world, account, arrival) if _may_have(world, account) else arrival
+    return _credit(world, account, arrival) if _may_hold(world, account) else arrival
 
 
 def release(world: World, account: Account) -> list[Arrival]:
     """Credit what was held for an account, if nothing stands in the way any more."""
     account = account_of(world, account.id)
-    if not _may_have(world, account):
+    if not _may_hold(world, account):
         return []
     waiting = world.store.page("arrival", {"owner": [account.id], "status": ["HELD"]}).items
     return [_credit(world, account, decode(item, Arrival)) for item in waiting]
 
 
-def _may_have(world: World, account: Account) -> bool:
+def _may_hold(world: World, account: Account) -> bool:
     return is_verified(account) and bool(wallets_of(world, account.id))
 
 
@@ -150,7 +150,7 @@ def _due(now: datetime, *, instant: bool, has_code: bool) -> datetime:
     return at(next_target_day(now.astimezone(_BRUSSELS).date()), "09:00")
 
 
-def _names(text: str, code: str) -> bool:
+def _carries_code(text: str, code: str) -> bool:
     """Whether a payment's text carries the code as a word of its own."""
     cleaned = "".join(
         letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()

@@ -15,7 +15,7 @@ from treasury.sandbox.finance.finance_records import (
     places_of,
     put_account,
     put_wallet,
-    usable,
+    require_active,
 )
 from treasury.sandbox.http.body_fields import (
     AccountChanges,
@@ -128,7 +128,7 @@ def add_role(world: World, call: Call) -> Reply:
 def create_wallet(world: World, call: Call) -> Reply:
     """POST /accounts/{accountId}/wallets: on the account's own chain."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewWallet)
-    usable(account)
+    require_active(account)
     if body.chain != account.chain:
         raise invalid(f"chain must be the account's own, {account.chain}.")
     wallet = give_wallet(world, account)
@@ -151,7 +151,7 @@ def give_wallet(world: World, account: Account) -> Wallet:
 def create_virtual_account(world: World, call: Call) -> Reply:
     """POST /accounts/{accountId}/virtual-bank-accounts."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewVirtualAccount)
-    usable(account)
+    require_active(account)
     now = bare(world.clock.tick())
     party = account.party_roles[0].party if account.party_roles else None
     holder = world.cast.company.name  # who a payer is told to pay

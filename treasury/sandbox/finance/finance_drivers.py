@@ -167,14 +167,14 @@ class FinanceDrivers:
         """The customer pays; the callback follows once the wallet is credited."""
         with self._act() as world:
             file = self._open_session(session_id)
-            arrivals.arrive_by_session(world, sessions.stand_at(world, file, "PAYMENT_RECEIVED"))
+            arrivals.arrive_by_session(world, sessions.set_status(world, file, "PAYMENT_RECEIVED"))
             return sessions.session_of(world, session_id).session
 
     def fail_session(self, session_id: str) -> sessions.Session:
         """The customer's payment fails; nothing is called back."""
         with self._act() as world:
             world.clock.tick()
-            return sessions.stand_at(world, self._open_session(session_id), "FAILED").session
+            return sessions.set_status(world, self._open_session(session_id), "FAILED").session
 
     def settle_payment(self, payment_id: str) -> payments.PaymentRequest:
         """The card scheme takes what a payment request reserved."""
@@ -271,7 +271,7 @@ class FinanceDrivers:
     def _expire(self, session_id: str) -> None:
         file = sessions.session_of(self._world, session_id)
         if file.session.status == "CREATED":
-            sessions.stand_at(self._world, file, "EXPIRED")
+            sessions.set_status(self._world, file, "EXPIRED")
 
 
 def _check_status(status: str, statuses: tuple[str, ...]) -> None:

@@ -25,9 +25,22 @@ from treasury.sandbox.story.transfer_story import balances_of
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "UNLOCKED", "account_named", "account_of", "accounts_of", "is_verified", "move", "party_of",
-    "places_of", "put_account", "put_party", "put_wallet", "roles_of", "spendable", "usable",
-    "verification", "wallets_of",
+    "UNLOCKED",
+    "account_named",
+    "account_of",
+    "accounts_of",
+    "is_verified",
+    "move",
+    "party_of",
+    "places_of",
+    "put_account",
+    "put_party",
+    "put_wallet",
+    "require_active",
+    "roles_of",
+    "spendable",
+    "verification",
+    "wallets_of",
 ]  # fmt: skip
 
 UNLOCKED: Final = frozenset({"VERIFIED", "NOT_REQUIRED"})
@@ -77,7 +90,7 @@ def is_verified(account: Account) -> bool:
     return account.kyc_status in UNLOCKED
 
 
-def usable(account: Account) -> None:
+def require_active(account: Account) -> None:
     """400 for an account that is not active."""
     if account.status != "ACTIVE":
         raise Refusal(400, "ACCOUNT_NOT_ACTIVE", f"The account is {account.status}.")

@@ -150,7 +150,7 @@ def make_fiat(
 def sender_of(world: World, account_id: str) -> Account:
     """The account that is to send: active, its holders active and verified."""
     account = account_of(world, account_id)
-    _is_active(account)
+    _require_active(account)
     for role in account.party_roles:
         if role.party.status != "ACTIVE":
             raise Refusal(422, "PARTY_NOT_ACTIVE", f"The sender's party is {role.party.status}.")
@@ -159,7 +159,7 @@ def sender_of(world: World, account_id: str) -> Account:
     return account
 
 
-def _is_active(account: Account) -> None:
+def _require_active(account: Account) -> None:
     if account.status != "ACTIVE":
         raise Refusal(422, "ACCOUNT_NOT_ACTIVE", f"The account is {account.status}.")
 
@@ -174,7 +174,7 @@ def _receiver(
     receiver = named_account or account_of(world, account_id or "")
     if receiver.id == sender.id:
         raise invalid("The receiver is the sender.")
-    _is_active(receiver)
+    _require_active(receiver)
     if not wallets_of(world, receiver.id):
         raise Refusal(422, "ACCOUNT_WALLET_MISSING", "The receiver has no wallet.")
     return receiver

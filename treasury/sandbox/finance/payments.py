@@ -19,8 +19,8 @@ from treasury.sandbox.finance.finance_records import (
     account_of,
     is_verified,
     move,
+    require_active,
     spendable,
-    usable,
 )
 from treasury.sandbox.http.body_fields import CardReference, PaymentRequestBody, amount_of_number
 from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result, stored
@@ -116,7 +116,7 @@ def create_for(
 ) -> PaymentRequest:
     """A new payment request of an account, its amount reserved."""
     fiat, rate = amount_of_number(amount, currency), _RATES[currency]
-    usable(account)
+    require_active(account)
     if not is_verified(account):
         raise Refusal(422, "KYC_NOT_VERIFIED", "The account's party is not verified.")
     both, now = both_amounts(fiat, currency), zulu(world.clock.tick())
@@ -157,7 +157,7 @@ def settle_payment(world: World, payment_id: str) -> PaymentRequest:
     if is_short:
         changes["shortfall_amount"] = both_amounts(requested.fiat - settled.fiat, payment.currency)
     ended = "SETTLED_WITH_SHORTFALL" if is_short else "SETTLED"
-    return _stand_at(world, payment, ended, "SETTLED", **changes)
+    return _set_status(world, payment, ended, "SETTLED", **changes)
 
 
 def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentRequest:
@@ -167,7 +167,7 @@ def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentReques
         back = available(place.split("/")[1])
         move(world, "give_back", payment.id, Posting(place, back, asset, amount))
     changes = {"reversal_reason": reason, "reversed_at": zulu(world.clock.now)}
-    return _stand_at(world, payment, "REVERSED", "REVERSED", **changes)
+    return _set_status(world, payment, "REVERSED", "REVERSED", **changes)
 
 
 def keep_card(world: World, account_id: str, card: CardReference) -> None:
@@ -222,7 +222,7 @@ def _in_status(world: World, payment_id: str, *statuses: str) -> PaymentRequest:
     return payment
 
 
-def _stand_at(
+def _set_status(
     world: World, payment: PaymentRequest, status: str, step: str, **more: Any
 ) -> PaymentRequest:
     """The request at an end, its open steps with it."""

@@ -28,7 +28,7 @@ from treasury.sandbox.finance.finance_records import (
     is_verified,
     put_account,
     put_wallet,
-    usable,
+    require_active,
 )
 from treasury.sandbox.finance.finance_transfers import make_crypto, make_fiat
 from treasury.sandbox.finance.payments import PaymentRequest, create_payment, keep_card
@@ -182,7 +182,7 @@ class NewSessionB(NewSession, frozen=True, kw_only=True):
 
 def _create_session(world: World, call: Call) -> Reply:
     account, body = account_of(world, call.path["accountId"]), call.read(NewSessionB)
-    usable(account)
+    require_active(account)
     if not is_verified(account):
         raise Refusal(422, "KYC_REQUIRED", "Account is not verified yet.")
     file = make_session(world, account.id, body, body.external_ref, body.metadata)

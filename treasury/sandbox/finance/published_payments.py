@@ -159,14 +159,14 @@ def schedule_payments(world: World) -> None:
 def _settling(world: World, payment: PaymentRequest, body: Settling) -> Reply:
     amount = _requested_amounts(payment, body)
     step = _execution(world, payment, "SETTLEMENT", Decimal(amount.crypto), "PENDING")
-    changed = _going(payment, "SETTLING", step, settlement_amount=amount)
+    changed = _with_step(payment, "SETTLING", step, settlement_amount=amount)
     world.agenda.add(world.clock.now + _WAIT, SETTLES, payment.id)
     return result(encode(put_payment(world, changed)), 202)
 
 
 def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> Reply:
     step = _execution(world, payment, "REVERSAL", Decimal(payment.amount.crypto), "PENDING")
-    changed = _going(
+    changed = _with_step(
         payment, "REVERSING", step,
         reversal_reason=body.reason, reversal_description=body.description,
     )  # fmt: skip
@@ -204,7 +204,9 @@ reverse: Final = _by_id(_reversing, Reversing)
 reverse_by_reference: Final = _by_reference(_reversing, ReversingByReference)
 
 
-def _going(payment: PaymentRequest, status: str, step: Execution, **changes: Any) -> PaymentRequest:
+def _with_step(
+    payment: PaymentRequest, status: str, step: Execution, **changes: Any
+) -> PaymentRequest:
     executions = [*payment.executions, step]
     return msgspec.structs.replace(
         payment, status=status, executions=executions, updated_at=step.updated_at, **changes

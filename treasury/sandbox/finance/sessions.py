@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from treasury.sandbox.finance.finance_records import account_of, usable, wallets_of
+from treasury.sandbox.finance.finance_records import account_of, require_active, wallets_of
 from treasury.sandbox.http.body_fields import NewSession, amount_of_text
 from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stored
 from treasury.sandbox.state.callbacks import is_loopback
@@ -22,7 +22,7 @@ from treasury.sandbox.state.shapes import Shape, bare, encode, number, zulu
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
-__all__ = ["Session", "SessionFile", "create_session", "finish", "session_of", "stand_at"]
+__all__ = ["Session", "SessionFile", "create_session", "finish", "session_of", "set_status"]
 
 EXPIRES: Final = "finance.session.expires"
 """The agenda's step for a session that nobody pays."""
@@ -63,7 +63,7 @@ class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
 def create_session(world: World, call: Call) -> Reply:
     """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewSession)
-    usable(account)
+    require_active(account)
     return result(encode(make_session(world, account.id, body).session), 201)
 
 
@@ -112,7 +112,7 @@ def session_of(world: World, session_id: str) -> SessionFile:
     return stored(world, "payment_session", session_id, SessionFile)
 
 
-def stand_at(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:
+def set_status(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:
     """Write a session's next status."""
     session = msgspec.structs.replace(
         file.session, status=status, cancellable=False, updated_at=bare(world.clock.now), **changes
@@ -124,7 +124,7 @@ def finish(world: World, session_id: str) -> SessionFile:
     """The wallet has been credited: the session is complete and its maker is told."""
     file = session_of(world, session_id)
     wallets = wallets_of(world, file.session.account_id)
-    file = stand_at(
+    file = set_status(
         world, file, "COMPLETED", blockchain_tx_id=world.ids.hash(), wallet_id=wallets[0].id
     )
     event = {

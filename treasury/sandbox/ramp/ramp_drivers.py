@@ -37,7 +37,7 @@ from treasury.sandbox.state.shapes import (
     User,
     decode,
 )
-from treasury.sandbox.story.bank import cents, names
+from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
 from treasury.sandbox.story.world import World
@@ -279,7 +279,7 @@ class RampDrivers(DepositDrivers):
     def _line(self, request: RampRequest, **fields: object) -> Line:
         text = fields["text"]
         assert isinstance(text, Text)
-        unbroken = names(" ".join(text.remittance), request.payment_reference)
+        unbroken = carries_code(" ".join(text.remittance), request.payment_reference)
         defaults: dict[str, object] = {
             "other": self._world.cast.operator,
             "expectation": Expectation(

@@ -13,7 +13,7 @@ from treasury.errors import InputError
 from treasury.sandbox.finance.arrivals import Arrival
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
 from treasury.sandbox.state.shapes import VirtualBankAccount, decode
-from treasury.sandbox.story.bank import cents, names
+from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.cast import Payer
 from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
@@ -48,7 +48,7 @@ class BankDrivers:
             detail = self._world.store.detail("virtual_account", arrival.source_id)
             assert detail is not None
             account = decode(detail, VirtualBankAccount)
-            unbroken = names(text, account.reference_code)
+            unbroken = carries_code(text, account.reference_code)
             self._world.bank.book(
                 Line(
                     account=self._world.cast.master_iban,

@@ -79,7 +79,12 @@ def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoile
         if _number(scope) < 2:
             return await answer_of(app, scope, receive)
         pages = [await _page(app, scope, step) for step in steps]
-        return await _with_items(app, scope, choose(*pages))
+        answer = await answer_of(app, scope, _no_body)
+        body = _object(answer)
+        if "pagination" in body:
+            body["result"] = msgspec.Raw(msgspec.json.encode(choose(*pages)))
+            answer.body = msgspec.json.encode(body)
+        return answer
 
     return spoil
 
@@ -130,12 +135,3 @@ def _items(body: _Body) -> list[msgspec.Raw]:
         return msgspec.json.decode(body.get("result", b"[]"), type=list[msgspec.Raw])
     except msgspec.MsgspecError:
         return []
-
-
-async def _with_items(app: ASGIApp, scope: Scope, items: list[msgspec.Raw]) -> Answer:
-    answer = await answer_of(app, scope, _no_body)
-    body = _object(answer)
-    if "pagination" in body:
-        body["result"] = msgspec.Raw(msgspec.json.encode(items))
-        answer.body = msgspec.json.encode(body)
-    return answer

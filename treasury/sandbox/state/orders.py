@@ -117,8 +117,11 @@ class Orders:
         start: _Key = ()
         if limit > 0 and offset >= max(limit, _STRIDE):
             stride = limit * -(-_STRIDE // limit)
-            keys = self._page_starts((ordered, stride), ordered, stride)
-            start, offset = keys[offset // stride], offset % stride
+            if (ordered, stride) not in self._keys:
+                sql, values = ordered.query("''", ())
+                keys = islice(self._db.execute(sql, values), 0, None, stride)
+                _keep(self._keys, (ordered, stride), [row[1:] for row in keys])
+            start, offset = self._keys[ordered, stride][offset // stride], offset % stride
         sql, values = ordered.query("item", start)
         rows = self._db.execute(f"{sql} limit ? offset ?", [*values, limit, offset])
         return total, [(row[0], row[-1]) for row in rows]
@@ -131,13 +134,6 @@ class Orders:
             )
             _keep(self._totals, selection, sum(count.fetchone()[0] for count in counts))
         return self._totals[selection]
-
-    def _page_starts(self, name: tuple[object, ...], ordered: _Ordered, stride: int) -> list[_Key]:
-        if name not in self._keys:
-            sql, values = ordered.query("''", ())
-            rows = islice(self._db.execute(sql, values), 0, None, stride)
-            _keep(self._keys, name, [row[1:] for row in rows])
-        return self._keys[name]
 
 
 class _Ordered(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from treasury.sandbox.state.shapes import decode, encode
 from treasury.sandbox.state.store import Record, Store
 from treasury.sandbox.story.lines import Line, Period, StatementAccount
 
-__all__ = ["Bank", "cents", "names"]
+__all__ = ["Bank", "carries_code", "cents"]
 
 _KIND: Final = "bank_line"
 _MOST: Final = Decimal(10) ** 12
@@ -86,7 +86,7 @@ def cents(amount: Decimal) -> Decimal:
     return quantize(amount, "EUR")
 
 
-def names(text: str, code: str) -> bool:
+def carries_code(text: str, code: str) -> bool:
     """Whether a payment's text has a code whole in it, however it is spaced or written."""
     return _letters(code) in _letters(text)
 
