@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from treasury.api import Limits
+from treasury.api import CallLimits
 from treasury.settings import CompanySettings, Credential, Service, Services, Settings
 
 __all__ = ["LIMITS", "settings_for"]
 
-LIMITS: Final = Limits(deadline=20.0, attempts=3, first_pause=0.005, longest_pause=0.01)
+LIMITS: Final = CallLimits(deadline=20.0, attempts=3, first_pause=0.005, longest_pause=0.01)
 
 
 def settings_for(base_url: str, client_ids: dict[str, str]) -> Settings:

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from benchmarks.torture.addresses import LIMITS, settings_for
 from treasury.actions import KINDS, Action
-from treasury.api import Client, Limits
+from treasury.api import CallLimits, Client
 from treasury.api.bodies import NewAccount, NewParty, NewRampRequest
 from treasury.errors import OutcomeUnknown
 from treasury.sandbox import Sandbox
@@ -199,10 +199,10 @@ class Company:
     def _awaiting_approval(self, n: int) -> str:
         client = self._clients["maker"]
         [euro] = [
-            f.value.id for f in client.ramp.fiat_currencies.known() if f.value.currency == "EUR"
+            f.value.id for f in client.ramp.fiat_currencies.recent() if f.value.currency == "EUR"
         ]
         [coin] = [
-            c.value.id for c in client.ramp.crypto_currencies.known() if c.value.currency == "USDC"
+            c.value.id for c in client.ramp.crypto_currencies.recent() if c.value.currency == "USDC"
         ]
         body = NewRampRequest(
             ramp_type="OFF_RAMP",
@@ -246,7 +246,7 @@ def _bank_account(n: int) -> dict[str, Any]:
 
 @contextmanager
 def clients_at(
-    company: Company, base_url: str, limits: Limits = LIMITS
+    company: Company, base_url: str, limits: CallLimits = LIMITS
 ) -> Iterator[dict[str, Client]]:
     """A client for each credential, which reaches the services at an address."""
     settings = settings_for(base_url, company.client_ids)

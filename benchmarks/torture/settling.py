@@ -11,11 +11,11 @@ from benchmarks.torture.desk import Desk, ready_action
 from benchmarks.torture.relay import Relay, relayed
 from benchmarks.torture.runs import Result, Run, Step, judge
 from treasury.actions import Action
-from treasury.api import Client, Limits
+from treasury.api import CallLimits, Client
 
 __all__ = ["RelayedDesk", "play_relayed", "relayed_desk"]
 
-HASTY: Final = Limits(
+HASTY: Final = CallLimits(
     deadline=1.0, connect=1.0, read=1.0, attempts=3, first_pause=0.005, longest_pause=0.01
 )
 """For the execution, so that an answer without an end costs a run a second."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from treasury.actions import Action, Actions
-from treasury.api import Client, Limits
+from treasury.api import CallLimits, Client
 from treasury.errors import ActionRefused
 from treasury.journal import Actor, Journal
 from treasury.sandbox import Sandbox, Served
@@ -20,7 +20,7 @@ TREASURY = "f5520527-134b-49e6-ac6e-833cf327cb46"
 OPERATIONS = "aaaa0793-25d6-433b-ae47-6f2de3994601"
 WALLET = "b7f0d570-3ffb-42c6-aa53-7fd5b51f6b6a"
 PAYOUT = "730a509f-01e5-4fe6-a06d-7604e397da93"
-QUICK = Limits(deadline=30.0, attempts=2, first_pause=0.01, longest_pause=0.02)
+QUICK = CallLimits(deadline=30.0, attempts=2, first_pause=0.01, longest_pause=0.02)
 
 
 class Wall:

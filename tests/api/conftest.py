@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fake_service import SECRET, Connect, FakeService, HandClock, Handler, services_at
 
-from treasury.api import Client, Limits
+from treasury.api import CallLimits, Client
 from treasury.settings import Credential, Services
 
 
@@ -38,7 +38,7 @@ def connect(services: Services, credential: Credential, hand_clock: HandClock) -
             services,
             credential,
             clock=hand_clock.clock(),
-            limits=Limits(deadline=60),
+            limits=CallLimits(deadline=60),
             inner=httpx.MockTransport(service),
         )
         opened.append(client)

@@ -14,7 +14,7 @@ from typing import Any
 
 from fake_service import services_at
 
-from treasury.api import Client, Clock, Limits, bodies
+from treasury.api import CallLimits, Client, Clock, bodies
 from treasury.errors import TreasuryError
 from treasury.settings import Credential
 
@@ -60,7 +60,7 @@ def main(base: str, variable: str) -> None:
     failed = 0
     for credential, at in ((good, base), (refused, base), (good, "http://127.0.0.1:1")):
         services = services_at(at)
-        with Client(services, credential, clock=patient, limits=Limits(attempts=2)) as client:
+        with Client(services, credential, clock=patient, limits=CallLimits(attempts=2)) as client:
             show(repr(client), vars(client), repr(client._auth), vars(client._auth))
             for call in calls(client):
                 try:

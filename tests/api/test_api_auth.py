@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fake_service import SECRET, TOKEN, Connect, HandClock, answer, refusal, services_at
 
-from treasury.api import Client, Limits
+from treasury.api import CallLimits, Client
 from treasury.errors import (
     BadCredentials,
     ServiceUnreachable,
@@ -195,7 +195,7 @@ def test_threads_that_waited_for_a_token_that_could_not_be_had_do_not_ask_one_by
         return frame is not None and frame.f_code.co_name == "_current"
 
     services, inner = services_at("http://127.0.0.1:9"), httpx.MockTransport(refuse)
-    limits, clock = Limits(attempts=3), hand_clock.clock()
+    limits, clock = CallLimits(attempts=3), hand_clock.clock()
     with Client(services, credential, limits=limits, clock=clock, inner=inner) as client:
         threads = [threading.Thread(target=call, args=(client,)) for _ in range(5)]
         threads[0].start()

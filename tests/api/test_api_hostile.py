@@ -19,7 +19,7 @@ import pytest
 from fake_service import SECRET, services_at
 from hostile_service import TOKEN, Hostile, Way, says
 
-from treasury.api import Client, Clock, Limits
+from treasury.api import CallLimits, Client, Clock
 from treasury.errors import (
     OutcomeUnknown,
     ServiceError,
@@ -29,7 +29,7 @@ from treasury.errors import (
 )
 from treasury.settings import Credential
 
-SMALL = Limits(
+SMALL = CallLimits(
     deadline=30,
     attempts=2,
     answer_bytes=64 * 1024,
@@ -77,7 +77,7 @@ RECORDS = {
 
 @contextmanager
 def facing(
-    credential: Credential, service: Way, token: Way | None = None, limits: Limits = SMALL
+    credential: Credential, service: Way, token: Way | None = None, limits: CallLimits = SMALL
 ) -> Iterator[tuple[Client, Hostile]]:
     limits = HURRIED if {service, token} & set(SLOW) else limits
     with (
@@ -156,7 +156,7 @@ def test_a_token_address_that_does_so_stops_a_write_before_it_leaves(
 def test_a_token_of_endless_length_is_none(credential: Credential) -> None:
     token = says(json.dumps({"access_token": "t" * 16_385}).encode())
     with (
-        facing(credential, ways.good, token, Limits(attempts=1)) as (client, _),
+        facing(credential, ways.good, token, CallLimits(attempts=1)) as (client, _),
         pytest.raises(UnexpectedResponse, match="without a token"),
     ):
         client.ramp.company.get()

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 from fake_service import Connect, HandClock, answer, refusal
 
-from treasury.api import Client, Clock, Limits
+from treasury.api import CallLimits, Client, Clock
 from treasury.api.exchange.limiter import Limiter
 from treasury.settings import Credential, Services
 
@@ -83,7 +83,7 @@ def test_threads_of_a_client_keep_to_the_limit(
             under_way -= 1
         return answer({"id": "c"})
 
-    limits = Limits(connections=3)
+    limits = CallLimits(connections=3)
     with (
         Client(
             services,

@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from fake_service import services_at
 from hostile_service import Hostile, Way
 
-from treasury.api import Client, Clock, Limits
+from treasury.api import CallLimits, Client, Clock
 from treasury.errors import OutcomeUnknown, ServiceUnreachable, SettingsError, TreasuryError
 from treasury.settings import Credential
 
 HOST = "pay.example.test"
-HURRIED = Limits(deadline=3, attempts=1)
+HURRIED = CallLimits(deadline=3, attempts=1)
 QUICK = Clock(sleep=lambda _seconds: None)
 
 

@@ -53,7 +53,7 @@ class Practice:
     def on_ramp(self, amount: str = "1234.56") -> bodies.NewRampRequest:
         ramp = self.maker.ramp
         (wallet, *_) = ramp.wallets.iterate(verification_status="VERIFIED")
-        pairs = (record.value for record in ramp.on_ramp_pairs.known())
+        pairs = (record.value for record in ramp.on_ramp_pairs.recent())
         pair = next(pair for pair in pairs if pair.target.chain == wallet.value.chain)
         return bodies.NewRampRequest(
             ramp_type="ON_RAMP",
@@ -65,7 +65,7 @@ class Practice:
 
     def off_ramp(self) -> bodies.NewRampRequest:
         ramp = self.maker.ramp
-        pair = ramp.off_ramp_pairs.known()[0].value
+        pair = ramp.off_ramp_pairs.recent()[0].value
         accounts = ramp.bank_accounts.iterate(
             verification_status="VERIFIED", supported_ramp_types=("OFF_RAMP", "ON_AND_OFF_RAMP")
         )
@@ -237,7 +237,7 @@ def work_company(practice: Practice) -> None:
         ramp.chains,
         ramp.bank_config,
     ):
-        assert reference.known()
+        assert reference.recent()
     assert ramp.fees.calculate(amount=25000, ramp_type="ON_RAMP").value.unit == "fiat"
 
 
@@ -323,12 +323,12 @@ def test_a_ramp_request_whose_answer_was_lost_is_looked_up(
     assert len(listed - known) == count
     if count:
         found = requests.find(
-            body=body, since=since, known=known, created_by="maker@harbourlane.test"
+            body=body, since=since, earlier_ids=known, created_by="maker@harbourlane.test"
         )
         assert {found.value.id} == listed - known
     else:
         with pytest.raises(errors.OutcomeUnknown, match="no record of it"):
-            requests.find(body=body, since=since, known=known)
+            requests.find(body=body, since=since, earlier_ids=known)
 
 
 def test_the_later_generation_is_worked_with(later: Practice) -> None:

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from fake_service import services_at
 
-from treasury.api import Client, Clock, Limits
+from treasury.api import CallLimits, Client, Clock
 from treasury.errors import OutcomeUnknown, ServiceUnreachable
 from treasury.settings import Credential
 
@@ -117,7 +117,7 @@ def test_connection_dropped_after_a_write_is_outcome_unknown(
 def test_nobody_listening_is_unreachable(credential: Credential) -> None:
     services = services_at("http://127.0.0.1:1")
     with (
-        Client(services, credential, clock=QUICK, limits=Limits(attempts=2)) as client,
+        Client(services, credential, clock=QUICK, limits=CallLimits(attempts=2)) as client,
         pytest.raises(ServiceUnreachable, match=r"no answer from 127\.0\.0\.1:1 \(.*refused"),
     ):
         client.ramp.company.get()

@@ -553,10 +553,10 @@ def cached(connect: Connect, clock: HandClock) -> None:
     ramp = client.ramp
     for reference in (ramp.fiat_currencies, ramp.crypto_currencies, ramp.bank_config, ramp.fees):
         before = len(service.requests)
-        assert reference.known() == reference.known() != []
+        assert reference.recent() == reference.recent() != []
         assert len(service.requests) == before + 1
         clock.seconds += 3600
-        reference.known()
+        reference.recent()
         assert len(service.requests) == before + 2
 
 
@@ -565,7 +565,7 @@ def chains(connect: Connect, _: HandClock) -> None:
     names = ["BASE", "SUI"]
     for said in ({"supportedChains": names}, names, [{"name": name} for name in names]):
         client, _service = serving(connect, said)
-        assert [chain.value.name for chain in client.ramp.chains.known()] == ["BASE", "SUI"]
+        assert [chain.value.name for chain in client.ramp.chains.recent()] == ["BASE", "SUI"]
 
 
 @row("To PROCESSING (131)", "To SUCCEEDED (131)", "DENIED, BLOCKED (132)")

@@ -350,7 +350,7 @@ def test_the_one_request_that_fits_is_found(connect: Connect) -> None:
         )
     )
     found = client.ramp.requests.find(
-        body=REQUEST, since=NOW, known={"before-in-the-list"}, created_by="maker@harbour.test"
+        body=REQUEST, since=NOW, earlier_ids={"before-in-the-list"}, created_by="maker@harbour.test"
     )
     assert found.value.id == "ours"
     asked = dict(service.requests[0].url.params)
@@ -528,11 +528,11 @@ def test_watching_a_transfer_ends_in_time(connect: Connect, hand_clock: HandCloc
 def test_reference_data_is_remembered_for_a_while(connect: Connect, hand_clock: HandClock) -> None:
     client, service = connect(lambda _: answer([{"id": "f", "currency": "EUR"}]))
     currencies = client.ramp.fiat_currencies
-    first = currencies.known()
+    first = currencies.recent()
     first.clear()  # what a caller does to its list is nobody else's business
-    assert [record.value.currency for record in currencies.known()] == ["EUR"]
+    assert [record.value.currency for record in currencies.recent()] == ["EUR"]
     assert len(service.requests) == 1
     currencies.all()
     hand_clock.seconds += timedelta(hours=1).total_seconds()
-    currencies.known()
+    currencies.recent()
     assert len(service.requests) == 3

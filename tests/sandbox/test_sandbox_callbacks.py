@@ -49,7 +49,7 @@ def test_an_address_that_does_not_answer_is_written_down(closed_port: int) -> No
     callbacks, url = Noted(), f"http://127.0.0.1:{closed_port}/"
     callbacks.invoke("s", url, {})
     assert callbacks.ended.wait(10)
-    assert callbacks.made == [Invocation("s", url, "failed: ConnectionRefusedError")]
+    assert callbacks.invocations == [Invocation("s", url, "failed: ConnectionRefusedError")]
 
 
 def test_when_too_many_wait_one_more_is_dropped_in_writing(closed_port: int) -> None:
@@ -58,6 +58,6 @@ def test_when_too_many_wait_one_more_is_dropped_in_writing(closed_port: int) -> 
         while callbacks._room.acquire(blocking=False):
             full.callback(callbacks._room.release)
         callbacks.invoke("s", url, {})
-    assert [invocation.outcome for invocation in callbacks.made] == [
+    assert [invocation.outcome for invocation in callbacks.invocations] == [
         "not invoked: too many are waiting"
     ]

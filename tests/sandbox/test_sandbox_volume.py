@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -18,9 +17,7 @@ from hypothesis import strategies as st
 
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox, Volume
-from treasury.sandbox.finance.finance_records import put_internal, put_transfer
-from treasury.sandbox.state.shapes import Transfer
-from treasury.sandbox.state.store import COLUMNS, Record, Store
+from treasury.sandbox.state.store import COLUMNS, Store, service_record
 from treasury.sandbox.story.volume import Past
 
 VOLUME = Volume(12_000, 30_000)
@@ -73,20 +70,11 @@ def test_what_is_stored_of_a_record_is_what_its_bodies_say(big: Sandbox) -> None
         if stored[0] == "ramp_request":
             made = past.request(position - 1)
         else:
-            moved = past.transfer(position - 1 - VOLUME.requests)
-            put = put_transfer if isinstance(moved, Transfer) else put_internal
-            made = stored_by(put, moved)
+            made = service_record(past.transfer(position - 1 - VOLUME.requests))
         assert [getattr(made, c) for c in COLUMNS if c != "item"] == stored
         page = store.page(stored[0], {"id": [stored[1]]})
         assert page.items == [made.item]
         assert store.detail(*stored[:2]) == made.detail
-
-
-def stored_by(put: Any, record: Any) -> Record:
-    """The record that a service's own write would store."""
-    kept: list[Record] = []
-    put(SimpleNamespace(store=SimpleNamespace(put=kept.extend)), record)
-    return kept[0]
 
 
 def test_references_and_ids_are_unique_and_equal_for_a_seed() -> None:

@@ -10,19 +10,19 @@ from treasury.ground.loading import given_names
 
 if TYPE_CHECKING:
     from treasury.api.client import Client
-    from treasury.api.exchange.transport import Clock, Limits
-    from treasury.api.paging import Page
+    from treasury.api.exchange.transport import CallLimits, Clock
+    from treasury.api.paging import ListPage
     from treasury.api.service_calls import Reply
 
-__all__ = ["Client", "Clock", "Limits", "Page", "Record", "Reply", "bodies", "models"]
+__all__ = ["CallLimits", "Client", "Clock", "ListPage", "Record", "Reply", "bodies", "models"]
 
 __getattr__ = given_names(
     __name__,
     {
         "Client": "client",
         "Clock": "exchange.transport",
-        "Limits": "exchange.transport",
-        "Page": "paging",
+        "CallLimits": "exchange.transport",
+        "ListPage": "paging",
         "Reply": "service_calls",
     },
 )

@@ -11,7 +11,7 @@ from copy import copy
 
 import httpx
 
-from treasury.api.exchange.transport import Clock, Limits
+from treasury.api.exchange.transport import CallLimits, Clock
 from treasury.api.finance_client import Finance
 from treasury.api.ramp_client import Ramp
 from treasury.api.service_calls import ServiceCalls
@@ -32,7 +32,7 @@ class Client(ServiceCalls):
         services: Services,
         credential: Credential,
         *,
-        limits: Limits | None = None,
+        limits: CallLimits | None = None,
         clock: Clock | None = None,
         inner: httpx.BaseTransport | None = None,
     ) -> None:

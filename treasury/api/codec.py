@@ -16,16 +16,9 @@ from treasury.errors import UnexpectedResponse
 from treasury.ground.decoding import decode_json
 
 __all__ = [
-    "UNREADABLE",
-    "Envelope",
-    "Pagination",
-    "Record",
-    "decode",
-    "decode_all",
-    "encode",
-    "open_envelope",
-    "split",
-]
+    "UNREADABLE", "Envelope", "Pagination", "Record", "decode", "decode_all", "encode",
+    "open_envelope", "split",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -44,7 +37,7 @@ _LONG: Final = b"0" * (LONGEST // _STRIDE)
 _TOKENS: Final = re.compile(rb'"[^"]*"|[\[{]|[\]}]|[0-9]+')
 
 SECRET_FIELDS = ("invitationUrl",)
-_MARKS = tuple(field.encode() for field in SECRET_FIELDS)
+_SECRET_NAMES = tuple(field.encode() for field in SECRET_FIELDS)
 
 _json = msgspec.json.Encoder(decimal_format="number")
 
@@ -65,6 +58,18 @@ class Pagination(msgspec.Struct, frozen=True, rename="camel"):
     number_of_elements: int | None = None
     number_of_pages: int | None = None
     has_next_page: bool | None = None
+
+    @property
+    def total(self) -> int | None:
+        """Records in the whole list, where the service states it and its numbers agree.
+
+        `numberOfElements` is documented as the total, but some services put the page's count there;
+        then it does not fit `numberOfPages`.
+        """
+        if self.number_of_elements is None or not self.page_size:
+            return None
+        pages = -(-self.number_of_elements // self.page_size)
+        return self.number_of_elements if pages == self.number_of_pages else None
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -120,8 +125,8 @@ def decode(raw: bytes, model: type[T], operation: str) -> Record[T]:
     try:
         return Record(decode_json(raw, model), raw)
     except UNREADABLE as error:
-        what = f"a {model.__name__} does not read ({error})"
-        raise _unexpected(operation, what) from None
+        problem = f"a {model.__name__} does not read ({error})"
+        raise _unexpected(operation, problem) from None
 
 
 def split(raw: bytes, operation: str) -> list[bytes]:
@@ -162,7 +167,7 @@ def _require_plain(raw: bytes, operation: str) -> None:
 
 def without_secrets(body: bytes, operation: str) -> bytes:
     """The same JSON without the fields that nobody may keep; untouched where it has none."""
-    if not any(mark in body for mark in _MARKS):
+    if not any(name in body for name in _SECRET_NAMES):
         return body
     _require_plain(body, operation)
     return _json.encode(_pruned(msgspec.Raw(body)))
@@ -178,9 +183,9 @@ def _pruned(raw: msgspec.Raw) -> Any:
     return raw
 
 
-def _unexpected(operation: str, what: str) -> UnexpectedResponse:
+def _unexpected(operation: str, problem: str) -> UnexpectedResponse:
     return UnexpectedResponse(
-        f"{operation}: {what}",
+        f"{operation}: {problem}",
         do="check that the address is the service's own, then report it to the provider",
         operation=operation,
     )

@@ -40,7 +40,7 @@ from treasury.api.models import (
     VirtualBankAccount,
     Wallet,
 )
-from treasury.api.resources import Collection, Endpoint, Filter, Table
+from treasury.api.resources import Collection, Endpoint, Filter, UnpagedList
 
 if TYPE_CHECKING:
     from treasury.api.service_calls import Reply, ServiceCalls
@@ -63,7 +63,7 @@ class Parties(Collection[Party]):
 
     def delete(self, party_id: str) -> None:
         """Delete a party; documented services refuse one that has accounts."""
-        self._send("DELETE", "/parties/{id}", party_id, look_up=_gone("party", party_id))
+        self._send("DELETE", "/parties/{id}", party_id, look_up=_deletion_check("party", party_id))
 
 
 class Accounts(Collection[Account]):
@@ -79,7 +79,9 @@ class Accounts(Collection[Account]):
 
     def delete(self, account_id: str) -> None:
         """Delete an account; not offered by later generations."""
-        self._send("DELETE", "/accounts/{id}", account_id, look_up=_gone("account", account_id))
+        self._send(
+            "DELETE", "/accounts/{id}", account_id, look_up=_deletion_check("account", account_id)
+        )
 
     def reactivate(self, account_id: str) -> Record[Account]:
         """Make a suspended account active again; not offered by later generations."""
@@ -87,11 +89,11 @@ class Accounts(Collection[Account]):
         return self._send("POST", route, account_id).record(Account)
 
 
-def _gone(what: str, name: str) -> str:
-    return f"read {what} {name}: it is deleted where the service does not know it any more"
+def _deletion_check(kind: str, record_id: str) -> str:
+    return f"read {kind} {record_id}: it is deleted where the service does not know it any more"
 
 
-class PartyRoles(Table[PartyRole]):
+class PartyRoles(UnpagedList[PartyRole]):
     """Who is what to an account."""
 
     def create(self, account_id: str, body: NewPartyRole) -> Record[PartyRole]:
@@ -107,7 +109,7 @@ class _Sniff(msgspec.Struct, frozen=True):
     token: str | None = None
 
 
-class Wallets(Collection[Wallet]):
+class AccountWallets(Collection[Wallet]):
     """Wallets with their balances; a bare balance row is a wallet without id that holds just it."""
 
     def create(self, account_id: str, body: NewWallet) -> Record[Wallet]:
@@ -196,12 +198,12 @@ class Transfers(Collection[Transfer]):
             record = self.get(account_id, transfer_id)
         return record
 
-    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "account_role":
-            return super()._keeps(value, name, wanted, parents)
+            return super()._passes(value, name, condition, parents)
         side = {"SENDER": value.sender_account_id, "RECEIVER": value.receiver_account_id}
-        said = side.get(str(wanted))
-        return said is None or said in parents
+        account = side.get(str(condition))
+        return account is None or account in parents
 
 
 class _WithSender(Body, frozen=True, kw_only=True):
@@ -242,58 +244,37 @@ class Finance:
     def __init__(self, client: ServiceCalls) -> None:
         account = "/accounts/{accountId}"
         self.parties: Parties = Parties(
-            client,
-            "finance",
-            "/parties",
-            Party,
-            one="/parties/{id}",
+            client, "finance", "/parties", Party, single="/parties/{id}",
             filters=("party_type", "status", "external_id"),
-        )
+        )  # fmt: skip
         self.accounts: Accounts = Accounts(
-            client,
-            "finance",
-            "/accounts",
-            Account,
-            one="/accounts/{id}",
+            client, "finance", "/accounts", Account, single="/accounts/{id}",
             filters=("external_id", "status", "party_id"),
-        )
+        )  # fmt: skip
         self.party_roles: PartyRoles = PartyRoles(
             client, "finance", f"{account}/party-roles", PartyRole
         )
-        self.wallets: Wallets = Wallets(
-            client,
-            "finance",
-            f"{account}/wallets",
-            Wallet,
-            filters=("chain", "status"),
-            key=_wallet_key,
-        )
+        self.wallets: AccountWallets = AccountWallets(
+            client, "finance", f"{account}/wallets", Wallet,
+            filters=("chain", "status"), key=_wallet_key,
+        )  # fmt: skip
         self.virtual_bank_accounts: VirtualBankAccounts = VirtualBankAccounts(
-            client,
-            "finance",
-            f"{account}/virtual-bank-accounts",
-            VirtualBankAccount,
-            one=f"{account}/virtual-bank-accounts/{{virtualBankAccountId}}",
+            client, "finance", f"{account}/virtual-bank-accounts", VirtualBankAccount,
+            single=f"{account}/virtual-bank-accounts/{{virtualBankAccountId}}",
             filters=("bank_account_type", "status"),
-        )
+        )  # fmt: skip
         self.payment_sessions: PaymentSessions = PaymentSessions(
             client, "finance", f"{account}/fiat-to-crypto/payment-sessions", PaymentSession
         )
         self.transfers: Transfers = Transfers(
-            client,
-            "finance",
-            f"{account}/transfers",
-            Transfer,
-            one=f"{account}/transfers/{{transferId}}",
+            client, "finance", f"{account}/transfers", Transfer,
+            single=f"{account}/transfers/{{transferId}}",
             filters=("account_role", "status"),
-        )
+        )  # fmt: skip
         self.account_to_account_transfers: AccountToAccountTransfers = AccountToAccountTransfers(
-            client,
-            "finance",
-            "/account-to-account-transfers",
-            Transfer,
+            client, "finance", "/account-to-account-transfers", Transfer,
             filters=("source_account_id", "destination_account_id"),
-        )
+        )  # fmt: skip
         self.payment_requests: PaymentRequests = PaymentRequests(
             client, "finance", "/payment-requests", PaymentRequest
         )

@@ -50,32 +50,28 @@ def hub_user(api: str, token: Secret) -> str:
 
 
 async def _exchange(api: str, token: Secret) -> bytes:
+    headers = {"Authorization": f"token {token.reveal()}", "Accept-Encoding": "identity"}
     try:
-        async with asyncio.timeout(SECONDS):
-            return await _get(api, token)
+        # Neither a proxy nor an address comes from the environment, for that is what is in doubt.
+        async with (
+            asyncio.timeout(SECONDS),
+            httpx.AsyncClient(
+                trust_env=False, follow_redirects=False, verify=ssl.create_default_context()
+            ) as client,
+            client.stream("GET", f"{api.rstrip('/')}/user", headers=headers) as answer,
+        ):
+            if answer.status_code != httpx.codes.OK:
+                raise _unusable(api, f"it answers {answer.status_code}")
+            body = bytearray()
+            async for chunk in answer.aiter_raw():
+                body += chunk
+                if len(body) > _MOST_BYTES:
+                    raise _unusable(api, "its answer does not end")
+            return bytes(body)
     except TimeoutError:
         raise _unusable(api, f"no answer within {SECONDS} s") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise _unusable(api, type(error).__name__) from None
-
-
-async def _get(api: str, token: Secret) -> bytes:
-    headers = {"Authorization": f"token {token.reveal()}", "Accept-Encoding": "identity"}
-    # Neither a proxy nor an address comes from the environment, for that is what is in doubt.
-    async with (
-        httpx.AsyncClient(
-            trust_env=False, follow_redirects=False, verify=ssl.create_default_context()
-        ) as client,
-        client.stream("GET", f"{api.rstrip('/')}/user", headers=headers) as answer,
-    ):
-        if answer.status_code != httpx.codes.OK:
-            raise _unusable(api, f"it answers {answer.status_code}")
-        body = bytearray()
-        async for chunk in answer.aiter_raw():
-            body += chunk
-            if len(body) > _MOST_BYTES:
-                raise _unusable(api, "its answer does not end")
-        return bytes(body)
 
 
 def _unusable(api: str, why: str) -> JournalError:

@@ -7,8 +7,7 @@ behind. Several are not either: nobody can tell them apart.
 
 from __future__ import annotations
 
-from collections.abc import Collection as Known
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -24,23 +23,25 @@ SKEW = timedelta(minutes=5)
 
 
 def created_since(
-    records: Iterable[Record[T]], body: Body, since: datetime, known: Known[str] = ()
+    records: Iterable[Record[T]], body: Body, since: datetime, earlier_ids: Container[str] = ()
 ) -> Iterator[Record[T]]:
-    """The records that `body`, sent at `since`, may have created; `known` are ids from before."""
+    """The records that `body`, sent at `since`, may have created; not those of `earlier_ids`."""
     earliest = since.astimezone(UTC) - SKEW
     for record in records:
         value: Any = record.value
-        made = getattr(value, "created_at", None)
-        old = getattr(value, "id", None) in known or (made is not None and made < earliest)
+        created_at = getattr(value, "created_at", None)
+        old = getattr(value, "id", None) in earlier_ids or (
+            created_at is not None and created_at < earliest
+        )
         if not old and body.is_like(value):
             yield record
 
 
-def only_one(found: list[Record[T]], operation: str) -> Record[T]:
+def only_one(records: list[Record[T]], operation: str) -> Record[T]:
     """The one record; OutcomeUnknown where there is none or more than one."""
-    if len(found) == 1:
-        return found[0]
-    ids = tuple(str(getattr(record.value, "id", "?")) for record in found)
+    if len(records) == 1:
+        return records[0]
+    ids = tuple(str(getattr(record.value, "id", "?")) for record in records)
     many = f"{len(ids)} records may be what was sent: {', '.join(ids)}"
     raise OutcomeUnknown(
         f"{operation}: {many if ids else 'no record of it is listed'}",

@@ -1,16 +1,19 @@
 """Walking a list page by page so that nothing comes twice and nothing is lost in silence.
 
 The service's own word, `hasNextPage`, decides whether there is more; without it a short page ends
-the list. Records are told apart by their key. A list may change while it is walked: when a page
-repeats, or the records do not add up to the stated total, the walk starts over and yields only what
-it has not yielded yet. When that does not settle it either, loss cannot be excluded and the walk
-ends with an error. So it does where the pages have no end, whatever the service says of it.
+the list. A list may change while it is walked: when a page repeats, or the records do not add up to
+the stated total, the walk starts over. When that does not settle it either, loss cannot be excluded
+and the walk ends with an error. So it does where the pages have no end, whatever the service says.
+
+How a list is walked is a policy: `InTurn`, page after page, each record once; or `SideBySide`,
+several pages at a time of a list that states its length, where a record may come twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -18,22 +21,23 @@ from treasury.api.codec import Pagination, Record
 from treasury.errors import UnexpectedResponse
 
 if TYPE_CHECKING:
-    from treasury.api.exchange.transport import Limits
+    from treasury.api.exchange.transport import CallLimits
 
-__all__ = ["Page", "endless", "most_pages", "walk"]
+__all__ = ["InTurn", "ListPage", "PagePart", "SideBySide", "walk"]
 
 T = TypeVar("T")
+P_co = TypeVar("P_co", covariant=True)
 WALKS = 3
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One page of a list; iterating over it gives its records, `next()` the page after it."""
 
     items: tuple[Record[T], ...]
     number: int
     size: int
     pagination: Pagination | None
-    fetch: Callable[[int], Page[T]]
+    fetch: Callable[[int], ListPage[T]]
     received: int | None = None
     """Records on the service's page, where a filter of ours left some out of `items`."""
 
@@ -54,24 +58,182 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
     @property
     def total(self) -> int | None:
-        """Records in the whole list, where the service states it and its numbers agree.
+        """Records in the whole list, where the service states it and its numbers agree."""
+        return None if self.pagination is None else self.pagination.total
 
-        `numberOfElements` is documented as the total, but some services put the page's count there;
-        then it does not fit `numberOfPages`.
-        """
-        stated = self.pagination
-        if stated is None or stated.number_of_elements is None or not stated.page_size:
-            return None
-        pages = -(-stated.number_of_elements // stated.page_size)
-        return stated.number_of_elements if pages == stated.number_of_pages else None
-
-    def next(self) -> Page[T] | None:
+    def next(self) -> ListPage[T] | None:
         """The page after this one; None after the last."""
         return self.fetch(self.number + 1) if self.has_next else None
 
 
-def endless(operation: str, why: str) -> UnexpectedResponse:
-    """The error of a list whose pages are not walked to an end."""
+def walk(
+    policy: WalkPolicy[P_co],
+    operation: str,
+    limits: CallLimits,
+    *,
+    loss: str = "what came so far may be incomplete",
+) -> Iterator[P_co]:
+    """The pages of a list, as the policy brings them; walked again while records may be missing.
+
+    UnexpectedResponse after the last walk where they still may be, and at the page where a list
+    turns out to have no end; `loss` says there what that means for what has come.
+    """
+    doubt: str | None = None
+    for _ in range(WALKS):
+        doubt = yield from policy.walk_once(operation, limits)
+        if doubt is None:
+            return
+    raise UnexpectedResponse(
+        f"{operation}: the list does not add up: {doubt}",
+        do=f"run it again when the service is quiet; {loss}",
+        operation=operation,
+    )
+
+
+class WalkPolicy(Protocol[P_co]):
+    """How a list is walked."""
+
+    def walk_once(self, operation: str, limits: CallLimits) -> Generator[P_co, None, str | None]:
+        """The pages from the first on, then what speaks against having met every record."""
+
+
+class InTurn(Generic[T]):
+    """Page after page; of each page the records that no earlier one brought, by their keys."""
+
+    def __init__(self, first: Callable[[], ListPage[T]], key: Callable[[T], Hashable]) -> None:
+        self._first = first
+        self._key = key
+        self._yielded: set[Hashable] = set()
+
+    def walk_once(
+        self, operation: str, limits: CallLimits
+    ) -> Generator[ListPage[T], None, str | None]:
+        """The pages, then the doubt that is left."""
+        current = _Walk(operation, limits)
+        page: ListPage[T] | None = self._first()
+        while page is not None:
+            current.require_end(page)
+            keys = [self._key(record.value) for record in page.items]
+            fresh = []
+            for record, key in zip(page.items, keys, strict=True):
+                if key not in self._yielded:
+                    self._yielded.add(key)
+                    fresh.append(record)
+            received = len(page.items)
+            yield msgspec.structs.replace(page, items=tuple(fresh), received=received)
+            page = page.next() if current.meet(page, keys) else None
+        if current.doubt is None and current.total is not None:
+            return _missing(len(current.keys), current.total)
+        return current.doubt
+
+
+class _Walk:
+    """What one walk has met, and what speaks against having met everything."""
+
+    def __init__(self, operation: str, limits: CallLimits) -> None:
+        self._operation = operation
+        self._limits = limits
+        self._most: int | None = None
+        self.keys: set[Hashable] = set()
+        self.total: int | None = None
+        self.doubt: str | None = None
+
+    def meet(self, page: ListPage[T], keys: list[Hashable]) -> bool:
+        """Take note of a page; False where going on is pointless."""
+        if page.total is not None:
+            if self.total is not None and page.total < self.total:
+                self.doubt = f"it shrank from {self.total} to {page.total} records"
+            self.total = page.total
+        before = len(self.keys)
+        self.keys.update(keys)
+        if page.number > 1 and len(self.keys) == before and page.has_next:
+            self.doubt = f"page {page.number} brought nothing new"
+            return False
+        if page.number > 1 and keys and len(self.keys) == before and self.total is None:
+            self.doubt = f"page {page.number} repeats an earlier one"
+        return page.has_next
+
+    def require_end(self, page: ListPage[T]) -> None:
+        """Refuse to go on where the pages outnumber what the first one stated."""
+        if page.number == 1:
+            self._most = _most_pages(page.pagination, page.size, self._limits, self._operation)
+        if self._most is not None:
+            _require_stated(page.number, self._most, self._limits, self._operation)
+        elif page.number > self._limits.pages or len(self.keys) > self._limits.unstated_records:
+            records = f"{len(self.keys):,} records came on {page.number:,} pages"
+            raise _endless(self._operation, f"{records}, and nothing says how many there are")
+
+
+class PagePart(msgspec.Struct, Generic[T], frozen=True):
+    """Some pages of a list, one after the other: their rows and keys, and what each page states."""
+
+    numbers: range
+    rows: T
+    keys: Any
+    stated: tuple[Pagination, ...]
+
+
+class SideBySide(msgspec.Struct, Generic[T], kw_only=True):
+    """Several pages at a time of a list that states its length; a record may come twice.
+
+    Keys stay columns of whatever kind `ask` gives; `repeats` and `distinct` read them.
+    """
+
+    first: PagePart[T] | None
+    """The first page, which the first walk does not ask for again."""
+    ask: Callable[[range], PagePart[T]]
+    answers: Callable[[Callable[[range], PagePart[T]], Iterable[range]], Iterator[PagePart[T]]]
+    """The parts of these page numbers in order, some of them asked ahead."""
+    repeats: Callable[[Any, Any], bool]
+    distinct: Callable[[Sequence[Any]], int]
+    size: int
+    longest_part: int
+    """Pages of a part at most; a list of fewer pages is shared out over `shares` parts."""
+    shares: int
+
+    def walk_once(
+        self, operation: str, limits: CallLimits
+    ) -> Generator[PagePart[T], None, str | None]:
+        """The parts, then the doubt that is left."""
+        first, self.first = self.first or self.ask(range(1, 2)), None
+        stated = first.stated[0]
+        most = _most_pages(stated, self.size, limits, operation)
+        total, pages = stated.total or 0, stated.number_of_pages or 1
+        columns: list[Any] = []
+        shrank = False
+        for part in chain([first], self.answers(self.ask, self._parts(pages))):
+            if columns and self.repeats(part.keys, columns[-1]):
+                return "its pages repeat each other"
+            columns.append(part.keys)
+            yield part
+            stated = part.stated[-1]
+            shrank = shrank or any((page.total or 0) < total for page in part.stated)
+        number = pages
+        while stated.has_next_page:  # records came while the list was walked
+            number += 1
+            if most is not None:
+                _require_stated(number, most, limits, operation)
+            if number > (stated.number_of_pages or 0):
+                return f"page {number - 1} says that another follows, and is the last"
+            part = self.ask(range(number, number + 1))
+            stated = part.stated[0]
+            columns.append(part.keys)
+            yield part
+        if shrank:
+            return "it shrank while it was walked"
+        return _missing(self.distinct(columns), stated.total or total)
+
+    def _parts(self, pages: int) -> Iterator[range]:
+        size = max(min(self.longest_part, pages // self.shares), 1)
+        for start in range(2, pages + 1, size):
+            yield range(start, min(start + size, pages + 1))
+
+
+def _missing(received: int, total: int) -> str | None:
+    return f"{received} of {total} records came" if received < total else None
+
+
+def _endless(operation: str, why: str) -> UnexpectedResponse:
     return UnexpectedResponse(
         f"{operation}: the list does not end: {why}",
         do="report it to the provider; what came so far may be incomplete",
@@ -79,7 +241,9 @@ def endless(operation: str, why: str) -> UnexpectedResponse:
     )
 
 
-def most_pages(stated: Pagination | None, size: int, limits: Limits, operation: str) -> int | None:
+def _most_pages(
+    stated: Pagination | None, size: int, limits: CallLimits, operation: str
+) -> int | None:
     """The pages that a list may have by what its first one states; None where that says nothing.
 
     UnexpectedResponse where they are more than any list may have.
@@ -90,92 +254,12 @@ def most_pages(stated: Pagination | None, size: int, limits: Limits, operation: 
         return None
     if pages > limits.pages or pages * (stated.page_size or size) > limits.records:
         most = f"{limits.pages:,} pages or {limits.records:,} records"
-        raise endless(operation, f"it is said to have {pages:,} pages; at most {most} are read")
+        raise _endless(operation, f"it is said to have {pages:,} pages; at most {most} are read")
     return pages + limits.extra_pages
 
 
-class _Walk:
-    """What one walk has met, and what speaks against having met everything."""
-
-    def __init__(self, operation: str, limits: Limits) -> None:
-        self._operation = operation
-        self._limits = limits
-        self._most: int | None = None
-        self.keys: set[Hashable] = set()
-        self.total: int | None = None
-        self.doubt: str | None = None
-
-    def meet(self, page: Page[T], keys: list[Hashable]) -> bool:
-        """Take note of a page; False where going on is pointless."""
-        if page.total is not None:
-            if self.total is not None and page.total < self.total:
-                self.doubt = f"it shrank from {self.total} to {page.total} records"
-            self.total = page.total
-        known = len(self.keys)
-        self.keys.update(keys)
-        if page.number > 1 and len(self.keys) == known and page.has_next:
-            self.doubt = f"page {page.number} brought nothing new"
-            return False
-        if page.number > 1 and keys and len(self.keys) == known and self.total is None:
-            self.doubt = f"page {page.number} repeats an earlier one"
-        return page.has_next
-
-    def require_end(self, page: Page[T]) -> None:
-        """Refuse to go on where the pages outnumber what the first one stated."""
-        if page.number == 1:
-            self._most = most_pages(page.pagination, page.size, self._limits, self._operation)
-        if self._most is None:
-            most = self._limits.unstated_records
-            if page.number > self._limits.pages or len(self.keys) > most:
-                many = f"{len(self.keys):,} records came on {page.number:,} pages"
-                raise endless(self._operation, f"{many}, and nothing says how many there are")
-        elif page.number > self._most:
-            stated = self._most - self._limits.extra_pages
-            why = f"page {page.number:,} came where {stated:,} were said to be"
-            raise endless(self._operation, why)
-
-    def complete(self) -> bool:
-        """Whether everything that the list holds was met."""
-        if self.doubt is None and self.total is not None and len(self.keys) < self.total:
-            self.doubt = f"{len(self.keys)} of {self.total} records came"
-        return self.doubt is None
-
-
-def walk(
-    first: Callable[[], Page[T]],
-    key: Callable[[T], Hashable],
-    operation: str,
-    limits: Limits,
-) -> Iterator[Page[T]]:
-    """The pages of a list, each with only the records that no earlier page brought.
-
-    UnexpectedResponse after the last page where records may be missing, and at the page where a
-    list turns out to have no end.
-    """
-    yielded: set[Hashable] = set()
-    doubt: str | None = None
-    for _ in range(WALKS):
-        current = _Walk(operation, limits)
-        page: Page[T] | None = first()
-        while page is not None:
-            current.require_end(page)
-            keys = [key(record.value) for record in page.items]
-            yield _only_new(page, keys, yielded)
-            page = page.next() if current.meet(page, keys) else None
-        if current.complete():
-            return
-        doubt = current.doubt
-    raise UnexpectedResponse(
-        f"{operation}: the list does not add up: {doubt}",
-        do="run it again when the service is quiet; what came so far may be incomplete",
-        operation=operation,
-    )
-
-
-def _only_new(page: Page[T], keys: list[Hashable], yielded: set[Hashable]) -> Page[T]:
-    fresh = []
-    for record, name in zip(page.items, keys, strict=True):
-        if name not in yielded:
-            yielded.add(name)
-            fresh.append(record)
-    return msgspec.structs.replace(page, items=tuple(fresh), received=len(page.items))
+def _require_stated(number: int, most: int, limits: CallLimits, operation: str) -> None:
+    """Refuse a page beyond the stated ones and those by which a list may grow."""
+    if number > most:
+        stated = most - limits.extra_pages
+        raise _endless(operation, f"page {number:,} came where {stated:,} were said to be")

@@ -8,8 +8,7 @@ up with `find`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection as Known
+from collections.abc import Callable, Container
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +26,7 @@ from treasury.api.bodies import (
     NewRampRequest,
     RampAmount,
     RampTransactionHash,
-    Version,
+    RecordVersion,
 )
 from treasury.api.codec import Record, decode, split
 from treasury.api.lookup import SKEW, created_since, only_one
@@ -45,7 +44,7 @@ from treasury.api.models import (
     FiatCurrency,
     RampRequest,
 )
-from treasury.api.resources import Collection, Filter, Params, Reference, Single, Table
+from treasury.api.resources import Collection, Filter, Params, Reference, Single, UnpagedList
 from treasury.errors import Forbidden, InputError, NotOffered, NotReady
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class RampRequests(Collection[RampRequest]):
         *parents: str,
         body: Body,
         since: datetime,
-        known: Known[str] = (),
+        earlier_ids: Container[str] = (),
         created_by: str | None = None,
     ) -> Record[RampRequest]:
         """The request that `body`, sent at `since`, has created; OutcomeUnknown if unclear.
@@ -115,18 +114,18 @@ class RampRequests(Collection[RampRequest]):
         """
         listed = self.iterate(*parents, created_from=(since - SKEW).date(), sort_order="DESC")
         details = (
-            self.get(record.value.id) for record in created_since(listed, body, since, known)
+            self.get(record.value.id) for record in created_since(listed, body, since, earlier_ids)
         )
-        found = [
+        matches = [
             record
             for record in details
             if body.is_like(record.value)
             and (created_by is None or record.value.maker in {created_by, None})
         ]
-        return only_one(found, self._listing)
+        return only_one(matches, self._listing)
 
     def _decide(self, verb: str, request_id: str, version: int) -> Record[RampRequest]:
-        return self._change("POST", verb, request_id, Version(version=version))
+        return self._change("POST", verb, request_id, RecordVersion(version=version))
 
     def _change(self, method: str, verb: str, request_id: str, body: Body) -> Record[RampRequest]:
         look_up = f"read ramp request {request_id}: its status and last event say"
@@ -154,25 +153,25 @@ class RampRequests(Collection[RampRequest]):
         sent_as, shift = wider[name]
         return super()._sent(sent_as, _day(value) + shift)
 
-    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name in {"from_date", "to_date"}:
             return True
         if name not in {"created_from", "created_to"}:
-            return super()._keeps(value, name, wanted, parents)
+            return super()._passes(value, name, condition, parents)
         if value.created_at is None:
             return True
-        day, limit = value.created_at.date(), _day(wanted)
+        day, limit = value.created_at.date(), _day(condition)
         return bool(day >= limit if name == "created_from" else day <= limit)
 
 
-def _require_verified(what: str, read: Callable[[], str | None]) -> None:
+def _require_verified(subject: str, read: Callable[[], str | None]) -> None:
     try:
-        said = read()
+        status = read()
     except (Forbidden, NotOffered):
         return
-    if said not in {"VERIFIED", None}:
+    if status not in {"VERIFIED", None}:
         raise NotReady(
-            f"{what} is {said}, not VERIFIED; no ramp request was sent",
+            f"{subject} is {status}, not VERIFIED; no ramp request was sent",
             do="wait for the verification, or ask the provider",
             operation="POST /ramp-requests",
         )
@@ -203,11 +202,13 @@ class BankAccounts(Collection[CompanyBankAccount]):
         reply = self._send("PATCH", "/company-bank-accounts/{id}", account_id, body=body)
         return reply.record(CompanyBankAccount)
 
-    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "supported_ramp_types":
-            return super()._keeps(value, name, wanted, parents)
-        said = value.supported_ramp_type
-        return said is None or said in (wanted if isinstance(wanted, tuple) else (wanted,))
+            return super()._passes(value, name, condition, parents)
+        ramp_type = value.supported_ramp_type
+        return ramp_type is None or ramp_type in (
+            condition if isinstance(condition, tuple) else (condition,)
+        )
 
 
 class CompanyWallets(Collection[CompanyWallet]):
@@ -224,14 +225,14 @@ class CompanyWallets(Collection[CompanyWallet]):
         reply = self._send("PATCH", "/company-wallets/{id}", wallet_id, body=body)
         return reply.record(CompanyWallet)
 
-    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "address":
-            return super()._keeps(value, name, wanted, parents)
-        said: str | None = value.address  # hexadecimal is written in either case
-        return said is None or said.lower() == str(wanted).lower()
+            return super()._passes(value, name, condition, parents)
+        address: str | None = value.address  # hexadecimal is written in either case
+        return address is None or address.lower() == str(condition).lower()
 
 
-class Users(Table[CompanyUser]):
+class Users(UnpagedList[CompanyUser]):
     """The company's users."""
 
     def invite(self, body: Invitation) -> Record[CompanyUser]:
@@ -240,7 +241,7 @@ class Users(Table[CompanyUser]):
         return reply.record(CompanyUser)
 
 
-class Fees(Reference[Fee]):
+class FeeTiers(Reference[Fee]):
     """Fee tiers, and the calculator."""
 
     def calculate(self, *, amount: Amount, ramp_type: str) -> Record[CalculatedFee]:
@@ -252,10 +253,10 @@ class Fees(Reference[Fee]):
         reply = self._client.request(
             "POST", "/fees/calculate", service=self._service, body=question
         )
-        said = reply.record(CalculatedFee)
+        calculated = reply.record(CalculatedFee)
         unit: Literal["fiat", "crypto"] = "fiat" if ramp_type == "ON_RAMP" else "crypto"
-        value = msgspec.structs.replace(said.value, unit=unit)
-        return Record(value, said.raw, said.credential)
+        value = msgspec.structs.replace(calculated.value, unit=unit)
+        return Record(value, calculated.raw, calculated.credential)
 
 
 class Chains(Reference[Chain]):
@@ -265,17 +266,15 @@ class Chains(Reference[Chain]):
         raw = reply.result
         if raw.lstrip().startswith(b"{"):
             raw = bytes(decode(raw, _SupportedChains, self._listing).value.supported_chains)
-        return [
-            Record(Chain(name=_chain_name(item, self._listing)), item, reply.credential)
-            for item in split(raw, self._listing)
-        ]
-
-
-def _chain_name(raw: bytes, operation: str) -> str:
-    if raw.lstrip().startswith(b'"'):
-        return decode(raw, str, operation).value
-    row = decode(raw, _ChainRow, operation).value
-    return row.name or row.chain or row.id
+        records = []
+        for item in split(raw, self._listing):
+            if item.lstrip().startswith(b'"'):
+                name = decode(item, str, self._listing).value
+            else:
+                row = decode(item, _ChainRow, self._listing).value
+                name = row.name or row.chain or row.id
+            records.append(Record(Chain(name=name), item, reply.credential))
+        return records
 
 
 class _SupportedChains(msgspec.Struct, frozen=True, rename="camel"):
@@ -338,44 +337,28 @@ class Ramp:
         self.company: Single[Company] = Single(client, "ramp", "/company", Company)
         self.users: Users = Users(client, "ramp", "/company/users", CompanyUser)
         self.bank_accounts: BankAccounts = BankAccounts(
-            client,
-            "ramp",
-            "/company-bank-accounts",
-            CompanyBankAccount,
-            one="/company-bank-accounts/{id}",
+            client, "ramp", "/company-bank-accounts", CompanyBankAccount,
+            single="/company-bank-accounts/{id}",
             filters=("verification_status", "supported_ramp_types"),
-        )
+        )  # fmt: skip
         self.wallets: CompanyWallets = CompanyWallets(
-            client,
-            "ramp",
-            "/company-wallets",
-            CompanyWallet,
-            one="/company-wallets/{id}",
+            client, "ramp", "/company-wallets", CompanyWallet, single="/company-wallets/{id}",
             filters=("chain", "verification_status", "address"),
-        )
+        )  # fmt: skip
         self.requests: RampRequests = RampRequests(
-            client,
-            "ramp",
-            "/ramp-requests",
-            RampRequest,
-            one="/ramp-requests/{id}",
+            client, "ramp", "/ramp-requests", RampRequest, single="/ramp-requests/{id}",
             filters=(
-                "ramp_type",
-                "status",
-                "from_date",
-                "to_date",
-                "created_from",
-                "created_to",
+                "ramp_type", "status", "from_date", "to_date", "created_from", "created_to",
                 "payment_reference",
             ),
-        )
+        )  # fmt: skip
         self.on_ramp_pairs: Reference[CurrencyPair] = Reference(
             client, "ramp", "/ramp-requests/on-ramp/pairs", CurrencyPair
         )
         self.off_ramp_pairs: Reference[CurrencyPair] = Reference(
             client, "ramp", "/ramp-requests/off-ramp/pairs", CurrencyPair
         )
-        self.fees: Fees = Fees(client, "ramp", "/fees", Fee)
+        self.fees: FeeTiers = FeeTiers(client, "ramp", "/fees", Fee)
         self.fiat_currencies: Reference[FiatCurrency] = Reference(
             client, "ramp", "/fiat-currencies", FiatCurrency
         )

@@ -18,15 +18,15 @@ import msgspec
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.api.lookup import created_since, only_one
-from treasury.api.paging import Page, walk
+from treasury.api.paging import InTurn, ListPage, walk
 from treasury.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection as Known
+    from collections.abc import Container
 
     from treasury.api.service_calls import Reply, Service, ServiceCalls
 
-__all__ = ["Collection", "Order", "Reference", "Single", "Table"]
+__all__ = ["Collection", "Order", "Reference", "Single", "UnpagedList"]
 
 T = TypeVar("T")
 Order = Literal["ASC", "DESC"]
@@ -88,57 +88,55 @@ class Single(Endpoint[T]):
         return self._ask(self.route).record(self._model)
 
 
-class Table(Endpoint[T]):
+class UnpagedList(Endpoint[T]):
     """A list without pages: reference data, roles, users."""
 
     def all(self, *parents: str) -> list[Record[T]]:
         """Every record of the list, in the service's order."""
         reply = self._ask(self.route, *parents)
         if reply.pagination is not None and reply.pagination.has_next_page:
-            paged = Collection(self._client, self._service, self.route, self._model, key=_by_value)
+            paged = Collection(self._client, self._service, self.route, self._model, key=repr)
             return list(paged.iterate(*parents))
         return self._records(reply)
 
-    def find(self, *parents: str, body: Body, since: datetime, known: Known[str] = ()) -> Record[T]:
+    def find(
+        self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
+    ) -> Record[T]:
         """The record that `body`, sent at `since`, has created; OutcomeUnknown if unclear."""
-        found = list(created_since(self.all(*parents), body, since, known))
-        return only_one(found, self._listing)
+        listed = self.all(*parents)
+        return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)
 
     def _records(self, reply: Reply) -> list[Record[T]]:
         return reply.records(self._model)
 
 
-def _by_value(value: object) -> Hashable:
-    return repr(value)
-
-
-class Reference(Table[T]):
-    """Reference data: `all` asks the service, `known` remembers the answer for a while."""
+class Reference(UnpagedList[T]):
+    """Reference data: `all` asks the service, `recent` remembers the answer for a while."""
 
     def __init__(self, client: ServiceCalls, service: Service, route: str, model: type[T]) -> None:
         super().__init__(client, service, route, model)
         self._lock = threading.Lock()
-        self._held: tuple[float, list[Record[T]]] | None = None
+        self._cached: tuple[float, list[Record[T]]] | None = None
 
     def all(self, *parents: str) -> list[Record[T]]:
         """Every record, as the service has it now."""
         asked_at = self._client.clock.monotonic()
         records = super().all(*parents)
         with self._lock:
-            self._held = (asked_at, records)
+            self._cached = (asked_at, records)
         return list(records)
 
-    def known(self, max_age: float = MAX_AGE) -> list[Record[T]]:
+    def recent(self, max_age: float = MAX_AGE) -> list[Record[T]]:
         """Every record, from an answer of at most `max_age` seconds ago."""
         with self._lock:
-            held = self._held
-        if held is not None and self._client.clock.monotonic() - held[0] < max_age:
-            return list(held[1])
+            cached = self._cached
+        if cached is not None and self._client.clock.monotonic() - cached[0] < max_age:
+            return list(cached[1])
         return self.all()
 
 
 class Collection(Endpoint[T]):
-    """A list with pages, and its records one by one where `one` is given."""
+    """A list with pages, and its records one by one where `single` is given."""
 
     def __init__(
         self,
@@ -147,12 +145,12 @@ class Collection(Endpoint[T]):
         route: str,
         model: type[T],
         *,
-        one: str = "",
+        single: str = "",
         filters: tuple[str, ...] = (),
         key: Callable[[T], Hashable] = by_id,
     ) -> None:
         super().__init__(client, service, route, model)
-        self._one = one
+        self._single = single
         self._filters = filters
         self._key = key
 
@@ -164,10 +162,10 @@ class Collection(Endpoint[T]):
         sort_on: str = "createdAt",
         sort_order: Order = "ASC",
         **filters: Filter,
-    ) -> Page[T]:
+    ) -> ListPage[T]:
         """One page. Filters are named as the service names them, in snake_case."""
-        asked = self._params(size, sort_on, sort_order, filters)
-        return self._filtered(self._page(parents, page, size, asked), parents, filters)
+        params = self._params(size, sort_on, sort_order, filters)
+        return self._filtered(self._page(parents, page, size, params), parents, filters)
 
     def pages(
         self,
@@ -176,11 +174,11 @@ class Collection(Endpoint[T]):
         sort_on: str = "createdAt",
         sort_order: Order = "ASC",
         **filters: Filter,
-    ) -> Iterator[Page[T]]:
+    ) -> Iterator[ListPage[T]]:
         """The pages from the first on, no record twice; see `paging.walk` for the error."""
-        asked = self._params(size, sort_on, sort_order, filters)
-        first = partial(self._page, parents, 1, size, asked)
-        every = walk(first, self._key, self._listing, self._client.limits)
+        params = self._params(size, sort_on, sort_order, filters)
+        in_turn = InTurn(partial(self._page, parents, 1, size, params), self._key)
+        every = walk(in_turn, self._listing, self._client.limits)
         return (self._filtered(page, parents, filters) for page in every)
 
     def iterate(
@@ -198,77 +196,86 @@ class Collection(Endpoint[T]):
 
     def get(self, *ids: str) -> Record[T]:
         """One record by its id, after the ids of its parents."""
-        if not self._one:
+        if not self._single:
             raise InputError(f"{self.route} has no single records", do="list them instead")
-        return self._ask(self._one, *ids).record(self._model)
+        return self._ask(self._single, *ids).record(self._model)
 
-    def find(self, *parents: str, body: Body, since: datetime, known: Known[str] = ()) -> Record[T]:
+    def find(
+        self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
+    ) -> Record[T]:
         """The record that `body`, sent at `since`, has created; OutcomeUnknown if unclear.
 
-        `known` are ids that were there before: they tell it from an equal one of the same minute.
+        `earlier_ids` were there before: they tell it from an equal one of the same minute.
         """
         listed = self.iterate(*parents, sort_order="DESC")
-        return only_one(list(created_since(listed, body, since, known)), self._listing)
+        return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)
 
-    def _page(self, parents: tuple[str, ...], number: int, size: int, asked: Params) -> Page[T]:
-        reply = self._ask(self.route, *parents, params=(("page", str(number)), *asked))
+    def _page(
+        self, parents: tuple[str, ...], number: int, size: int, params: Params
+    ) -> ListPage[T]:
+        reply = self._ask(self.route, *parents, params=(("page", str(number)), *params))
         items = self._records(reply)
-        return Page(
+        return ListPage(
             items=items,
             number=number,
             size=size,
             pagination=reply.pagination,
-            fetch=lambda other: self._page(parents, other, size, asked),
+            fetch=lambda page: self._page(parents, page, size, params),
         )
 
     def _records(self, reply: Reply) -> tuple[Record[T], ...]:
         return tuple(reply.records(self._model))
 
-    def _filtered(self, page: Page[T], parents: tuple[str, ...], filters: Filters) -> Page[T]:
-        wanted = {name: value for name, value in filters.items() if value is not None}
-        if not wanted:
+    def _filtered(
+        self, page: ListPage[T], parents: tuple[str, ...], filters: Filters
+    ) -> ListPage[T]:
+        conditions = {name: value for name, value in filters.items() if value is not None}
+        if not conditions:
             return page
         return msgspec.structs.replace(
             page,
             items=tuple(
                 record
                 for record in page
-                if all(self._keeps(record.value, name, wanted[name], parents) for name in wanted)
+                if all(
+                    self._passes(record.value, name, conditions[name], parents)
+                    for name in conditions
+                )
             ),
             received=len(page) if page.received is None else page.received,
-            fetch=lambda other: self._filtered(page.fetch(other), parents, filters),
+            fetch=lambda number: self._filtered(page.fetch(number), parents, filters),
         )
 
-    def _keeps(self, value: Any, name: str, wanted: Filter, parents: tuple[str, ...]) -> bool:
+    def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         """Whether a record passes a filter, as far as it says anything about it."""
         del parents  # for those whose filter is about the parent
-        said = getattr(value, name, None)
-        return said is None or _text(said) == _text(wanted)
+        stated = getattr(value, name, None)
+        return stated is None or _text(stated) == _text(condition)
 
     def _params(self, size: int, sort_on: str, sort_order: Order, filters: Filters) -> Params:
         unknown = sorted(set(filters) - set(self._filters))
         if unknown:
-            known = ", ".join(self._filters) or "none"
+            names = ", ".join(self._filters) or "none"
             raise InputError(
-                f"{self.route} has no filter {unknown[0]!r}", do=f"its filters are: {known}"
+                f"{self.route} has no filter {unknown[0]!r}", do=f"its filters are: {names}"
             )
-        given = (
+        filter_params = (
             param
             for name, value in filters.items()
             if value is not None
             for param in self._sent(name, value)
         )
-        return (("size", str(size)), ("sortOn", sort_on), ("sortOrder", sort_order), *given)
+        return (("size", str(size)), ("sortOn", sort_on), ("sortOrder", sort_order), *filter_params)
 
     def _sent(self, name: str, value: Filter) -> Params:
         """The query parameters of a filter; several values are sent one by one."""
         values = value if isinstance(value, tuple) else (value,)
-        return tuple((_camel(name), _text(one)) for one in values)
+        return tuple((_camel(name), _text(part)) for part in values)
 
 
 def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.title() for part in rest)
+    head, *tail = name.split("_")
+    return head + "".join(part.title() for part in tail)
 
 
 def _text(value: Filter) -> str:

@@ -40,16 +40,10 @@ _BY_SCOPE: Final = {
         "DELETE /parties/{id}",
     ),
     "manage:accounts": (
-        "POST /accounts",
-        "GET /accounts",
-        "GET /accounts/{id}",
-        "PATCH /accounts/{id}",
-        "DELETE /accounts/{id}",
-        "POST /accounts/{accountId}/reactivate",
-        "POST /accounts/{accountId}/party-roles",
-        "GET /accounts/{accountId}/party-roles",
-        "POST /accounts/{accountId}/wallets",
-        "GET /accounts/{accountId}/wallets",
+        "POST /accounts", "GET /accounts", "GET /accounts/{id}", "PATCH /accounts/{id}",
+        "DELETE /accounts/{id}", "POST /accounts/{accountId}/reactivate",
+        "POST /accounts/{accountId}/party-roles", "GET /accounts/{accountId}/party-roles",
+        "POST /accounts/{accountId}/wallets", "GET /accounts/{accountId}/wallets",
         "POST /accounts/{accountId}/virtual-bank-accounts",
         "GET /accounts/{accountId}/virtual-bank-accounts",
         "GET /accounts/{accountId}/virtual-bank-accounts/{virtualBankAccountId}",
@@ -65,7 +59,7 @@ _BY_SCOPE: Final = {
         "GET /accounts/{accountId}/transfers/{transferId}",
     ),
     "manage:payment-requests": ("POST /payment-requests",),
-}
+}  # fmt: skip
 
 SCOPES: Final = {
     operation: scope for scope, operations in _BY_SCOPE.items() for operation in operations

@@ -28,7 +28,7 @@ from treasury.api.codec import (
     split,
 )
 from treasury.api.exchange.auth import TokenAuth
-from treasury.api.exchange.transport import Call, Clock, Kind, Limits, Transport
+from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport
 from treasury.api.service_errors import not_offered, where
 from treasury.errors import (
     ActionRefused,
@@ -97,7 +97,7 @@ class ServiceCalls(ABC):
         services: Services,
         credential: Credential,
         *,
-        limits: Limits | None = None,
+        limits: CallLimits | None = None,
         clock: Clock | None = None,
         inner: httpx.BaseTransport | None = None,
     ) -> None:
@@ -132,7 +132,7 @@ class ServiceCalls(ABC):
         self._transport.close()
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> CallLimits:
         """How long and how often to try, and how much to take in."""
         return self._transport.limits
 
@@ -204,24 +204,21 @@ class ServiceCalls(ABC):
                 raise not_offered(error) from error
             raise
         with _having_left(call):
-            return self._reply(call, response)
+            pagination, result = None, b"null"
+            if response.content or reading:  # a write may answer with no body at all
+                envelope = open_envelope(response.content, call.operation)
+                pagination, result = envelope.pagination, result_bytes(envelope)
+            return Reply(
+                call=call,
+                status=response.status_code,
+                result=result,
+                pagination=pagination,
+                credential=self.client_id,
+            )
 
     @abstractmethod
     def has_record(self, ids: tuple[str, ...]) -> bool:
         """Whether the account, and its wallet where one is named, are there."""
-
-    def _reply(self, call: Call, response: httpx.Response) -> Reply:
-        pagination, result = None, b"null"
-        if response.content or call.kind == "read":  # a write may answer with no body at all
-            envelope = open_envelope(response.content, call.operation)
-            pagination, result = envelope.pagination, result_bytes(envelope)
-        return Reply(
-            call=call,
-            status=response.status_code,
-            result=result,
-            pagination=pagination,
-            credential=self.client_id,
-        )
 
 
 class _Written(msgspec.Struct, frozen=True):

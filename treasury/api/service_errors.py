@@ -84,8 +84,8 @@ class Fault(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """`REQUIRED_FIELD: address.city must be set`; the field once."""
-        named = self.field if self.field and self.field not in (self.message or "") else None
-        about = " ".join(part for part in (named, self.message) if part)
+        field = self.field if self.field and self.field not in (self.message or "") else None
+        about = " ".join(part for part in (field, self.message) if part)
         return ": ".join(part for part in (self.code, about) if part)
 
 
@@ -111,9 +111,9 @@ class Refusal(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """Every error, one after the other."""
-        told = [text for text in map(str, self.faults) if text]
-        told += [f"and {self.untold} more errors"] if self.untold else []
-        return "; ".join(told)
+        texts = [text for text in map(str, self.faults) if text]
+        texts += [f"and {self.untold} more errors"] if self.untold else []
+        return "; ".join(texts)
 
 
 def error_for(
@@ -122,10 +122,10 @@ def error_for(
     """The error that a response without success means; `key` is the idempotency key sent."""
     refusal = read_refusal(response)
     kind = _kind(response.status_code, refusal, operation, keyed=key is not None)
-    said = str(refusal)
-    what = f"{operation}: {response.status_code}" + (f" {said}" if said else "")
+    faults = str(refusal)
+    message = f"{operation}: {response.status_code}" + (f" {faults}" if faults else "")
     error = kind(
-        what + where(ids, refusal.trace),
+        message + where(ids, refusal.trace),
         do=_advice(kind, operation),
         operation=operation,
         status=response.status_code,
@@ -141,7 +141,7 @@ def error_for(
 
 def not_offered(error: tree.NotFound) -> tree.NotOffered:
     """What a 404 means where the record that it names is there: the operation is not."""
-    told = tree.NotOffered(
+    refusal = tree.NotOffered(
         error.what,
         do=_DO[tree.NotOffered],
         operation=error.operation,
@@ -151,13 +151,13 @@ def not_offered(error: tree.NotFound) -> tree.NotOffered:
         ids=error.ids,
         key=error.key,
     )
-    told.by_service = True
-    return told
+    refusal.by_service = True
+    return refusal
 
 
 def where(ids: tuple[str, ...], trace: str | None = None) -> str:
     """` (id r1, trace t1)`: which record, and what the provider finds the call by."""
-    parts = [f"id {shown}" for shown in map(one_line, ids) if shown]
+    parts = [f"id {text}" for text in map(one_line, ids) if text]
     parts += [f"trace {trace}"] if trace else []
     return f" ({', '.join(parts)})" if parts else ""
 
@@ -209,21 +209,25 @@ def read_refusal(response: httpx.Response) -> Refusal:
         body = None
     if not isinstance(body, dict):
         return Refusal(trace=one_line(header, 80))
-    listed = next((body[key] for key in ("errors", "failures") if _objects(body.get(key))), None)
-    found = _objects(listed) or [body]
-    traces = [one.get("traceCode") for one in (body, *found[:MOST_FAULTS])]
-    said = dict.fromkeys(trace for each in traces if (trace := one_line(each, 80)))
-    return Refusal(
-        faults=tuple(map(_fault, found[:MOST_FAULTS])),
-        trace=", ".join(said) or one_line(header, 80),
-        is_ours=_is_json(response) and body.get("success") is False and _is_coded(listed),
-        untold=max(0, len(found) - MOST_FAULTS),
-    )
-
-
-def _is_json(response: httpx.Response) -> bool:
     media_type = response.headers.get("content-type", "").partition(";")[0]
-    return bool(media_type.strip().lower() == "application/json")
+    is_json = media_type.strip().lower() == "application/json"
+    listed = next((body[key] for key in ("errors", "failures") if _objects(body.get(key))), None)
+    entries = _objects(listed) or [body]
+    traces = [entry.get("traceCode") for entry in (body, *entries[:MOST_FAULTS])]
+    trace_ids = dict.fromkeys(trace for each in traces if (trace := one_line(each, 80)))
+    return Refusal(
+        faults=tuple(
+            Fault(
+                code=_code(error.get("code") or error.get("error")),
+                field=one_line(error.get("field"), 100),
+                message=one_line(error.get("message") or error.get("error_description")),
+            )
+            for error in entries[:MOST_FAULTS]
+        ),
+        trace=", ".join(trace_ids) or one_line(header, 80),
+        is_ours=is_json and body.get("success") is False and _is_coded(listed),
+        untold=max(0, len(entries) - MOST_FAULTS),
+    )
 
 
 def _is_coded(listed: Any) -> bool:
@@ -237,14 +241,8 @@ def _is_coded(listed: Any) -> bool:
 
 
 def _objects(listed: Any) -> list[dict[str, Any]]:
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-
-
-def _fault(error: dict[str, Any]) -> Fault:
-    return Fault(
-        code=_code(error.get("code") or error.get("error")),
-        field=one_line(error.get("field"), 100),
-        message=one_line(error.get("message") or error.get("error_description")),
+    return (
+        [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     )
 
 

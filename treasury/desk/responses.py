@@ -66,7 +66,7 @@ def _fiat(name: str) -> Callable[[ReceivedRecord], Decimal | None]:
 
     def take(found: ReceivedRecord) -> Decimal | None:
         value = getattr(found.value, name, None)
-        return value.fiat if isinstance(value, models.Money) else value
+        return value.fiat if isinstance(value, models.PaymentAmount) else value
 
     return take
 
@@ -82,7 +82,7 @@ def _coins(name: str) -> Callable[[ReceivedRecord], Decimal | None]:
 
     def take(found: ReceivedRecord) -> Decimal | None:
         value = getattr(found.value, name, None)
-        return value.crypto if isinstance(value, models.Money) else None
+        return value.crypto if isinstance(value, models.PaymentAmount) else None
 
     return take
 

@@ -31,7 +31,7 @@ from treasury.extract.finance_tables import (
 from treasury.extract.sync_run import REFUSED, SyncRun
 
 if TYPE_CHECKING:
-    from treasury.api import Page
+    from treasury.api import ListPage
 
 __all__ = ["StoredTransfers", "Walk", "sync_transfers"]
 
@@ -80,7 +80,7 @@ class StoredTransfers:
 class Walk:
     """One list under way: whether it comes newest first, and whether it may end here."""
 
-    def __init__(self, pages: Iterator[Page[Transfer]], must_meet: set[str]) -> None:
+    def __init__(self, pages: Iterator[ListPage[Transfer]], must_meet: set[str]) -> None:
         self._pages = pages
         self._missing = must_meet
         self._last: datetime | None = None

@@ -18,7 +18,7 @@ from treasury.actions.kinds.kind import Found, Kind, Money, Sent, is_created
 from treasury.actions.kinds.service_records import Records
 from treasury.actions.seen_request import RampSeen, facts_of
 from treasury.api import Client, Record
-from treasury.api.bodies import Body, NewRampRequest, RampAmount, RampTransactionHash, Version
+from treasury.api.bodies import Body, NewRampRequest, RampAmount, RampTransactionHash, RecordVersion
 from treasury.api.lookup import SKEW, created_since, only_one
 from treasury.api.models import CompanyBankAccount, CompanyWallet, CryptoCurrency, RampRequest
 from treasury.errors import InputError
@@ -218,7 +218,7 @@ def where(request: RampSeen, *, masked: bool = False) -> str:
 
 
 def _version(fields: OnRequest, found: Found, _: str) -> Body:
-    return Version(version=_read_version(fields, found))
+    return RecordVersion(version=_read_version(fields, found))
 
 
 def _read_version(fields: OnRequest, found: Found) -> int:

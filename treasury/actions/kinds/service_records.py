@@ -447,6 +447,6 @@ _LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
     "company_bank_accounts": lambda c, _: [
         c.ramp.bank_accounts.get(r.value.id).value for r in c.ramp.bank_accounts.iterate()
     ],  # a list item does not show the number
-    "fiat_currencies": lambda c, _: [r.value for r in c.ramp.fiat_currencies.known()],
-    "crypto_currencies": lambda c, _: [r.value for r in c.ramp.crypto_currencies.known()],
+    "fiat_currencies": lambda c, _: [r.value for r in c.ramp.fiat_currencies.recent()],
+    "crypto_currencies": lambda c, _: [r.value for r in c.ramp.crypto_currencies.recent()],
 }

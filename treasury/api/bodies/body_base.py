@@ -23,8 +23,6 @@ Amount = Decimal | int | str
 """An exact amount; a float is refused."""
 Repeats = Literal["keyed", "versioned", "write"]
 """What a body says of sending it twice; the kinds of `transport.Call` that write."""
-
-
 _WIDE = Context(prec=80)
 
 
@@ -38,6 +36,19 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     REPEATS: ClassVar[Repeats] = "write"
     """What makes sending it twice safe at every generation of the service, if anything does."""
+    NEEDED: ClassVar[tuple[str, ...]] = ()
+    """Fields that may be neither missing nor blank."""
+    LONGEST: ClassVar[dict[str, int]] = {}
+    """The most characters of a field."""
+
+    def __post_init__(self) -> None:
+        if self.key is not None:
+            self._check_key()
+        self._require(*self.NEEDED)
+        for name, length in self.LONGEST.items():
+            value = getattr(self, name)
+            if isinstance(value, Sized) and len(value) > length:
+                raise self.wrong(f"{name} is longer than {length}", "shorten it")
 
     @property
     def key(self) -> str | None:
@@ -58,9 +69,9 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     # What `__post_init__` of the bodies is made of
 
-    def wrong(self, what: str, do: str) -> InputError:
+    def wrong(self, problem: str, do: str) -> InputError:
         """The error that it cannot be sent as it is."""
-        return InputError(f"{type(self).__name__}: {what}; nothing was sent", do=do)
+        return InputError(f"{type(self).__name__}: {problem}; nothing was sent", do=do)
 
     def _require(self, *names: str) -> None:
         for name in names:
@@ -74,20 +85,12 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
                 raise self.wrong(f"{name} is given, {why}", f"leave {name} out")
 
     def _exactly_one(self, *names: str) -> None:
-        given = [name for name in names if getattr(self, name) is not None]
-        if len(given) != 1:
-            said = " and ".join(given) or "none"
-            raise self.wrong(f"one of {', '.join(names)} is needed, {said} given", "give just one")
-
-    def _at_least_one(self, *names: str) -> None:
-        if all(getattr(self, name) is None for name in names):
-            raise self.wrong(f"one of {', '.join(names)} is needed", "give one or both")
-
-    def _at_most(self, length: int, *names: str) -> None:
-        for name in names:
-            value = getattr(self, name)
-            if isinstance(value, Sized) and len(value) > length:
-                raise self.wrong(f"{name} is longer than {length}", "shorten it")
+        present = [name for name in names if getattr(self, name) is not None]
+        if len(present) != 1:
+            listed = " and ".join(present) or "none"
+            raise self.wrong(
+                f"one of {', '.join(names)} is needed, {listed} given", "give just one"
+            )
 
     def _amount(self, name: str, currency: str | None, *, places: int | None = None) -> Decimal:
         """A positive amount with no more decimals than its currency, where that is known."""
@@ -96,10 +99,8 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
             raise self.wrong(f"{name} {amount} is not positive", "give a positive amount")
         if currency in EXPONENTS and not is_exact_in(amount, currency):
             raise self.wrong(f"{name} {amount} has more decimals than {currency}", "round it")
-        if (
-            places is not None
-            and amount.quantize(Decimal(1).scaleb(-places), context=_WIDE) != amount
-        ):
+        unit = Decimal(1).scaleb(-places) if places is not None else None
+        if unit is not None and amount.quantize(unit, context=_WIDE) != amount:
             raise self.wrong(f"{name} {amount} has more than {places} decimals", "round it")
         return amount
 
@@ -130,4 +131,5 @@ class Keyed(Body, frozen=True, kw_only=True):
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
     def __post_init__(self) -> None:
-        self._check_key()
+        self._check_key()  # it has one, also where somebody gives None
+        super().__post_init__()

@@ -13,22 +13,11 @@ from treasury.api.bodies.body_base import Amount, Body, Keyed, Repeats, new_key
 from treasury.settings import is_loopback
 
 __all__ = [
-    "AccountChanges",
-    "ExternalAddress",
-    "NewAccount",
-    "NewAccountToAccountTransfer",
-    "NewCryptoTransfer",
-    "NewFiatTransfer",
-    "NewParty",
-    "NewPartyRole",
-    "NewPaymentRequest",
-    "NewPaymentSession",
-    "NewVirtualBankAccount",
-    "NewWallet",
-    "PartyChanges",
-    "PartyDetails",
+    "AccountChanges", "ExternalAddress", "NewAccount", "NewAccountToAccountTransfer",
+    "NewCryptoTransfer", "NewFiatTransfer", "NewParty", "NewPartyRole", "NewPaymentRequest",
+    "NewPaymentSession", "NewVirtualBankAccount", "NewWallet", "PartyChanges", "PartyDetails",
     "PostalAddress",
-]
+]  # fmt: skip
 
 _COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
@@ -45,10 +34,11 @@ class PostalAddress(Body, frozen=True, kw_only=True):
     country: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.country is not None and not _COUNTRY.fullmatch(self.country):
             raise self.wrong(f"country {self.country!r} is not two capitals", "write it as BE")
-        wanted = ("address_line1", "city", "postal_code", "country")
-        lacking = [name for name in wanted if not getattr(self, name)]
+        mandatory = ("address_line1", "city", "postal_code", "country")
+        lacking = [name for name in mandatory if not getattr(self, name)]
         if lacking:
             warnings.warn(
                 f"the address lacks {', '.join(lacking)}: some services refuse it", stacklevel=3
@@ -66,7 +56,16 @@ class PartyDetails(Body, frozen=True, kw_only=True):
     address: PostalAddress | None = None
     external_id: str | None = None
 
+    LONGEST: ClassVar = {
+        "first_name": 100,
+        "last_name": 100,
+        "name": 255,
+        "external_id": 255,
+        "vat_number": 50,
+    }
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         person, company = ("first_name", "last_name"), ("name", "vat_number")
         if self.party_type == "INDIVIDUAL":
             self._require(*person)
@@ -76,9 +75,6 @@ class PartyDetails(Body, frozen=True, kw_only=True):
             self._forbid("and an organisation has none", *person)
         else:
             raise self.wrong(f"party_type is {self.party_type!r}", "use INDIVIDUAL or ORGANISATION")
-        self._at_most(100, *person)
-        self._at_most(255, "name", "external_id")
-        self._at_most(50, "vat_number")
 
     def is_like(self, record: Any) -> bool:
         """The same type, names and external id."""
@@ -93,10 +89,6 @@ class NewParty(PartyDetails, frozen=True, kw_only=True):
 
     idempotency_key: str = msgspec.field(default_factory=new_key)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_key()
-
 
 class PartyChanges(Body, frozen=True, kw_only=True):
     """`PATCH /parties/{id}`: what changes, with the version that was read where there was one."""
@@ -108,11 +100,11 @@ class PartyChanges(Body, frozen=True, kw_only=True):
     vat_number: str | None = None
     address: PostalAddress | None = None
 
+    LONGEST: ClassVar = {"first_name": 100, "last_name": 100, "name": 255, "vat_number": 50}
+
     def __post_init__(self) -> None:
         _require_change(self)
-        self._at_most(100, "first_name", "last_name")
-        self._at_most(255, "name")
-        self._at_most(50, "vat_number")
+        super().__post_init__()
 
 
 def _require_change(body: PartyChanges | AccountChanges) -> None:
@@ -124,6 +116,8 @@ class NewAccount(Keyed, frozen=True, kw_only=True):
     """`POST /accounts`: for a party there is, or with one that is created along."""
 
     REPEATS: ClassVar[Repeats] = "write"
+    NEEDED = ("external_id", "chain")
+    LONGEST: ClassVar = {"external_id": 255}
 
     external_id: str | None = None
     name: str | None = None
@@ -133,9 +127,7 @@ class NewAccount(Keyed, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("external_id", "chain")
         self._exactly_one("party_id", "party")
-        self._at_most(255, "external_id")
         if isinstance(self.party, NewParty):
             raise self.wrong("its party has a key of its own", "give PartyDetails")
 
@@ -151,9 +143,11 @@ class AccountChanges(Body, frozen=True, kw_only=True):
     name: str | None = None
     version: int | None = None
 
+    LONGEST: ClassVar = {"external_id": 255}
+
     def __post_init__(self) -> None:
         _require_change(self)
-        self._at_most(255, "external_id")
+        super().__post_init__()
 
 
 class NewPartyRole(Body, frozen=True, kw_only=True):
@@ -163,10 +157,7 @@ class NewPartyRole(Body, frozen=True, kw_only=True):
     role_type: str
     idempotency_key: str | None = None
 
-    def __post_init__(self) -> None:
-        self._require("party_id", "role_type")
-        if self.idempotency_key is not None:
-            self._check_key()
+    NEEDED = ("party_id", "role_type")
 
     def is_like(self, record: Any) -> bool:
         """The same party in the same role."""
@@ -182,10 +173,7 @@ class NewWallet(Body, frozen=True, kw_only=True):
     chain: str
     idempotency_key: str | None = None
 
-    def __post_init__(self) -> None:
-        self._require("chain")
-        if self.idempotency_key is not None:
-            self._check_key()
+    NEEDED = ("chain",)
 
     def is_like(self, record: Any) -> bool:
         """On the same chain."""
@@ -199,9 +187,7 @@ class NewVirtualBankAccount(Keyed, frozen=True, kw_only=True):
     in_currency: str
     target_cryptocurrency: str
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._require("name", "in_currency", "target_cryptocurrency")
+    NEEDED = ("name", "in_currency", "target_cryptocurrency")
 
 
 class NewPaymentSession(Keyed, frozen=True, kw_only=True):
@@ -219,16 +205,11 @@ class NewPaymentSession(Keyed, frozen=True, kw_only=True):
         self._require("in_currency", "out_cryptocurrency", "callback_url")
         self._as_text("in_amount", self.in_currency, places=2)
         for name in ("callback_url", "success_redirect_url", "failure_redirect_url"):
-            self._check_url(name)
-
-    def _check_url(self, name: str) -> None:
-        """Encrypted, or on this machine, where a sandbox calls back."""
-        url = getattr(self, name)
-        if url is None:
-            return
-        parts = urlsplit(url)
-        if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-            raise self.wrong(f"{name} is not https", "give an https address")
+            if (url := getattr(self, name)) is not None:
+                # Encrypted, or on this machine, where a sandbox calls back.
+                parts = urlsplit(url)
+                if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+                    raise self.wrong(f"{name} is not https", "give an https address")
 
 
 class NewAccountToAccountTransfer(Keyed, frozen=True, kw_only=True):
@@ -281,7 +262,9 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
         self._as_number("amount", self.asset)
         outside = self.external_address
         if outside is not None and (
-            not _FIELD.fullmatch(outside.field) or outside.field in _TAKEN or not outside.address
+            not _FIELD.fullmatch(outside.field)
+            or outside.field in _OWN_FIELDS
+            or not outside.address
         ):
             raise self.wrong(
                 "external_address names no field of its own",
@@ -295,7 +278,7 @@ class NewCryptoTransfer(_Transfer, frozen=True, kw_only=True):
         return body if outside is None else {**body, outside.field: outside.address}
 
 
-_TAKEN = frozenset(field.encode_name for field in msgspec.structs.fields(NewCryptoTransfer))
+_OWN_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(NewCryptoTransfer))
 
 
 class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):

@@ -13,24 +13,16 @@ from treasury.api.bodies.body_base import Amount, Body, Repeats
 from treasury.identifiers import is_bic, is_iban
 
 __all__ = [
-    "BankAccountChanges",
-    "CompanyWalletChanges",
-    "FeeQuestion",
-    "Invitation",
-    "NewBankAccount",
-    "NewCompanyWallet",
-    "NewRampRequest",
-    "RampAmount",
-    "RampTransactionHash",
-    "Version",
-]
+    "BankAccountChanges", "CompanyWalletChanges", "FeeQuestion", "Invitation", "NewBankAccount",
+    "NewCompanyWallet", "NewRampRequest", "RampAmount", "RampTransactionHash", "RecordVersion",
+]  # fmt: skip
 
 RAMP_TYPES = ("ON_RAMP", "OFF_RAMP")
 LEAST = Decimal("1e-8")
 """The smallest amount that is documented."""
 
 
-class Version(Body, frozen=True, kw_only=True):
+class RecordVersion(Body, frozen=True, kw_only=True):
     """The version that was read: what approve, reject and cancel carry."""
 
     REPEATS: ClassVar[Repeats] = "versioned"
@@ -38,12 +30,13 @@ class Version(Body, frozen=True, kw_only=True):
     version: int
 
 
-class RampAmount(Version, frozen=True, kw_only=True):
+class RampAmount(RecordVersion, frozen=True, kw_only=True):
     """`PUT /ramp-requests/{id}/amount`: fiat gross on-ramp, crypto gross off-ramp."""
 
     amount: Amount
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._as_number("amount", None)
         _check_least(self, self.amount)
 
@@ -52,30 +45,26 @@ class RampTransactionHash(Body, frozen=True, kw_only=True):
     """`PATCH /ramp-requests/{id}/tx-hash`."""
 
     REPEATS: ClassVar[Repeats] = "versioned"
+    NEEDED = ("blockchain_transaction_hash",)
 
     blockchain_transaction_hash: str
     version: int
 
-    def __post_init__(self) -> None:
-        self._require("blockchain_transaction_hash")
 
-
-class BankAccountChanges(Version, frozen=True, kw_only=True):
+class BankAccountChanges(RecordVersion, frozen=True, kw_only=True):
     """`PATCH /company-bank-accounts/{id}`."""
 
     name: str
 
-    def __post_init__(self) -> None:
-        self._require("name")
+    NEEDED = ("name",)
 
 
-class CompanyWalletChanges(Version, frozen=True, kw_only=True):
+class CompanyWalletChanges(RecordVersion, frozen=True, kw_only=True):
     """`PATCH /company-wallets/{id}`."""
 
     description: str
 
-    def __post_init__(self) -> None:
-        self._at_most(500, "description")
+    LONGEST: ClassVar = {"description": 500}
 
 
 class Invitation(Body, frozen=True, kw_only=True):
@@ -86,8 +75,7 @@ class Invitation(Body, frozen=True, kw_only=True):
     first_name: str
     last_name: str
 
-    def __post_init__(self) -> None:
-        self._require("email", "role", "first_name", "last_name")
+    NEEDED = ("email", "role", "first_name", "last_name")
 
     def is_like(self, record: Any) -> bool:
         """The same address."""
@@ -101,6 +89,7 @@ class FeeQuestion(Body, frozen=True, kw_only=True):
     type: str
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._as_number("amount", None)
         _check_type(self, self.type)
 
@@ -121,15 +110,14 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
     idempotency_key: str | None = None
 
     def __post_init__(self) -> None:
-        if self.idempotency_key is not None:
-            self._check_key()
+        super().__post_init__()
         _check_type(self, self.ramp_type)
         self._require("fiat_currency_id", "crypto_currency_id")
-        own, other = "company_wallet_id", "company_bank_account_id"
+        target, excluded = "company_wallet_id", "company_bank_account_id"
         if self.ramp_type == "OFF_RAMP":
-            own, other = other, own
-        self._require(own)
-        self._forbid(f"and an {self.ramp_type} has none", other)
+            target, excluded = excluded, target
+        self._require(target)
+        self._forbid(f"and an {self.ramp_type} has none", excluded)
         self._as_number("amount", None)
         _check_least(self, self.amount)
 
@@ -148,9 +136,9 @@ class NewRampRequest(Body, frozen=True, kw_only=True):
             ("bank account", self.company_bank_account_id, _id(record, "company_bank_account")),
         )
         return tuple(
-            f"{name}: asked for {asked}, the request says {said}"
-            for name, asked, said in pairs
-            if said is not None and asked != said
+            f"{name}: asked for {sent}, the request says {stated}"
+            for name, sent, stated in pairs
+            if stated is not None and sent != stated
         )
 
 
@@ -177,10 +165,8 @@ class NewCompanyWallet(Body, frozen=True, kw_only=True):
     chain: str
     description: str | None = None
 
-    def __post_init__(self) -> None:
-        self._require("address", "chain")
-        self._at_most(255, "address")
-        self._at_most(500, "description")
+    NEEDED = ("address", "chain")
+    LONGEST: ClassVar = {"address": 255, "description": 500}
 
     def is_like(self, record: Any) -> bool:
         """The same address on the same chain."""
@@ -226,14 +212,16 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.bank_account_type not in _REQUIRED:
-            known = ", ".join(_REQUIRED)
+            types = ", ".join(_REQUIRED)
             raise self.wrong(
-                f"{self.bank_account_type!r} is no account type", f"use one of {known}"
+                f"{self.bank_account_type!r} is no account type", f"use one of {types}"
             )
         self._require(*self.ALWAYS, *_REQUIRED[self.bank_account_type])
-        if self.bank_account_type == "OTHER_SWIFT":
-            self._at_least_one("iban", "account_number")
+        is_unnumbered = self.iban is None and self.account_number is None
+        if self.bank_account_type == "OTHER_SWIFT" and is_unnumbered:
+            raise self.wrong("one of iban, account_number is needed", "give one or both")
         if self.bank_account_type == "EUR_SEPA" and self.bic is None:
             warnings.warn("without a BIC some services refuse a SEPA account", stacklevel=3)
         self._check_numbers()
@@ -251,10 +239,10 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
 
     def is_like(self, record: Any) -> bool:
         """The same type and names, and the same numbers where the record shows them."""
-        named = ("bank_account_type", "name", "bank_name")
-        shown = ("iban", "account_number", "routing_number", "sort_code")
-        return all(getattr(record, n) == getattr(self, n) for n in named) and all(
-            getattr(record, n) in {getattr(self, n), None} for n in shown
+        mandatory = ("bank_account_type", "name", "bank_name")
+        optional = ("iban", "account_number", "routing_number", "sort_code")
+        return all(getattr(record, n) == getattr(self, n) for n in mandatory) and all(
+            getattr(record, n) in {getattr(self, n), None} for n in optional
         )
 
 

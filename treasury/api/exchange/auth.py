@@ -66,8 +66,7 @@ class TokenAuth(httpx.Auth):
         self._lock = threading.Lock()
         self._token: _Token | None = None
         self._refused: str | None = None
-        self._failed_at: float | None = None
-        self._failure: ServiceError | None = None
+        self._failed: tuple[float, ServiceError | None] = (0.0, None)
 
     def __repr__(self) -> str:
         return f"TokenAuth({self._credential.client_id!r})"
@@ -88,29 +87,24 @@ class TokenAuth(httpx.Auth):
                 self._token = None
 
     def _current(self) -> _Token:
+        """The token; threads that waited while none was to be had share the failure."""
         came_at = self._now()
         if not self._lock.acquire(timeout=max(0.0, self._transport.time_left())):
             raise httpx.PoolTimeout("another call is still waiting for the token")
         try:
             token = self._token
             if token is None or self._now() >= token.fresh_until:
-                self._share_failure(came_at)
-                token = self._token = self._fetch_or_note()
+                failed_at, failure = self._failed
+                if failure is not None and failed_at > came_at:  # while this thread waited
+                    raise failure
+                try:
+                    token = self._token = self._fetch()
+                except ServiceError as error:
+                    self._failed = (self._now(), error)
+                    raise
             return token
         finally:
             self._lock.release()
-
-    def _share_failure(self, came_at: float) -> None:
-        """Whoever waited while a token could not be had fails with it, and does not try again."""
-        if self._failure is not None and self._failed_at is not None and self._failed_at > came_at:
-            raise self._failure
-
-    def _fetch_or_note(self) -> _Token:
-        try:
-            return self._fetch()
-        except ServiceError as error:
-            self._failed_at, self._failure = self._now(), error
-            raise
 
     def _now(self) -> float:
         return self._transport.clock.monotonic()

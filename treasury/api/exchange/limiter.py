@@ -45,11 +45,11 @@ class Limiter:
             free = self._changed.wait_for(lambda: self._taken < self.limit, max(0.0, timeout))
             if free:
                 self._taken += 1
-            given = Slot(self._epoch) if free else None
+            slot = Slot(self._epoch) if free else None
         try:
-            yield given
+            yield slot
         finally:
-            if given is not None:
+            if slot is not None:
                 with self._changed:
                     self._taken -= 1
                     self._changed.notify_all()

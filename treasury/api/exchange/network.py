@@ -62,8 +62,8 @@ class Exchange:
 
     def remaining(self, timeout: float | None) -> float:
         """Seconds to wait at most, `timeout` or less; zero or less where the exchange is late."""
-        left = self.until - self._monotonic()
-        return left if timeout is None else min(timeout, left)
+        seconds = self.until - self._monotonic()
+        return seconds if timeout is None else min(timeout, seconds)
 
     def expect_body(self) -> None:
         """Allow for a body, now that the headers of an answer are complete."""
@@ -99,10 +99,10 @@ def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
     exchange = _CURRENT.get()
     if exchange is None:
         return timeout
-    left = exchange.remaining(timeout)
-    if left <= 0:
+    seconds = exchange.remaining(timeout)
+    if seconds <= 0:
         raise late(LATE)
-    return left
+    return seconds
 
 
 class Network(httpx.BaseTransport):
@@ -124,10 +124,14 @@ class Network(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and read the headers of its answer; the body is read by the caller."""
         with _as_httpx():
-            response = self._pools[self._proxy_for(request.url)].handle_request(
+            url = request.url
+            proxy = self._proxies.get(url.scheme) or self._proxies.get("all")
+            if is_loopback(url.host) or proxy_bypass(url.netloc.decode()):
+                proxy = None  # what stays on this machine is not handed to one
+            response = self._pools[proxy].handle_request(
                 httpcore.Request(
                     method=request.method,
-                    url=_url(request.url),
+                    url=_url(url),
                     headers=request.headers.raw,
                     content=request.stream,
                     extensions=request.extensions,
@@ -139,12 +143,6 @@ class Network(httpx.BaseTransport):
         """Close the connections."""
         for pool in self._pools.values():
             pool.close()
-
-    def _proxy_for(self, url: httpx.URL) -> str | None:
-        """The proxy for an address; what stays on this machine is not handed to one."""
-        if is_loopback(url.host) or proxy_bypass(url.netloc.decode()):
-            return None
-        return self._proxies.get(url.scheme) or self._proxies.get("all")
 
     def _pool(self, proxy: str | None) -> httpcore.ConnectionPool:
         return httpcore.ConnectionPool(
@@ -228,11 +226,11 @@ class _Backend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         """A connection to the first address of `host` that answers."""
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
             raise httpcore.ConnectError(str(error)) from error
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
-        for *_, address in found:
+        for *_, address in addresses:
             wait = _remaining(timeout, httpcore.ConnectTimeout)
             try:
                 stream = self._sockets.connect_tcp(

@@ -22,7 +22,7 @@ import httpx
 
 from treasury.api.exchange.network import UnreadableAnswer, current_exchange
 
-__all__ = ["REDACTED", "Answers", "Redactor"]
+__all__ = ["REDACTED", "BoundedTransport", "Redactor"]
 
 REDACTED = b"[redacted]"
 SHORTEST = 12
@@ -61,7 +61,7 @@ class Redactor:
         forms = tuple(text.encode() for text in sorted(texts, key=len, reverse=True))
         if len(secret) < SHORTEST:
             return
-        others = (one for one in self._forms if one != forms)
+        others = (earlier for earlier in self._forms if earlier != forms)
         self._forms = (*others, forms)[-REMEMBERED:]
         every = {form for some in self._forms for form in some}
         self._escaped = re.compile(b"|".join(map(_escaped, sorted(every, key=len, reverse=True))))
@@ -106,7 +106,7 @@ for _name in ("httpcore.connection", "httpcore.http11", "httpcore.proxy"):
     logging.getLogger(_name).addFilter(_LogFilter())
 
 
-class Answers(httpx.BaseTransport):
+class BoundedTransport(httpx.BaseTransport):
     """A transport whose answers are complete, bounded and clean."""
 
     def __init__(
@@ -140,23 +140,16 @@ class Answers(httpx.BaseTransport):
         assert exchange is not None
         exchange.expect_body()
         if not response.is_success:
-            return self._redactor.clean(_refusal(response, self._refusal_bytes))
-        content = _read(response, exchange.answer_bytes)
+            try:
+                content = _beginning(_parts(response, self._refusal_bytes), self._refusal_bytes)
+            except (UnreadableAnswer, httpx.DecodingError):
+                content = b""
+            return self._redactor.clean(content)
+        most = exchange.answer_bytes
+        content = _beginning(_parts(response, most), most + 1)
+        if len(content) > most:
+            raise UnreadableAnswer(f"answered with more than {most:,} bytes")
         return content if exchange.brings_token else self._redactor.clean(content)
-
-
-def _read(response: httpx.Response, most: int) -> bytes:
-    content = _beginning(_parts(response, most), most + 1)
-    if len(content) > most:
-        raise UnreadableAnswer(f"answered with more than {most:,} bytes")
-    return content
-
-
-def _refusal(response: httpx.Response, most: int) -> bytes:
-    try:
-        return _beginning(_parts(response, most), most)
-    except (UnreadableAnswer, httpx.DecodingError):
-        return b""
 
 
 def _beginning(parts: Iterable[bytes], most: int) -> bytes:

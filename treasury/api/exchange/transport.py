@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from random import SystemRandom
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 from urllib.parse import urlsplit
 
 import httpx
@@ -33,7 +32,7 @@ from treasury.api.exchange.network import (
     exchanging,
 )
 from treasury.api.exchange.refusals import is_refusal
-from treasury.api.exchange.response_body import Answers, Redactor
+from treasury.api.exchange.response_body import BoundedTransport, Redactor
 from treasury.api.service_errors import error_for, one_line, read_refusal, where
 from treasury.errors import (
     OutcomeUnknown,
@@ -45,7 +44,7 @@ from treasury.errors import (
 )
 from treasury.settings import FILE_NAME, is_loopback, require_https
 
-__all__ = ["Call", "Clock", "Kind", "Limits", "Transport", "unknown"]
+__all__ = ["Call", "CallLimits", "Clock", "Kind", "Transport", "unknown"]
 
 Kind = Literal["read", "keyed", "versioned", "write"]
 Failure = httpx.Response | httpx.RequestError
@@ -57,7 +56,7 @@ _NEVER_SENT = (
     httpx.ProxyError,
     httpx.UnsupportedProtocol,
 )
-_LEFT = "treasury.left"
+_HANDED_OVER = "treasury.left"
 """Where a request carries that it was handed to the connection: from then on it may have left."""
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?", re.ASCII)
 _PASSING = frozenset({429, 500, 502, 503, 504})
@@ -72,7 +71,7 @@ class Clock(msgspec.Struct, frozen=True):
     jitter: Callable[[float, float], float] = SystemRandom().uniform
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long and how often to try, and how much to take in; all times in seconds."""
 
     deadline: float = 60.0
@@ -140,14 +139,20 @@ class Transport:
         self,
         addresses: tuple[str, ...],
         *,
-        limits: Limits | None = None,
+        limits: CallLimits | None = None,
         clock: Clock | None = None,
         inner: httpx.BaseTransport | None = None,
     ) -> None:
         for address in addresses:
             require_https(address)
-            _require_host(address)
-        self.limits = limits or Limits()
+            try:
+                httpx.URL(address)
+            except httpx.InvalidURL as error:  # a host that nobody has filled in yet
+                raise SettingsError(
+                    f"{address} is not an address that can be called",
+                    do=f"fill in the services' addresses in {FILE_NAME}",
+                ) from error
+        self.limits = limits or CallLimits()
         self.clock = clock or Clock()
         self.limiter = Limiter(self.limits.connections - 1)  # one is left for renewing a token
         # Proxies and certificates come from the environment, as everywhere; but what stays on this
@@ -156,10 +161,12 @@ class Transport:
         self.redactor = Redactor()
         network = inner or Network(connections=self.limits.connections, trust_env=away)
         self._http = httpx.Client(
-            transport=Answers(network, self.redactor, refusal_bytes=self.limits.refusal_bytes),
+            transport=BoundedTransport(
+                network, self.redactor, refusal_bytes=self.limits.refusal_bytes
+            ),
             trust_env=False,
             follow_redirects=False,
-            event_hooks={"request": [_note_leaving]},
+            event_hooks={"request": [lambda sent: sent.extensions.update({_HANDED_OVER: True})]},
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             headers={
                 "Accept": "application/json",
@@ -171,17 +178,6 @@ class Transport:
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def send(self, call: Call, auth: httpx.Auth | None = None) -> httpx.Response:
         """The successful response to a call; any other end is a ServiceError."""
@@ -199,13 +195,17 @@ class Transport:
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
             unsure = unsure or _is_unsure(call, outcome)
-            left = until - self.clock.monotonic()
-            if auth is not None and not renewed and left > 0 and _wants_token(call, outcome):
+            remaining = until - self.clock.monotonic()
+            if auth is not None and not renewed and remaining > 0 and _wants_token(call, outcome):
                 renewed = True  # the refused token is forgotten: the next attempt fetches another
                 continue
             attempt += 1
             pause = self._pause(outcome, attempt)
-            if not _may_repeat(call, outcome) or attempt >= self._most(outcome) or pause >= left:
+            if (
+                not _may_repeat(call, outcome)
+                or attempt >= self._most(outcome)
+                or pause >= remaining
+            ):
                 raise _error(call, outcome, unsure, pause)
             self.clock.sleep(pause)
 
@@ -252,37 +252,22 @@ class Transport:
         except httpx.RequestError as error:
             return error
         except Exception as error:
-            if call.kind == "read" or _LEFT not in request.extensions:
+            if call.kind == "read" or _HANDED_OVER not in request.extensions:
                 raise
             return _BrokenAnswer(type(error).__name__)
 
     def _pause(self, outcome: Failure, attempt: int) -> float:
         """Seconds to wait: as the service asked, else growing, with jitter against crowds."""
         if isinstance(outcome, httpx.Response):
-            asked = _asked_to_wait(outcome.headers, self.clock.now())
-            if asked is not None:
-                return asked
+            requested = _retry_after(outcome.headers, self.clock.now())
+            if requested is not None:
+                return requested
         ceiling = min(self.limits.longest_pause, self.limits.first_pause * 2 ** (attempt - 1))
         return self.clock.jitter(ceiling / 2, ceiling)
 
 
 class _BrokenAnswer(httpx.RequestError):
     """Something else than the connection failed after a write may have left."""
-
-
-def _note_leaving(request: httpx.Request) -> None:
-    request.extensions[_LEFT] = True
-
-
-def _require_host(address: str) -> None:
-    """Refuse a host that nobody has filled in yet; settings with one may still be read."""
-    try:
-        httpx.URL(address)
-    except httpx.InvalidURL as error:
-        raise SettingsError(
-            f"{address} is not an address that can be called",
-            do=f"fill in the services' addresses in {FILE_NAME}",
-        ) from error
 
 
 def _may_repeat(call: Call, outcome: Failure) -> bool:
@@ -319,11 +304,12 @@ def _is_unsure(call: Call, outcome: Failure) -> bool:
 
 
 def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceError:
+    kind: type[ServiceError]
     if isinstance(outcome, httpx.Response):
         status, refusal = outcome.status_code, read_refusal(outcome)
         if _is_unsure(call, outcome):
-            said = "" if refusal.is_ours else ", which does not read as its own refusal"
-            return unknown(call, f"answered {status}{said}", refusal.trace)
+            doubt = "" if refusal.is_ours else ", which does not read as its own refusal"
+            return unknown(call, f"answered {status}{doubt}", refusal.trace)
         if unsure and status in _PASSING:
             return unknown(call, f"answered {status}", refusal.trace)
         error = error_for(outcome, call.operation, ids=call.ids, key=call.key)
@@ -334,18 +320,18 @@ def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceE
             error.do = f"the service asks to wait {pause:.0f} s; run it again after that"
         return error
     if isinstance(outcome, UnreadableAnswer):
-        return _unreadable(call, outcome, unsure)
-    reason = _silence(outcome)
+        kind, failure = UnexpectedResponse, str(outcome)
+        message = f"{call.operation}: the service {outcome}"
+        do = "check that the address is the service's own, then report it to the provider"
+    else:
+        reason, host = _silence(outcome), urlsplit(call.url).netloc.rpartition("@")[2]
+        kind, failure = ServiceUnreachable, f"gave no answer ({reason})"
+        message = f"{call.operation}: no answer from {host} ({reason})"
+        do = "check the address in treasury.toml and the network, then run it again"
     if unsure:
-        return unknown(call, f"gave no answer ({reason})")
-    host = urlsplit(call.url).netloc.rpartition("@")[2]
-    return ServiceUnreachable(
-        f"{call.operation}: no answer from {host} ({reason}){where(call.ids)}",
-        do="check the address in treasury.toml and the network, then run it again",
-        operation=call.operation,
-        ids=call.ids,
-        key=call.key,
-    )
+        return unknown(call, failure)
+    message += where(call.ids)
+    return kind(message, do=do, operation=call.operation, ids=call.ids, key=call.key)
 
 
 def _silence(outcome: httpx.RequestError) -> str:
@@ -361,18 +347,6 @@ def _silence(outcome: httpx.RequestError) -> str:
             return type(outcome).__name__
 
 
-def _unreadable(call: Call, outcome: UnreadableAnswer, unsure: bool) -> ServiceError:
-    if unsure:
-        return unknown(call, str(outcome))
-    return UnexpectedResponse(
-        f"{call.operation}: the service {outcome}{where(call.ids)}",
-        do="check that the address is the service's own, then report it to the provider",
-        operation=call.operation,
-        ids=call.ids,
-        key=call.key,
-    )
-
-
 def unknown(call: Call, how: str, trace: str | None = None) -> OutcomeUnknown:
     """The error of a write that may have been carried out, and how to find out."""
     return OutcomeUnknown(
@@ -386,16 +360,11 @@ def unknown(call: Call, how: str, trace: str | None = None) -> OutcomeUnknown:
     )
 
 
-def _asked_to_wait(headers: httpx.Headers, now: datetime) -> float | None:
-    """Seconds that the service asks to wait; None where it does not say."""
-    exact = headers.get("retry-after-ms", "").strip()
+def _retry_after(headers: httpx.Headers, now: datetime) -> float | None:
+    """Seconds that the service asks to wait, in ms, seconds or a date; None where it does not."""
+    exact, value = headers.get("retry-after-ms", "").strip(), headers.get("retry-after", "")
     if _SECONDS.fullmatch(exact):
         return float(exact) / 1000
-    return _retry_after(headers.get("retry-after", ""), now)
-
-
-def _retry_after(value: str, now: datetime) -> float | None:
-    """Seconds from a Retry-After header, which holds seconds or a date; None where it has none."""
     if _SECONDS.fullmatch(value.strip()):
         return float(value)
     try:

@@ -11,25 +11,10 @@ import msgspec
 from treasury.api.models.model_base import Id, Integer, Model
 
 __all__ = [
-    "Account",
-    "Address",
-    "Allowance",
-    "Balance",
-    "DepositRail",
-    "FiatOrigin",
-    "Holding",
-    "Money",
-    "Party",
-    "PartyRole",
-    "PaymentExecution",
-    "PaymentRequest",
-    "PaymentSession",
-    "Permit",
-    "Token",
-    "Transfer",
-    "VirtualBankAccount",
-    "Wallet",
-]
+    "Account", "Address", "Allowance", "Balance", "DepositRail", "FiatOrigin", "Holding", "Party",
+    "PartyRole", "PaymentAmount", "PaymentExecution", "PaymentRequest", "PaymentSession", "Permit",
+    "Token", "Transfer", "VirtualBankAccount", "Wallet",
+]  # fmt: skip
 
 UNLOCKED = frozenset({"VERIFIED", "NOT_REQUIRED"})
 """The kycStatus values under which money may leave; any other, known or not, keeps it locked."""
@@ -284,11 +269,11 @@ class Transfer(Model, frozen=True):
     @property
     def failure(self) -> str | None:
         """Why it failed, from whichever of the three documented fields says so."""
-        said = (self.failure_code, self.failure_reason, self.error_message)
-        return ": ".join(dict.fromkeys(text for text in said if text)) or None
+        reasons = (self.failure_code, self.failure_reason, self.error_message)
+        return ": ".join(dict.fromkeys(text for text in reasons if text)) or None
 
 
-class Money(Model, frozen=True):
+class PaymentAmount(Model, frozen=True):
     """An amount of a payment request: fiat, crypto, or both."""
 
     fiat: Decimal | None = None
@@ -321,11 +306,11 @@ class PaymentRequest(Model, frozen=True):
 
     id: Id | None = None
     account_id: Id | None = None
-    amount: Money | Decimal | None = None
-    original_amount: Money | Decimal | None = None
-    settlement_amount: Money | Decimal | None = None
-    settled_amount: Money | Decimal | None = None
-    shortfall_amount: Money | Decimal | None = None
+    amount: PaymentAmount | Decimal | None = None
+    original_amount: PaymentAmount | Decimal | None = None
+    settlement_amount: PaymentAmount | Decimal | None = None
+    settled_amount: PaymentAmount | Decimal | None = None
+    shortfall_amount: PaymentAmount | Decimal | None = None
     currency: str | None = None
     external_id: Id | None = None
     description: str | None = None
@@ -344,7 +329,7 @@ class PaymentRequest(Model, frozen=True):
     @property
     def fiat_amount(self) -> Decimal | None:
         """The amount in `currency`."""
-        return self.amount.fiat if isinstance(self.amount, Money) else self.amount
+        return self.amount.fiat if isinstance(self.amount, PaymentAmount) else self.amount
 
 
 class Permit(Model, frozen=True):

@@ -40,9 +40,14 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         for name in _checked(type(self)):
             value = getattr(self, name)
             if isinstance(value, datetime) and value.tzinfo is not UTC:
-                msgspec.structs.force_setattr(self, name, _in_utc(value))
-            elif isinstance(value, Decimal):
-                _check_amount(value, name)
+                has_zone = value.tzinfo is not None
+                instant = value.astimezone(UTC) if has_zone else value.replace(tzinfo=UTC)
+                msgspec.structs.force_setattr(self, name, instant)
+            elif isinstance(value, Decimal) and not _is_plain(value):
+                try:
+                    parse_amount(value, name=name)
+                except InputError as error:  # msgspec adds where in the record it stands
+                    raise ValueError(error.what) from None
 
 
 @cache
@@ -50,20 +55,12 @@ def _checked(model: type[Model]) -> tuple[str, ...]:
     """The fields that may hold an instant or an amount."""
     kinds = {datetime, Decimal}
     fields = msgspec.structs.fields(model)
-    found = (one.name for one in fields if kinds & {one.type, *get_args(one.type)})
-    return tuple(name for name in found if name not in model.UNSTORED)
+    names = (field.name for field in fields if kinds & {field.type, *get_args(field.type)})
+    return tuple(name for name in names if name not in model.UNSTORED)
 
 
-def _in_utc(value: datetime) -> datetime:
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def _check_amount(value: Decimal, name: str) -> None:
+def _is_plain(value: Decimal) -> bool:
+    """Whether an amount is storable without a closer look."""
     exponent = value.as_tuple().exponent
-    plain = isinstance(exponent, int) and exponent >= -SCALE
-    if plain and value.adjusted() < PRECISION - SCALE:
-        return
-    try:
-        parse_amount(value, name=name)
-    except InputError as error:
-        raise ValueError(error.what) from None  # msgspec adds where in the record it stands
+    is_short = isinstance(exponent, int) and exponent >= -SCALE
+    return is_short and value.adjusted() < PRECISION - SCALE

@@ -11,22 +11,10 @@ import msgspec
 from treasury.api.models.model_base import Id, Integer, Model
 
 __all__ = [
-    "CalculatedFee",
-    "Chain",
-    "Company",
-    "CompanyBankAccount",
-    "CompanyUser",
-    "CompanyWallet",
-    "ConfigEntry",
-    "CryptoCurrency",
-    "CurrencyPair",
-    "DepositBankAccount",
-    "DepositWallet",
-    "Fee",
-    "FiatCurrency",
-    "RampEvent",
-    "RampRequest",
-]
+    "CalculatedFee", "Chain", "Company", "CompanyBankAccount", "CompanyUser", "CompanyWallet",
+    "ConfigEntry", "CryptoCurrency", "CurrencyPair", "DepositBankAccount", "DepositWallet", "Fee",
+    "FiatCurrency", "RampEvent", "RampRequest",
+]  # fmt: skip
 
 FINAL = frozenset({"SUCCEEDED", "FAILED", "CANCELLED", "REJECTED", "DENIED"})
 """Ramp statuses after which nothing follows. FAILED is documented outside the specification."""
@@ -58,12 +46,9 @@ class CompanyUser(Model, frozen=True):
     invitation_status: str | None = None
 
 
-class CompanyBankAccount(Model, frozen=True):
-    """Ramp service, "Company bank account"; a list leaves out `iban` and `version`."""
+class _BankDetails(Model, frozen=True, kw_only=True):
+    """What tells one bank account from another; which fields there are depends on its type."""
 
-    id: Id
-    company_id: Id | None = None
-    name: str | None = None
     bank_name: str | None = None
     company_name: str | None = None
     email: str | None = None
@@ -76,9 +61,6 @@ class CompanyBankAccount(Model, frozen=True):
     beneficiary_postal_code: str | None = None
     beneficiary_country: str | None = None
     bank_account_type: str | None = None
-    supported_ramp_type: str | None = None
-    verification_status: str | None = None
-    verified_at: datetime | None = None
     iban: str | None = None
     bic: str | None = None
     intermediary_bic: str | None = None
@@ -87,10 +69,21 @@ class CompanyBankAccount(Model, frozen=True):
     account_number: str | None = None
     sort_code: str | None = None
     routing_number: str | None = None
-    currency: str | None = None
     bank_street_address: str | None = None
     bank_city: str | None = None
     bank_postal_code: str | None = None
+
+
+class CompanyBankAccount(_BankDetails, frozen=True, kw_only=True):
+    """Ramp service, "Company bank account"; a list leaves out `iban` and `version`."""
+
+    id: Id
+    company_id: Id | None = None
+    name: str | None = None
+    supported_ramp_type: str | None = None
+    verification_status: str | None = None
+    verified_at: datetime | None = None
+    currency: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
     version: Integer | None = None
@@ -178,36 +171,13 @@ class CalculatedFee(Model, frozen=True):
     unit: Literal["fiat", "crypto"] | None = None
 
 
-class DepositBankAccount(Model, frozen=True):
+class DepositBankAccount(_BankDetails, frozen=True, kw_only=True):
     """Where the company sends fiat for an on-ramp; which fields there are depends on its type."""
 
     id: Id | None = None
-    bank_name: str | None = None
     beneficiary: str | None = None
     fiat_currency: FiatCurrency | str | None = None
     label: str | None = None
-    bank_account_type: str | None = None
-    iban: str | None = None
-    bic: str | None = None
-    account_number: str | None = None
-    sort_code: str | None = None
-    routing_number: str | None = None
-    intermediary_bank_name: str | None = None
-    intermediary_bic: str | None = None
-    intermediary_account_number: str | None = None
-    company_name: str | None = None
-    email: str | None = None
-    phone_number: str | None = None
-    bank_country: str | None = None
-    bank_street_address: str | None = None
-    bank_city: str | None = None
-    bank_postal_code: str | None = None
-    beneficiary_address_line1: str | None = None
-    beneficiary_address_line2: str | None = None
-    beneficiary_city: str | None = None
-    beneficiary_state: str | None = None
-    beneficiary_postal_code: str | None = None
-    beneficiary_country: str | None = None
     is_active: bool | None = None
     is_default: bool | None = None
     version: Integer | None = None
@@ -215,8 +185,8 @@ class DepositBankAccount(Model, frozen=True):
     @property
     def currency(self) -> str | None:
         """The code of what is paid there, whether it came as an object or as text."""
-        said = self.fiat_currency
-        return said.currency if isinstance(said, FiatCurrency) else said
+        fiat = self.fiat_currency
+        return fiat.currency if isinstance(fiat, FiatCurrency) else fiat
 
 
 class DepositWallet(Model, frozen=True):
@@ -292,8 +262,8 @@ class RampRequest(Model, frozen=True):
 
     def event(self, *kinds: str) -> RampEvent | None:
         """The last event of one of these kinds."""
-        found = [event for event in self.events or () if event.event_type in kinds]
-        return found[-1] if found else None
+        events = [event for event in self.events or () if event.event_type in kinds]
+        return events[-1] if events else None
 
     @property
     def is_final(self) -> bool:
@@ -303,8 +273,8 @@ class RampRequest(Model, frozen=True):
     @property
     def maker(self) -> str | None:
         """Who created it: the CREATED event's user, else `createdBy`."""
-        made = self.event("CREATED")
-        by_event = made and (made.email or made.username or made.user_id)
+        created = self.event("CREATED")
+        by_event = created and (created.email or created.username or created.user_id)
         return by_event or self.created_by
 
     @property
@@ -318,7 +288,7 @@ class RampRequest(Model, frozen=True):
 
         Fee and net are compared to the cent, the deposit wallet's chain with the asset's.
         """
-        found = []
+        doubts = []
         parts = (self.fiat_amount, self.fiat_fee_amount, self.fiat_net_amount)
         gross, fee, net = parts
         if (
@@ -327,9 +297,9 @@ class RampRequest(Model, frozen=True):
             and net is not None
             and abs(gross - fee - net) > CENT
         ):
-            found.append(f"gross {gross} less fee {fee} is not net {net}")
+            doubts.append(f"gross {gross} less fee {fee} is not net {net}")
         asset, wallet = self.crypto_currency, self.deposit_wallet
         chain = asset.chain if isinstance(asset, CryptoCurrency) else None
         if wallet and wallet.chain and chain and wallet.chain != chain:
-            found.append(f"the deposit wallet is on {wallet.chain}, the asset on {chain}")
-        return tuple(found)
+            doubts.append(f"the deposit wallet is on {wallet.chain}, the asset on {chain}")
+        return tuple(doubts)

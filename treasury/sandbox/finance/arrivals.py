@@ -18,9 +18,9 @@ from treasury.calendar import next_target_day
 from treasury.money import net_crypto
 from treasury.sandbox.finance import sessions
 from treasury.sandbox.finance.finance_records import account_of, is_verified, move, wallets_of
-from treasury.sandbox.http.exchange import missing
+from treasury.sandbox.http.exchange import stored
 from treasury.sandbox.state.clock import at
-from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available, held
+from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available, suspense
 from treasury.sandbox.state.shapes import Account, VirtualBankAccount, bare, decode
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.rates import conversion_rate
@@ -61,7 +61,7 @@ def arrive_by_sepa(
     world: World, virtual: VirtualBankAccount, euros: Decimal, text: str, *, instant: bool
 ) -> Arrival:
     """A credit on a virtual account: at once, on the next business day, or placed by hand."""
-    now, has_code = world.clock.tick(), _names(text, virtual.reference_code)
+    now, has_code = world.clock.tick(), _carries_code(text, virtual.reference_code)
     due = _due(now, instant=instant, has_code=has_code) if virtual.status == "ACTIVE" else None
     arrival = Arrival(
         id=world.ids.uuid(), account_id=virtual.account_id, source="sepa_credit",
@@ -91,15 +91,12 @@ def arrive_by_session(world: World, file: sessions.SessionFile) -> Arrival:
 
 def convert(world: World, arrival_id: str) -> Arrival:
     """Turn an arrival's euros into coins; one that is converted already stays as it is."""
-    text = world.store.detail("arrival", arrival_id)
-    if text is None:
-        raise missing("arrival")
-    arrival = decode(text, Arrival)
+    arrival = stored(world, "arrival", arrival_id, Arrival)
     if arrival.status != "RECEIVED":
         return arrival
     rate = conversion_rate(arrival.asset, world.clock.now.astimezone(_BRUSSELS).date())
     coins = net_crypto(arrival.euros, Decimal(0), rate, arrival.asset)
-    place = held(arrival.account_id)
+    place = suspense(arrival.account_id)
     move(
         world, "conversion", arrival.id, Posting(WORLD, CONVERSION, "EUR", arrival.euros),
         Posting(CONVERSION, place, arrival.asset, coins),
@@ -111,19 +108,19 @@ def convert(world: World, arrival_id: str) -> Arrival:
         ),
     )
     account = account_of(world, arrival.account_id)
-    return _credit(world, account, arrival) if _may_have(world, account) else arrival
+    return _credit(world, account, arrival) if _may_hold(world, account) else arrival
 
 
 def release(world: World, account: Account) -> list[Arrival]:
     """Credit what was held for an account, if nothing stands in the way any more."""
     account = account_of(world, account.id)
-    if not _may_have(world, account):
+    if not _may_hold(world, account):
         return []
     waiting = world.store.page("arrival", {"owner": [account.id], "status": ["HELD"]}).items
     return [_credit(world, account, decode(item, Arrival)) for item in waiting]
 
 
-def _may_have(world: World, account: Account) -> bool:
+def _may_hold(world: World, account: Account) -> bool:
     return is_verified(account) and bool(wallets_of(world, account.id))
 
 
@@ -132,7 +129,7 @@ def _credit(world: World, account: Account, arrival: Arrival) -> Arrival:
     wallet = wallets_of(world, account.id)[0]
     move(
         world, "credit", arrival.id,
-        Posting(held(account.id), available(wallet.id), arrival.asset, arrival.coins),
+        Posting(suspense(account.id), available(wallet.id), arrival.asset, arrival.coins),
     )  # fmt: skip
     if arrival.source == "payment_session":
         sessions.finish(world, arrival.source_id)
@@ -153,8 +150,10 @@ def _due(now: datetime, *, instant: bool, has_code: bool) -> datetime:
     return at(next_target_day(now.astimezone(_BRUSSELS).date()), "09:00")
 
 
-def _names(text: str, code: str) -> bool:
+def _carries_code(text: str, code: str) -> bool:
     """Whether a payment's text carries the code as a word of its own."""
-    kept = "".join(letter if letter.isalnum() or letter in "-." else " " for letter in text.upper())
-    words = {word.replace("-", "").replace(".", "") for word in kept.split()}
+    cleaned = "".join(
+        letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()
+    )
+    words = {word.replace("-", "").replace(".", "") for word in cleaned.split()}
     return code.replace("-", "") in words

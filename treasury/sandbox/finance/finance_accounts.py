@@ -14,9 +14,8 @@ from treasury.sandbox.finance.finance_records import (
     party_of,
     places_of,
     put_account,
-    put_virtual_account,
     put_wallet,
-    usable,
+    require_active,
 )
 from treasury.sandbox.http.body_fields import (
     AccountChanges,
@@ -39,15 +38,9 @@ from treasury.sandbox.state.shapes import (
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "add_role",
-    "change_account",
-    "create_account",
-    "create_virtual_account",
-    "create_wallet",
-    "delete_account",
-    "give_wallet",
-    "reactivate_account",
-]
+    "add_role", "change_account", "create_account", "create_virtual_account", "create_wallet",
+    "delete_account", "give_wallet", "reactivate_account",
+]  # fmt: skip
 
 _UNFINISHED: Final = (
     # kind, the statuses in which it still may move something
@@ -83,14 +76,14 @@ def change_account(world: World, call: Call) -> Reply:
     account, body = account_of(world, call.path["id"]), call.read(AccountChanges)
     if body.version is not None and body.version != account.version:
         raise Refusal(409, "CONFLICT", "Account changed; read it again and retry.")
-    given = {name: getattr(body, name) for name in ("external_id", "name")}
-    given = {name: value for name, value in given.items() if value is not None}
-    if not given:
+    changes = {name: getattr(body, name) for name in ("external_id", "name")}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if not changes:
         raise invalid("Give externalId or name.")
     if body.external_id is not None and body.external_id != account.external_id:
         _is_free(world, body.external_id)
     world.clock.tick()
-    changed = msgspec.structs.replace(account, **given, version=account.version + 1)
+    changed = msgspec.structs.replace(account, **changes, version=account.version + 1)
     return result(encode(put_account(world, changed)))
 
 
@@ -135,7 +128,7 @@ def add_role(world: World, call: Call) -> Reply:
 def create_wallet(world: World, call: Call) -> Reply:
     """POST /accounts/{accountId}/wallets: on the account's own chain."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewWallet)
-    usable(account)
+    require_active(account)
     if body.chain != account.chain:
         raise invalid(f"chain must be the account's own, {account.chain}.")
     wallet = give_wallet(world, account)
@@ -158,16 +151,20 @@ def give_wallet(world: World, account: Account) -> Wallet:
 def create_virtual_account(world: World, call: Call) -> Reply:
     """POST /accounts/{accountId}/virtual-bank-accounts."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewVirtualAccount)
-    usable(account)
+    require_active(account)
     now = bare(world.clock.tick())
+    party = account.party_roles[0].party if account.party_roles else None
+    holder = world.cast.company.name  # who a payer is told to pay
+    if party is not None:
+        holder = party.name or f"{party.first_name} {party.last_name}"
     virtual = VirtualBankAccount(
         id=world.ids.uuid(), account_id=account.id, bank_account_type="EUR_SEPA", name=body.name,
         status="ACTIVE", currency=body.in_currency,
         target_cryptocurrency=body.target_cryptocurrency, iban=world.ids.iban("BE"),
-        bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=_holder(world, account),
+        bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=holder,
         reference_code=world.ids.reference_code(), created_at=now, updated_at=now,
     )  # fmt: skip
-    return result(encode(put_virtual_account(world, virtual)), 201)
+    return result(encode(world.keep(virtual)), 201)
 
 
 def _is_free(world: World, external_id: str) -> None:
@@ -187,11 +184,3 @@ def _role(party: Party, now: str) -> PartyRole:
         party_id=party.id, role_type="ACCOUNT_HOLDER", status="ACTIVE", party=party,
         created_at=now, updated_at=now,
     )  # fmt: skip
-
-
-def _holder(world: World, account: Account) -> str:
-    """Who a payer is told to pay."""
-    party = account.party_roles[0].party if account.party_roles else None
-    if party is None:
-        return world.cast.company.name
-    return party.name or f"{party.first_name} {party.last_name}"

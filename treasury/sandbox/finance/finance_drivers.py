@@ -22,7 +22,6 @@ from treasury.sandbox.finance.finance_records import (
     party_of,
     put_account,
     put_party,
-    put_virtual_account,
     put_wallet,
 )
 from treasury.sandbox.finance.published_payments import schedule_payments
@@ -61,9 +60,9 @@ class FinanceDrivers:
 
     def kyc(self, party_id: str, status: str) -> Party:
         """Set where a party's check stands; verified, what was held for its accounts comes free."""
-        _known(status, _CHECKS)
+        _check_status(status, _CHECKS)
         with self._act() as world:
-            party = _found(lambda: party_of(world, party_id))
+            party = _read_record(lambda: party_of(world, party_id))
             check = "kyc_status" if party.party_type == "INDIVIDUAL" else "kyb_status"
             party = put_party(world, self._next(party, **{check: status}))
             for account_id in accounts_of(world, party_id):
@@ -72,9 +71,9 @@ class FinanceDrivers:
 
     def party_status(self, party_id: str, status: str) -> Party:
         """Suspend, block or restore a party."""
-        _known(status, _PARTY)
+        _check_status(status, _PARTY)
         with self._act() as world:
-            party = _found(lambda: party_of(world, party_id))
+            party = _read_record(lambda: party_of(world, party_id))
             return put_party(world, self._next(party, status=status))
 
     def suspend_account(self, account_id: str) -> Account:
@@ -83,9 +82,9 @@ class FinanceDrivers:
 
     def account_status(self, account_id: str, status: str) -> Account:
         """Suspend, block, close or restore an account."""
-        _known(status, _ACCOUNT)
+        _check_status(status, _ACCOUNT)
         with self._act() as world:
-            account = _found(lambda: account_of(world, account_id))
+            account = _read_record(lambda: account_of(world, account_id))
             world.clock.tick()
             return put_account(
                 world,
@@ -94,20 +93,18 @@ class FinanceDrivers:
 
     def wallet_status(self, wallet_id: str, status: str) -> Wallet:
         """Suspend or restore a wallet."""
-        _known(status, _WALLET)
+        _check_status(status, _WALLET)
         with self._act() as world:
             wallet = self._stored("wallet", wallet_id, Wallet)
             return put_wallet(world, msgspec.structs.replace(wallet, status=status))
 
     def virtual_account_status(self, virtual_account_id: str, status: str) -> VirtualBankAccount:
         """Close or restore a virtual bank account."""
-        _known(status, _VIRTUAL)
+        _check_status(status, _VIRTUAL)
         with self._act() as world:
             virtual = self._stored("virtual_account", virtual_account_id, VirtualBankAccount)
             now = bare(world.clock.tick())
-            return put_virtual_account(
-                world, msgspec.structs.replace(virtual, status=status, updated_at=now)
-            )
+            return world.keep(msgspec.structs.replace(virtual, status=status, updated_at=now))
 
     # money from outside
 
@@ -125,18 +122,18 @@ class FinanceDrivers:
         with self._act() as world:
             items = world.store.page("virtual_account", {}).items
             virtual = (decode(item, VirtualBankAccount) for item in items)
-            found = next((v for v in virtual if v.iban == iban), None)
-            if found is None:
+            account = next((v for v in virtual if v.iban == iban), None)
+            if account is None:
                 raise InputError(
                     f"no virtual bank account has the IBAN {iban[:40]}",
                     do="list an account's virtual bank accounts",
                 )
-            return arrivals.arrive_by_sepa(world, found, euros, text, instant=instant)
+            return arrivals.arrive_by_sepa(world, account, euros, text, instant=instant)
 
     def place_credit(self, arrival_id: str) -> arrivals.Arrival:
         """A wire that waits is converted now."""
         with self._act() as world:
-            return _found(lambda: arrivals.convert(world, arrival_id))
+            return _read_record(lambda: arrivals.convert(world, arrival_id))
 
     # transfers
 
@@ -170,20 +167,20 @@ class FinanceDrivers:
         """The customer pays; the callback follows once the wallet is credited."""
         with self._act() as world:
             file = self._open_session(session_id)
-            arrivals.arrive_by_session(world, sessions.stand_at(world, file, "PAYMENT_RECEIVED"))
+            arrivals.arrive_by_session(world, sessions.set_status(world, file, "PAYMENT_RECEIVED"))
             return sessions.session_of(world, session_id).session
 
     def fail_session(self, session_id: str) -> sessions.Session:
         """The customer's payment fails; nothing is called back."""
         with self._act() as world:
             world.clock.tick()
-            return sessions.stand_at(world, self._open_session(session_id), "FAILED").session
+            return sessions.set_status(world, self._open_session(session_id), "FAILED").session
 
     def settle_payment(self, payment_id: str) -> payments.PaymentRequest:
         """The card scheme takes what a payment request reserved."""
         with self._act() as world:
             world.clock.tick()
-            return _found(lambda: payments.settle_payment(world, payment_id))
+            return _read_record(lambda: payments.settle_payment(world, payment_id))
 
     def reverse_payment(
         self, payment_id: str, reason: str = "MERCHANT_VOID"
@@ -191,7 +188,7 @@ class FinanceDrivers:
         """What a payment request reserved is given back."""
         with self._act() as world:
             world.clock.tick()
-            return _found(lambda: payments.reverse_payment(world, payment_id, reason))
+            return _read_record(lambda: payments.reverse_payment(world, payment_id, reason))
 
     # what happened
 
@@ -209,7 +206,7 @@ class FinanceDrivers:
 
     def callbacks(self) -> list[Invocation]:
         """Every invocation of a callbackUrl that has ended."""
-        return self._world.callbacks.made
+        return self._world.callbacks.invocations
 
     def effects(self) -> list[Effect]:
         """Every write that took effect, so that lost and doubled ones can be counted."""
@@ -242,10 +239,10 @@ class FinanceDrivers:
         now = bare(self._world.clock.tick())
         return msgspec.structs.replace(party, version=party.version + 1, updated_at=now, **changes)
 
-    def _stored(self, kind: str, given: str, shape: type[T]) -> T:
-        text = self._world.store.detail(kind, given)
+    def _stored(self, kind: str, record_id: str, shape: type[T]) -> T:
+        text = self._world.store.detail(kind, record_id)
         if text is None:
-            raise InputError(f"there is no {kind} {given[:40]}", do="list them first")
+            raise InputError(f"there is no {kind} {record_id[:40]}", do="list them first")
         return decode(text, shape)
 
     def _transfer(
@@ -255,7 +252,7 @@ class FinanceDrivers:
         step: Callable[[World, str], transfer_life.AnyTransfer],
     ) -> transfer_life.AnyTransfer:
         with self._act() as world:
-            status = _found(lambda: transfer_life.find(world, transfer_id)).status
+            status = _read_record(lambda: transfer_life.find(world, transfer_id)).status
             if status not in statuses:
                 raise InputError(
                     f"the transfer is {status}", do=f"take one that is {' or '.join(statuses)}"
@@ -264,7 +261,7 @@ class FinanceDrivers:
             return step(world, transfer_id)
 
     def _open_session(self, session_id: str) -> sessions.SessionFile:
-        file = _found(lambda: sessions.session_of(self._world, session_id))
+        file = _read_record(lambda: sessions.session_of(self._world, session_id))
         if file.session.status != "CREATED":
             raise InputError(
                 f"the payment session is {file.session.status}", do="take one that is CREATED"
@@ -274,17 +271,17 @@ class FinanceDrivers:
     def _expire(self, session_id: str) -> None:
         file = sessions.session_of(self._world, session_id)
         if file.session.status == "CREATED":
-            sessions.stand_at(self._world, file, "EXPIRED")
+            sessions.set_status(self._world, file, "EXPIRED")
 
 
-def _known(status: str, statuses: tuple[str, ...]) -> None:
+def _check_status(status: str, statuses: tuple[str, ...]) -> None:
     if status not in statuses:
         raise InputError(f"there is no status {status[:40]}", do=f"use {', '.join(statuses)}")
 
 
-def _found(look: Callable[[], T]) -> T:
+def _read_record(read: Callable[[], T]) -> T:
     """What the service would refuse, in words for whoever practises."""
     try:
-        return look()
+        return read()
     except Refusal as refusal:
         raise InputError(refusal.message, do="look the record up first") from None

@@ -39,21 +39,15 @@ def make_party(world: World, body: PartyFields) -> Party:
     now = bare(world.clock.tick())
     person = isinstance(body, IndividualFields)
     party = Party(
-        id=world.ids.uuid(),
-        external_id=body.external_id,
-        party_type="INDIVIDUAL" if person else "ORGANISATION",
-        status="ACTIVE",
+        id=world.ids.uuid(), external_id=body.external_id,
+        party_type="INDIVIDUAL" if person else "ORGANISATION", status="ACTIVE",
         first_name=body.first_name if isinstance(body, IndividualFields) else None,
         last_name=body.last_name if isinstance(body, IndividualFields) else None,
         name=None if isinstance(body, IndividualFields) else body.name,
         vat_number=None if isinstance(body, IndividualFields) else body.vat_number,
-        kyc_status="PENDING" if person else None,
-        kyb_status=None if person else "PENDING",
-        address=_address(body.address),
-        created_at=now,
-        updated_at=now,
-        version=0,
-    )
+        kyc_status="PENDING" if person else None, kyb_status=None if person else "PENDING",
+        address=_address(body.address), created_at=now, updated_at=now, version=0,
+    )  # fmt: skip
     return put_party(world, party)
 
 
@@ -62,18 +56,18 @@ def change_party(world: World, call: Call) -> Reply:
     party, body = party_of(world, call.path["id"]), call.read(PartyChanges)
     if body.version is not None and body.version != party.version:
         raise Refusal(409, "CONFLICT", "Party changed; read it again and retry.")
-    given: dict[str, Any] = {
+    changes: dict[str, Any] = {
         name: value
         for name, value in msgspec.structs.asdict(body).items()
         if value is not None and name != "version"
     }
-    for name in given:
+    for name in changes:
         if name not in _FIELDS[party.party_type]:
             raise invalid(f"{_camel(name)} is not a field of an {party.party_type} party.")
     if body.address is not None:
-        given["address"] = _address(body.address)
+        changes["address"] = _address(body.address)
     changed = msgspec.structs.replace(
-        party, **given, version=party.version + 1, updated_at=bare(world.clock.tick())
+        party, **changes, version=party.version + 1, updated_at=bare(world.clock.tick())
     )
     return result(encode(put_party(world, changed)))
 
@@ -94,5 +88,5 @@ def _address(body: AddressParts | None) -> Address | None:
 
 
 def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    first, *tail = name.split("_")
+    return first + "".join(word.capitalize() for word in tail)

@@ -11,19 +11,16 @@ from typing import Final
 
 import msgspec
 
-from treasury.sandbox.http.exchange import Refusal, missing
-from treasury.sandbox.state.ledger import Overdrawn, Posting, available, held, reserved
+from treasury.sandbox.http.exchange import Refusal, stored
+from treasury.sandbox.state.ledger import Overdrawn, Posting, available, reserved, suspense
 from treasury.sandbox.state.shapes import (
     Account,
-    AccountTransfer,
     Party,
     PartyRole,
-    Transfer,
-    VirtualBankAccount,
     Wallet,
     decode,
 )
-from treasury.sandbox.state.store import make_record
+from treasury.sandbox.state.store import role_records
 from treasury.sandbox.story.transfer_story import balances_of
 from treasury.sandbox.story.world import World
 
@@ -37,41 +34,32 @@ __all__ = [
     "party_of",
     "places_of",
     "put_account",
-    "put_internal",
     "put_party",
-    "put_transfer",
-    "put_virtual_account",
     "put_wallet",
+    "require_active",
     "roles_of",
     "spendable",
-    "usable",
     "verification",
     "wallets_of",
-]
+]  # fmt: skip
 
 UNLOCKED: Final = frozenset({"VERIFIED", "NOT_REQUIRED"})
 
 
 def party_of(world: World, party_id: str) -> Party:
     """A party; 404 where there is none."""
-    text = world.store.detail("party", party_id)
-    if text is None:
-        raise missing("party")
-    return decode(text, Party)
+    return stored(world, "party", party_id, Party)
 
 
 def account_of(world: World, account_id: str) -> Account:
     """An account; 404 where there is none."""
-    text = world.store.detail("account", account_id)
-    if text is None:
-        raise missing("account")
-    return decode(text, Account)
+    return stored(world, "account", account_id, Account)
 
 
 def account_named(world: World, external_id: str) -> Account | None:
     """The account with the caller's own id."""
-    found = world.store.page("account", {"reference": [external_id]}, limit=1).items
-    return decode(found[0], Account) if found else None
+    items = world.store.page("account", {"reference": [external_id]}, limit=1).items
+    return decode(items[0], Account) if items else None
 
 
 def roles_of(world: World, account_id: str) -> list[PartyRole]:
@@ -93,8 +81,8 @@ def wallets_of(world: World, account_id: str) -> list[Wallet]:
 
 def verification(party: Party) -> str:
     """Where a party's check stands: KYC of a person, KYB of an organisation."""
-    found = party.kyc_status if party.party_type == "INDIVIDUAL" else party.kyb_status
-    return found or "PENDING"
+    status = party.kyc_status if party.party_type == "INDIVIDUAL" else party.kyb_status
+    return status or "PENDING"
 
 
 def is_verified(account: Account) -> bool:
@@ -102,7 +90,7 @@ def is_verified(account: Account) -> bool:
     return account.kyc_status in UNLOCKED
 
 
-def usable(account: Account) -> None:
+def require_active(account: Account) -> None:
     """400 for an account that is not active."""
     if account.status != "ACTIVE":
         raise Refusal(400, "ACCOUNT_NOT_ACTIVE", f"The account is {account.status}.")
@@ -110,9 +98,7 @@ def usable(account: Account) -> None:
 
 def put_party(world: World, party: Party) -> Party:
     """Write a party, and with it the roles and accounts that show it."""
-    world.store.put(
-        [make_record("party", party, type=party.party_type, reference=party.external_id or "")]
-    )
+    world.keep(party)
     for account_id in accounts_of(world, party.id):
         account = account_of(world, account_id)
         roles = [
@@ -125,68 +111,18 @@ def put_party(world: World, party: Party) -> Party:
 
 def put_account(world: World, account: Account) -> Account:
     """Write an account and its roles; its verification follows from its holders'."""
-    found = [verification(role.party) for role in account.party_roles]
-    waiting = [status for status in found if status not in UNLOCKED]
-    status = waiting[0] if waiting else "VERIFIED" if found else "PENDING"
-    account = msgspec.structs.replace(account, kyc_status=status)
-    world.store.put([make_record("account", account, reference=account.external_id)])
-    world.store.put(
-        make_record(
-            "party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id,
-            peer=role.party_id,
-        )
-        for role in account.party_roles
-    )  # fmt: skip
+    checks = [verification(role.party) for role in account.party_roles]
+    waiting = [status for status in checks if status not in UNLOCKED]
+    status = waiting[0] if waiting else "VERIFIED" if checks else "PENDING"
+    account = world.keep(msgspec.structs.replace(account, kyc_status=status))
+    world.store.put(role_records(account))
     return account
 
 
 def put_wallet(world: World, wallet: Wallet) -> Wallet:
     """Write a wallet with the balances that the ledger has for it."""
     balances = balances_of(world.ledger, world.cast, wallet.id)
-    wallet = msgspec.structs.replace(wallet, balances=balances)
-    world.store.put(
-        [make_record("wallet", wallet, owner=wallet.account_id, reference=wallet.address)]
-    )
-    return wallet
-
-
-def put_virtual_account(world: World, virtual: VirtualBankAccount) -> VirtualBankAccount:
-    """Write a virtual bank account."""
-    world.store.put(
-        [
-            make_record(
-                "virtual_account", virtual, owner=virtual.account_id,
-                type=virtual.bank_account_type, reference=virtual.reference_code,
-            )
-        ]
-    )  # fmt: skip
-    return virtual
-
-
-def put_transfer(world: World, transfer: Transfer) -> Transfer:
-    """Write a crypto or fiat transfer."""
-    world.store.put(
-        [
-            make_record(
-                "transfer", transfer, owner=transfer.sender_account_id,
-                peer=transfer.receiver_account_id or "",
-            )
-        ]
-    )  # fmt: skip
-    return transfer
-
-
-def put_internal(world: World, transfer: AccountTransfer) -> AccountTransfer:
-    """Write an account-to-account transfer."""
-    world.store.put(
-        [
-            make_record(
-                "account_transfer", transfer, owner=transfer.source_account_id,
-                peer=transfer.destination_account_id,
-            )
-        ]
-    )  # fmt: skip
-    return transfer
+    return world.keep(msgspec.structs.replace(wallet, balances=balances))
 
 
 def move(world: World, kind: str, reference: str, *postings: Posting, lacking: int = 422) -> None:
@@ -206,24 +142,22 @@ def move(world: World, kind: str, reference: str, *postings: Posting, lacking: i
         if place.startswith("wallet/")
     }
     for wallet_id in sorted(touched):
-        text = world.store.detail("wallet", wallet_id)
-        assert text is not None, "value stands in a wallet that is not there"
-        put_wallet(world, decode(text, Wallet))
+        put_wallet(world, stored(world, "wallet", wallet_id, Wallet))
 
 
 def spendable(world: World, account_id: str, asset: str) -> tuple[Wallet, Decimal] | None:
     """The account's wallet with most of an asset to spend; None where none has ever held it."""
-    found = [
+    holding = [
         (wallet, holdings[asset])
         for wallet in wallets_of(world, account_id)
         for holdings in [world.ledger.holdings(available(wallet.id))]
         if asset in holdings
     ]
-    return max(found, key=lambda pair: pair[1]) if found else None
+    return max(holding, key=lambda pair: pair[1]) if holding else None
 
 
 def places_of(world: World, account_id: str) -> list[str]:
     """Every place in the ledger where something of an account's can stand."""
     wallets = wallets_of(world, account_id)
     spots = [place for wallet in wallets for place in (available(wallet.id), reserved(wallet.id))]
-    return [*spots, held(account_id)]
+    return [*spots, suspense(account_id)]

@@ -49,9 +49,10 @@ from treasury.sandbox.http.exchange import (
     invalid,
     missing,
     result,
+    stored,
 )
 from treasury.sandbox.http.idempotency import once
-from treasury.sandbox.http.lists import Listing, all_of, detail_of, listing, published
+from treasury.sandbox.http.lists import Listing, all_of, detail_of, list_route, read_route
 from treasury.sandbox.state.shapes import (
     Account,
     AccountTransfer,
@@ -60,7 +61,7 @@ from treasury.sandbox.state.shapes import (
     Transfer,
     VirtualBankAccount,
     Wallet,
-    decode,
+    encode,
 )
 from treasury.sandbox.story.world import World
 
@@ -71,20 +72,17 @@ _SIDES: Final = {"SENDER": ("owner",), "RECEIVER": ("peer",), None: ("owner", "p
 
 def _seen_from(call: Call) -> dict[str, str]:
     """An account's transfers: those it sent and those it received, unless it asks for one side."""
-    role = call.one("accountRole")
+    role = call.query_value("accountRole")
     if role not in _SIDES:
         raise invalid("accountRole must be SENDER or RECEIVER.")
     return dict.fromkeys(_SIDES[role], call.path["accountId"])
 
 
 def _transfer(world: World, call: Call) -> Reply:
-    text = world.store.detail("transfer", call.path["transferId"])
-    if text is None:
-        raise missing("transfer")
-    transfer = decode(text, Transfer)
+    transfer = stored(world, "transfer", call.path["transferId"], Transfer)
     if call.path["accountId"] not in {transfer.sender_account_id, transfer.receiver_account_id}:
         raise missing("transfer")
-    return result(text)
+    return result(encode(transfer))
 
 
 def _held_by(world: World, call: Call) -> dict[str, list[str]]:
@@ -134,14 +132,6 @@ _INTERNAL: Final = Listing(
 )
 
 
-def _list(path: str, spec: Listing, each: Any, says: str) -> Route:
-    return Route("GET", path, listing(spec), says=says, gives=list[each], **published(spec))
-
-
-def _read(path: str, handler: Handler, gives: Any, says: str) -> Route:
-    return Route("GET", path, handler, says=says, gives=gives)
-
-
 def _write(method: str, path: str, handler: Handler, says: str, **published: Any) -> Route:
     """A write: for those who may create, and once for a key."""
     return Route(method, path, once(handler), MANAGERS, says=says, **published)
@@ -158,8 +148,8 @@ _SESSIONS: Final = "/accounts/{accountId}/fiat-to-crypto/payment-sessions"
 _BETWEEN: Final = "/account-to-account-transfers"
 _ROUTES: Final = (
     _create("/parties", create_party, PartyBody, Party, "Create a party; its check starts."),
-    _list("/parties", _PARTIES, Party, "List the parties."),
-    _read("/parties/{id}", detail_of("party", "party"), Party, "Get a party."),
+    list_route("/parties", _PARTIES, Party, "List the parties."),
+    read_route("/parties/{id}", detail_of("party", "party"), Party, "Get a party."),
     _write(
         "PATCH", "/parties/{id}", change_party, "Change fields of a party.",
         takes=PartyChanges, gives=Party, refuses=(409,),
@@ -172,8 +162,8 @@ _ROUTES: Final = (
         "/accounts", create_account, NewAccount, Account,
         "Create an account for a known party or for one that comes with it.", 404, 409,
     ),
-    _list("/accounts", _ACCOUNTS, Account, "List the accounts."),
-    _read("/accounts/{id}", detail_of("account", "account"), Account, "Get an account."),
+    list_route("/accounts", _ACCOUNTS, Account, "List the accounts."),
+    read_route("/accounts/{id}", detail_of("account", "account"), Account, "Get an account."),
     _write(
         "PATCH", "/accounts/{id}", change_account, "Change an account's externalId or name.",
         takes=AccountChanges, gives=Account, refuses=(409,),
@@ -191,7 +181,7 @@ _ROUTES: Final = (
         "/accounts/{accountId}/party-roles", add_role, NewRole, PartyRole,
         "Give a party a part in an account.", 409,
     ),
-    _read(
+    read_route(
         "/accounts/{accountId}/party-roles", all_of("party_role", "accountId"), list[PartyRole],
         "List the parties' parts in an account.",
     ),
@@ -199,15 +189,15 @@ _ROUTES: Final = (
         "/accounts/{accountId}/wallets", create_wallet, NewWallet, Wallet,
         "Create a wallet on the account's chain.",
     ),
-    _list("/accounts/{accountId}/wallets", _WALLETS, Wallet, "List an account's wallets."),
+    list_route("/accounts/{accountId}/wallets", _WALLETS, Wallet, "List an account's wallets."),
     _create(
         _VIRTUAL, create_virtual_account, NewVirtualAccount, VirtualBankAccount,
         "Create a virtual bank account.",
     ),
-    _list(
+    list_route(
         _VIRTUAL, _VIRTUAL_ACCOUNTS, VirtualBankAccount, "List an account's virtual bank accounts."
     ),
-    _read(
+    read_route(
         _VIRTUAL + "/{virtualBankAccountId}",
         detail_of("virtual_account", "virtual bank account", "virtualBankAccountId", "accountId"),
         VirtualBankAccount, "Get a virtual bank account.",
@@ -217,7 +207,7 @@ _ROUTES: Final = (
         _BETWEEN, create_internal, InternalBody, AccountTransfer,
         "Transfer between two accounts inside the service.", 404,
     ),
-    _list(_BETWEEN, _INTERNAL, AccountTransfer, "List the transfers between accounts."),
+    list_route(_BETWEEN, _INTERNAL, AccountTransfer, "List the transfers between accounts."),
     _create(
         "/accounts/{senderAccountId}/transfers/crypto", create_crypto, CryptoBody, Transfer,
         "Transfer an asset on the chain.",
@@ -230,11 +220,13 @@ _ROUTES: Final = (
         "/transfers", create_any, (AnyCryptoBody, AnyFiatBody), Transfer,
         "Create a transfer of either kind; a currency makes it a fiat one.", 404,
     ),
-    _list(
+    list_route(
         "/accounts/{accountId}/transfers", _TRANSFERS, Transfer,
         "List the crypto and fiat transfers that an account sent or received.",
     ),
-    _read("/accounts/{accountId}/transfers/{transferId}", _transfer, Transfer, "Get a transfer."),
+    read_route(
+        "/accounts/{accountId}/transfers/{transferId}", _transfer, Transfer, "Get a transfer."
+    ),
     _create(
         "/payment-requests", create_payment, PaymentRequestBody, PaymentRequest,
         "Reserve an amount for a card.", 402, 404,

@@ -16,8 +16,6 @@ from treasury.sandbox.finance.finance_records import (
     account_of,
     is_verified,
     move,
-    put_internal,
-    put_transfer,
     spendable,
     wallets_of,
 )
@@ -51,33 +49,28 @@ from treasury.sandbox.story.rates import NETWORK_FEES, payout_rate
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "create_any",
-    "create_crypto",
-    "create_fiat",
-    "create_internal",
-    "make_crypto",
-    "make_fiat",
+    "create_any", "create_crypto", "create_fiat", "create_internal", "make_crypto", "make_fiat",
     "sender_of",
-]
+]  # fmt: skip
 
 
 def create_crypto(world: World, call: Call) -> Reply:
     """POST /accounts/{senderAccountId}/transfers/crypto."""
-    return _made(make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody)))
+    return _created(make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody)))
 
 
 def create_fiat(world: World, call: Call) -> Reply:
     """POST /accounts/{senderAccountId}/transfers/fiat."""
-    return _made(make_fiat(world, call.path["senderAccountId"], call.read(FiatBody)))
+    return _created(make_fiat(world, call.path["senderAccountId"], call.read(FiatBody)))
 
 
 def create_any(world: World, call: Call) -> Reply:
     """POST /transfers: the sender and either typed body; a currency makes it a fiat one."""
     if "currency" in call.body:
         fiat = call.read(AnyFiatBody)
-        return _made(make_fiat(world, fiat.sender_account_id, fiat))
+        return _created(make_fiat(world, fiat.sender_account_id, fiat))
     crypto = call.read(AnyCryptoBody)
-    return _made(make_crypto(world, crypto.sender_account_id, crypto))
+    return _created(make_crypto(world, crypto.sender_account_id, crypto))
 
 
 def create_internal(world: World, call: Call) -> Reply:
@@ -93,10 +86,10 @@ def create_internal(world: World, call: Call) -> Reply:
         amount=f"{amount:.6f}", cryptocurrency=body.cryptocurrency, status="PENDING",
         created_at=now, updated_at=now,
     )  # fmt: skip
-    put_internal(world, transfer)
+    world.keep(transfer)
     _set_aside(world, transfer.id, wallet, body.cryptocurrency, amount)
     plan(world, transfer.id, "internal")
-    return _made(transfer)
+    return _created(transfer)
 
 
 def make_crypto(
@@ -157,7 +150,7 @@ def make_fiat(
 def sender_of(world: World, account_id: str) -> Account:
     """The account that is to send: active, its holders active and verified."""
     account = account_of(world, account_id)
-    _is_active(account)
+    _require_active(account)
     for role in account.party_roles:
         if role.party.status != "ACTIVE":
             raise Refusal(422, "PARTY_NOT_ACTIVE", f"The sender's party is {role.party.status}.")
@@ -166,7 +159,7 @@ def sender_of(world: World, account_id: str) -> Account:
     return account
 
 
-def _is_active(account: Account) -> None:
+def _require_active(account: Account) -> None:
     if account.status != "ACTIVE":
         raise Refusal(422, "ACCOUNT_NOT_ACTIVE", f"The account is {account.status}.")
 
@@ -175,13 +168,13 @@ def _receiver(
     world: World, sender: Account, account_id: str | None, external_id: str | None
 ) -> Account:
     """The account that is to receive: another one, active, with a wallet."""
-    found = account_named(world, external_id) if external_id is not None else None
-    if external_id is not None and found is None:
+    named_account = account_named(world, external_id) if external_id is not None else None
+    if external_id is not None and named_account is None:
         raise missing("account")
-    receiver = found or account_of(world, account_id or "")
+    receiver = named_account or account_of(world, account_id or "")
     if receiver.id == sender.id:
         raise invalid("The receiver is the sender.")
-    _is_active(receiver)
+    _require_active(receiver)
     if not wallets_of(world, receiver.id):
         raise Refusal(422, "ACCOUNT_WALLET_MISSING", "The receiver has no wallet.")
     return receiver
@@ -198,10 +191,10 @@ def _not_held(asset: str, chain: str) -> Refusal:
 
 
 def _wallet_with(world: World, sender: Account, asset: str) -> Wallet:
-    found = spendable(world, sender.id, asset)
-    if found is None:
+    holding = spendable(world, sender.id, asset)
+    if holding is None:
         raise _not_held(asset, sender.chain)
-    wallet, _ = found
+    wallet, _ = holding
     if wallet.status != "ACTIVE":
         raise Refusal(400, "ACCOUNT_WALLET_NOT_ACTIVE", f"The wallet is {wallet.status}.")
     return wallet
@@ -209,14 +202,14 @@ def _wallet_with(world: World, sender: Account, asset: str) -> Wallet:
 
 def _asset_for(world: World, sender: Account) -> str:
     """What a fiat transfer is paid with: the asset that the sender has most of in euros."""
-    held = {
-        asset: found[1] * payout_rate(asset)
+    euros_by_asset = {
+        asset: holding[1] * payout_rate(asset)
         for asset in world.cast.contracts
-        if (found := spendable(world, sender.id, asset))
+        if (holding := spendable(world, sender.id, asset))
     }
-    if not held:
+    if not euros_by_asset:
         raise Refusal(422, "ASSET_NOT_HELD", "The sender holds nothing to pay with.")
-    return max(sorted(held), key=lambda asset: held[asset])
+    return max(sorted(euros_by_asset), key=lambda asset: euros_by_asset[asset])
 
 
 def _block(bank: BankBlock | None) -> dict[str, str] | None:
@@ -249,7 +242,7 @@ def _accepted(world: World, sender: Account, transfer: Transfer, kind: str) -> T
     if transfer.network_fee is not None:
         fee = Posting(available(wallet.id), WORLD, transfer.asset, transfer.network_fee)
         move(world, "network_fee", transfer.id, fee)
-    put_transfer(world, transfer)
+    world.keep(transfer)
     plan(world, transfer.id, kind)
     return transfer
 
@@ -261,5 +254,5 @@ def _set_aside(world: World, reference: str, wallet: Wallet, asset: str, amount:
     )  # fmt: skip
 
 
-def _made(transfer: Transfer | AccountTransfer) -> Reply:
+def _created(transfer: Transfer | AccountTransfer) -> Reply:
     return result(encode(transfer), 201)

@@ -19,11 +19,11 @@ from treasury.sandbox.finance.finance_records import (
     account_of,
     is_verified,
     move,
+    require_active,
     spendable,
-    usable,
 )
 from treasury.sandbox.http.body_fields import CardReference, PaymentRequestBody, amount_of_number
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result
+from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result, stored
 from treasury.sandbox.state.ledger import WORLD, Posting, available, reserved
 from treasury.sandbox.state.shapes import Account, Shape, decode, encode, number, zulu
 from treasury.sandbox.state.store import Record, make_record
@@ -31,20 +31,10 @@ from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "ASSET",
-    "BothAmounts",
-    "Execution",
-    "PaymentRequest",
-    "both_amounts",
-    "create_for",
-    "create_payment",
-    "find_payment",
-    "keep_card",
-    "payment_of",
-    "put_payment",
-    "reverse_payment",
-    "settle_payment",
-]
+    "ASSET", "BothAmounts", "Execution", "PaymentRequest", "both_amounts", "create_for",
+    "create_payment", "find_payment", "keep_card", "payment_of", "put_payment", "reserve_coins",
+    "reverse_payment", "settle_payment",
+]  # fmt: skip
 
 ASSET: Final = "USDC"
 """What every card is paid with."""
@@ -101,14 +91,18 @@ class PaymentRequest(Shape, frozen=True, kw_only=True):
 def create_payment(world: World, call: Call) -> Reply:
     """POST /payment-requests."""
     body = call.read(PaymentRequestBody)
-    asked, card = body.payment_request, body.card_provider_reference
+    body_payment, card = body.payment_request, body.card_provider_reference
     account = _account_of_card(world, card)
-    made = create_for(
-        world, account, asked.amount, asked.currency,
-        external_id=asked.external_id, description=asked.description,
+    payment = create_for(
+        world, account, body_payment.amount, body_payment.currency,
+        external_id=body_payment.external_id, description=body_payment.description,
     )  # fmt: skip
-    world.store.put([_card_of(made, card)])
-    return result(encode(made), 201)
+    record = Record(
+        kind="payment_card", id=payment.id, item=payment.id, detail=payment.id, type=card.type,
+        peer=card.reference_id, reference=payment.external_id or "",
+    )  # fmt: skip
+    world.store.put([record])
+    return result(encode(payment), 201)
 
 
 def create_for(
@@ -122,7 +116,7 @@ def create_for(
 ) -> PaymentRequest:
     """A new payment request of an account, its amount reserved."""
     fiat, rate = amount_of_number(amount, currency), _RATES[currency]
-    usable(account)
+    require_active(account)
     if not is_verified(account):
         raise Refusal(422, "KYC_NOT_VERIFIED", "The account's party is not verified.")
     both, now = both_amounts(fiat, currency), zulu(world.clock.tick())
@@ -137,7 +131,7 @@ def create_for(
         currency=currency, external_id=external_id, description=description, status="RESERVED",
         executions=[execution], created_at=now, updated_at=now,
     )  # fmt: skip
-    _reserve(world, account, payment.id, coins)
+    reserve_coins(world, account.id, payment.id, coins)
     return put_payment(world, payment)
 
 
@@ -150,20 +144,20 @@ def both_amounts(fiat: Decimal, currency: str) -> BothAmounts:
 def settle_payment(world: World, payment_id: str) -> PaymentRequest:
     """The card scheme takes what was asked for, at most what is reserved; the rest goes back."""
     payment = _in_status(world, payment_id, "RESERVED", "SETTLING")
-    asked = payment.settlement_amount or payment.amount
-    is_short = Decimal(asked.crypto) > Decimal(payment.amount.crypto)
-    taken = payment.amount if is_short else asked
+    requested = payment.settlement_amount or payment.amount
+    is_short = Decimal(requested.crypto) > Decimal(payment.amount.crypto)
+    settled = payment.amount if is_short else requested
     for place, asset, amount in world.ledger.under_way(payment.id):
-        coins = Decimal(taken.crypto)
+        coins = Decimal(settled.crypto)
         move(world, "deliver", payment.id, Posting(place, WORLD, asset, coins))
         if amount > coins:
             back = Posting(place, available(place.split("/")[1]), asset, amount - coins)
             move(world, "give_back", payment.id, back)
-    changes: dict[str, Any] = {"settled_amount": taken, "settled_at": zulu(world.clock.now)}
+    changes: dict[str, Any] = {"settled_amount": settled, "settled_at": zulu(world.clock.now)}
     if is_short:
-        changes["shortfall_amount"] = both_amounts(asked.fiat - taken.fiat, payment.currency)
+        changes["shortfall_amount"] = both_amounts(requested.fiat - settled.fiat, payment.currency)
     ended = "SETTLED_WITH_SHORTFALL" if is_short else "SETTLED"
-    return _stand_at(world, payment, ended, "SETTLED", **changes)
+    return _set_status(world, payment, ended, "SETTLED", **changes)
 
 
 def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentRequest:
@@ -172,8 +166,8 @@ def reverse_payment(world: World, payment_id: str, reason: str) -> PaymentReques
     for place, asset, amount in world.ledger.under_way(payment.id):
         back = available(place.split("/")[1])
         move(world, "give_back", payment.id, Posting(place, back, asset, amount))
-    told = {"reversal_reason": reason, "reversed_at": zulu(world.clock.now)}
-    return _stand_at(world, payment, "REVERSED", "REVERSED", **told)
+    changes = {"reversal_reason": reason, "reversed_at": zulu(world.clock.now)}
+    return _set_status(world, payment, "REVERSED", "REVERSED", **changes)
 
 
 def keep_card(world: World, account_id: str, card: CardReference) -> None:
@@ -185,15 +179,8 @@ def keep_card(world: World, account_id: str, card: CardReference) -> None:
 def find_payment(world: World, card_type: str, card: str, external_id: str) -> str | None:
     """The id of the last payment request of a card that has this id of the caller's own."""
     where = {"type": [card_type], "peer": [card], "reference": [external_id]}
-    found = world.store.page("payment_card", where, descending=True, limit=1).items
-    return found[0] if found else None
-
-
-def _card_of(payment: PaymentRequest, card: CardReference) -> Record:
-    return Record(
-        kind="payment_card", id=payment.id, item=payment.id, detail=payment.id, type=card.type,
-        peer=card.reference_id, reference=payment.external_id or "",
-    )  # fmt: skip
+    ids = world.store.page("payment_card", where, descending=True, limit=1).items
+    return ids[0] if ids else None
 
 
 def _account_of_card(world: World, card: CardReference) -> Account:
@@ -201,9 +188,9 @@ def _account_of_card(world: World, card: CardReference) -> Account:
     owners = world.store.owner("card", f"{card.type}/{reference}")
     if owners is not None:
         return account_of(world, owners)
-    named = account_named(world, reference)
-    if named is not None:
-        return named
+    account = account_named(world, reference)
+    if account is not None:
+        return account
     if world.store.detail("account", reference) is not None:
         return account_of(world, reference)
     accounts = (decode(item, Account) for item in world.store.page("account", {}).items)
@@ -213,21 +200,19 @@ def _account_of_card(world: World, card: CardReference) -> Account:
     return holder
 
 
-def _reserve(world: World, account: Account, reference: str, coins: Decimal) -> None:
-    found = spendable(world, account.id, ASSET)
-    if found is None:
+def reserve_coins(world: World, account_id: str, reference: str, coins: Decimal) -> None:
+    """Reserve coins of an account for a payment request; 402 where there are too few."""
+    holding = spendable(world, account_id, ASSET)
+    if holding is None:
         raise Refusal(402, "INSUFFICIENT_FUNDS", f"Balance too low: the account has no {ASSET}.")
-    wallet, _ = found
+    wallet, _ = holding
     posting = Posting(available(wallet.id), reserved(wallet.id), ASSET, coins)
     move(world, "reserve", reference, posting, lacking=402)
 
 
 def payment_of(world: World, payment_id: str) -> PaymentRequest:
     """A payment request by its id; 404 where there is none."""
-    text = world.store.detail("payment_request", payment_id)
-    if text is None:
-        raise missing("payment request")
-    return decode(text, PaymentRequest)
+    return stored(world, "payment_request", payment_id, PaymentRequest)
 
 
 def _in_status(world: World, payment_id: str, *statuses: str) -> PaymentRequest:
@@ -237,16 +222,16 @@ def _in_status(world: World, payment_id: str, *statuses: str) -> PaymentRequest:
     return payment
 
 
-def _stand_at(
+def _set_status(
     world: World, payment: PaymentRequest, status: str, step: str, **more: Any
 ) -> PaymentRequest:
     """The request at an end, its open steps with it."""
     now = zulu(world.clock.now)
     steps = [
-        msgspec.structs.replace(one, status=step, updated_at=now)
-        if one.status in {"PENDING", "RESERVED"}
-        else one
-        for one in payment.executions
+        msgspec.structs.replace(execution, status=step, updated_at=now)
+        if execution.status in {"PENDING", "RESERVED"}
+        else execution
+        for execution in payment.executions
     ]
     changed = msgspec.structs.replace(
         payment, status=status, executions=steps, updated_at=now, **more

@@ -28,7 +28,7 @@ from treasury.sandbox.finance.finance_records import (
     is_verified,
     put_account,
     put_wallet,
-    usable,
+    require_active,
 )
 from treasury.sandbox.finance.finance_transfers import make_crypto, make_fiat
 from treasury.sandbox.finance.payments import PaymentRequest, create_payment, keep_card
@@ -87,22 +87,16 @@ from treasury.sandbox.http.exchange import (
     result,
 )
 from treasury.sandbox.http.idempotency import once
-from treasury.sandbox.state.shapes import encode
+from treasury.sandbox.state.shapes import Transfer, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "CryptoBodyB",
-    "FiatBodyB",
-    "IndividualBodyB",
-    "NewAccountB",
-    "NewSessionB",
-    "OrganisationBodyB",
-    "PartyChangesB",
-    "routes_b",
-]
+    "CryptoBodyB", "FiatBodyB", "IndividualBodyB", "NewAccountB", "NewSessionB",
+    "OrganisationBodyB", "PartyChangesB", "routes_b",
+]  # fmt: skip
 
 _Body: TypeAlias = dict[str, Any]
-_Look: TypeAlias = Callable[[_Body, bool], _Body]
+_Dialect: TypeAlias = Callable[[_Body, bool], _Body]
 """Makes a body of profile b; the flag says whether it stands in a list."""
 
 
@@ -116,13 +110,13 @@ def _create_account(world: World, call: Call) -> Reply:
     """An account comes with its wallet: the customer's own where its address is given."""
     body = call.read(NewAccountB)
     reply = create_account(world, call)
-    made = _read(reply.body)["result"]["id"]
-    wallet = give_wallet(world, account_of(world, made))
+    account_id = _read(reply.body)["result"]["id"]
+    wallet = give_wallet(world, account_of(world, account_id))
     if body.address is not None:
         own = msgspec.structs.replace(wallet, type="SELF_CUSTODY", address=body.address)
         put_wallet(world, own)
     if body.card_provider_reference is not None:
-        keep_card(world, made, body.card_provider_reference)
+        keep_card(world, account_id, body.card_provider_reference)
     return reply
 
 
@@ -188,7 +182,7 @@ class NewSessionB(NewSession, frozen=True, kw_only=True):
 
 def _create_session(world: World, call: Call) -> Reply:
     account, body = account_of(world, call.path["accountId"]), call.read(NewSessionB)
-    usable(account)
+    require_active(account)
     if not is_verified(account):
         raise Refusal(422, "KYC_REQUIRED", "Account is not verified yet.")
     file = make_session(world, account.id, body, body.external_ref, body.metadata)
@@ -209,28 +203,20 @@ class FiatBodyB(FiatFields, frozen=True, kw_only=True):
     merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
 
 
-def _create_crypto(world: World, call: Call) -> Reply:
-    body = call.read(CryptoBodyB)
-    _one_account(body, destinationAddress=body.destination_address)
-    made = make_crypto(world, call.path["senderAccountId"], body, body.merchant_reference)
-    return result(encode(made), 201)
+def _transferring(make: Callable[..., Transfer], shape: Any, outside: str) -> Handler:
+    """The handler of a transfer whose receiver is always an account of the service."""
 
+    def serve(world: World, call: Call) -> Reply:
+        body = call.read(shape)
+        if call.body.get(outside) is not None:
+            raise invalid(f"Object contains unknown field `{outside}`.")
+        exactly_one(
+            receiverAccountId=body.receiver_account_id, receiverExternalId=body.receiver_external_id
+        )
+        transfer = make(world, call.path["senderAccountId"], body, body.merchant_reference)
+        return result(encode(transfer), 201)
 
-def _create_fiat(world: World, call: Call) -> Reply:
-    body = call.read(FiatBodyB)
-    _one_account(body, bankAccount=body.bank_account)
-    made = make_fiat(world, call.path["senderAccountId"], body, body.merchant_reference)
-    return result(encode(made), 201)
-
-
-def _one_account(body: CryptoBody | FiatFields, **outside: object) -> None:
-    """The receiver is always an account of the service."""
-    for name, value in outside.items():
-        if value is not None:
-            raise invalid(f"Object contains unknown field `{name}`.")
-    exactly_one(
-        receiverAccountId=body.receiver_account_id, receiverExternalId=body.receiver_external_id
-    )
+    return serve
 
 
 class NewVirtualAccountB(NewVirtualAccount, frozen=True, kw_only=True):
@@ -254,13 +240,9 @@ class PaymentRequestBodyB(PaymentRequestBody, frozen=True, kw_only=True):
 _PARTY: Final = cast(Any, PartyBody)
 _PARTY_B: Final = IndividualBodyB | OrganisationBodyB
 _READS: Final = {
-    _PARTY: _PARTY_B,
-    NewAccount: NewAccountB,
-    NewRole: NewRoleB,
-    PartyChanges: PartyChangesB,
-    NewVirtualAccount: NewVirtualAccountB,
-    PaymentRequestBody: PaymentRequestBodyB,
-}
+    _PARTY: _PARTY_B, NewAccount: NewAccountB, NewRole: NewRoleB, PartyChanges: PartyChangesB,
+    NewVirtualAccount: NewVirtualAccountB, PaymentRequestBody: PaymentRequestBodyB,
+}  # fmt: skip
 """What this generation reads in the place of the specification's bodies."""
 
 
@@ -319,17 +301,15 @@ def _checked(body: _Body) -> _Body:
     """The body with this generation's words for where a check stands."""
     words = {"kycStatus": (_KYC, "VERIFICATION_PENDING"), "kybStatus": (_KYB, "PENDING")}
     return body | {
-        name: known.get(body[name], other) for name, (known, other) in words.items() if name in body
+        name: translations.get(body[name], default)
+        for name, (translations, default) in words.items()
+        if name in body
     }
 
 
 def _account(body: _Body, _: bool) -> _Body:
-    shown = _checked(_less(body, "chain", "partyRoles"))
-    return shown | ({"status": "CLOSED"} if body["status"] == "BLOCKED" else {})
-
-
-def _role(body: _Body, _: bool) -> _Body:
-    return _less(body, "party")
+    account = _checked(_less(body, "chain", "partyRoles"))
+    return account | ({"status": "CLOSED"} if body["status"] == "BLOCKED" else {})
 
 
 def _wallet(body: _Body, _: bool) -> _Body:
@@ -338,15 +318,10 @@ def _wallet(body: _Body, _: bool) -> _Body:
 
 
 def _transfer(body: _Body, _: bool) -> _Body:
-    shown = _less(
+    transfer = _less(
         body, "failureCode", "failureReason", "destinationAddress", "bankAccount", "networkFee"
     )
-    return shown | ({"status": "PENDING"} if body["status"] == "PROCESSING" else {})
-
-
-def _session(body: _Body, _: bool) -> _Body:
-    """A reference is text, also where none was given."""
-    return body | {"externalRef": body["externalRef"] or ""}
+    return transfer | ({"status": "PENDING"} if body["status"] == "PROCESSING" else {})
 
 
 def _as_is(body: _Body, _: bool) -> _Body:
@@ -357,14 +332,15 @@ def _less(body: _Body, *names: str) -> _Body:
     return {name: value for name, value in body.items() if name not in names}
 
 
-_LOOKS: Final[tuple[tuple[str, _Look], ...]] = (
+_DIALECTS: Final[tuple[tuple[str, _Dialect], ...]] = (
     # the first one whose words an address contains
-    ("/party-roles", _role),
+    ("/party-roles", lambda body, _: _less(body, "party")),
     ("/permits", _as_is),
     ("/allowances", _as_is),
     ("/wallets", _wallet),
     ("/virtual-bank-accounts", _as_is),
-    ("/payment-sessions", _session),
+    # a reference is text, also where none was given
+    ("/payment-sessions", lambda body, _: body | {"externalRef": body["externalRef"] or ""}),
     ("/payment-requests", _as_is),
     ("/transfers", _transfer),
     ("/accounts", _account),
@@ -379,7 +355,11 @@ _CODES: Final = {
 _SPELLED_OUT: Final = frozenset({"FORBIDDEN", "NOT_FOUND", "INVALID_MEDIA_TYPE", "RATE_LIMITED"})
 
 
-def _dress(look: _Look) -> Callable[[Reply], Reply]:
+def _dressed(route: Route) -> Route:
+    """The operation in this generation's words: its answers, and the fields that they show."""
+    dialect = next(dialect for words, dialect in _DIALECTS if words in route.path)
+    in_list = get_origin(route.gives) is list
+
     def dress(reply: Reply) -> Reply:
         if not reply.body:
             return reply
@@ -387,12 +367,15 @@ def _dress(look: _Look) -> Callable[[Reply], Reply]:
         if not body["success"]:
             body["errors"] = [_error(error) for error in body["errors"]]
         elif isinstance(body["result"], list):
-            body["result"] = [look(item, True) for item in body["result"]]
+            body["result"] = [dialect(item, True) for item in body["result"]]
         else:
-            body["result"] = look(body["result"], False)
+            body["result"] = dialect(body["result"], False)
         return Reply(encode(body), reply.status)
 
-    return dress
+    def shows(names: list[str]) -> list[str]:
+        return list(dialect({name: name for name in names}, in_list))
+
+    return msgspec.structs.replace(route, dress=dress, shows=shows)
 
 
 def _error(error: _Body) -> _Body:
@@ -429,9 +412,11 @@ _WRITES: Final[dict[tuple[str, str], _Rule]] = {
         _create_session, True, NewSessionB,
     ),
     ("POST", "/accounts/{senderAccountId}/transfers/crypto"): (
-        _create_crypto, True, CryptoBodyB,
+        _transferring(make_crypto, CryptoBodyB, "destinationAddress"), True, CryptoBodyB,
     ),
-    ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (_create_fiat, True, FiatBodyB),
+    ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (
+        _transferring(make_fiat, FiatBodyB, "bankAccount"), True, FiatBodyB,
+    ),
     ("POST", "/payment-requests"): (
         _publishing(_paying(create_payment)), True, PaymentRequestBodyB,
     ),
@@ -522,57 +507,44 @@ _MEANS: Final = {
 def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     """The operations of this generation, made from those of the specification."""
     reads = [
-        _worded(route)
+        _translate_statuses(route)
         for route in specified
         if route.method == "GET" and not route.path.startswith("/account-to-account")
     ]
-    known = {(route.method, route.path): route for route in specified}
+    routes = {(route.method, route.path): route for route in specified}
     writes = [
         msgspec.structs.replace(
-            known[operation],
+            routes[operation],
             handler=once(
                 handler, keyed=keyed, any_text=True, reused=_REUSED.get(operation[1], 422)
             ),
-            takes=takes or known[operation].takes,
-            refuses=(*known[operation].refuses, _REUSED.get(operation[1], 422)),
+            takes=takes or routes[operation].takes,
+            refuses=(*routes[operation].refuses, _REUSED.get(operation[1], 422)),
         )
         for operation, (handler, keyed, takes) in _WRITES.items()
     ]
     # an address without a placeholder is met before one whose placeholder it would fit
     every = sorted((*reads, *writes, *_ADDED), key=lambda route: route.path.count("{"))
-    return tuple(_dressed(route, _look_of(route.path)) for route in every)
+    return tuple(map(_dressed, every))
 
 
-def _dressed(route: Route, look: _Look) -> Route:
-    in_list = get_origin(route.gives) is list
-
-    def shows(names: list[str]) -> list[str]:
-        return list(look({name: name for name in names}, in_list))
-
-    return msgspec.structs.replace(route, dress=_dress(look), shows=shows)
-
-
-def _look_of(path: str) -> _Look:
-    return next(look for words, look in _LOOKS if words in path)
-
-
-def _worded(route: Route) -> Route:
+def _translate_statuses(route: Route) -> Route:
     """A list that takes this generation's words for a status, and no others."""
     words = next((means for end, means in _MEANS.items() if route.path.endswith(end)), None)
     if words is None:
         return route
 
     def serve(world: World, call: Call) -> Reply:
-        asked = call.several("status")
-        if any(status not in words for status in asked):
+        statuses_b = call.query_values("status")
+        if any(status not in words for status in statuses_b):
             raise invalid(f"status must be one of {', '.join(words)}.")
-        statuses = [each for status in asked for each in words[status]]
-        query = call.query | ({"status": statuses} if asked else {})
+        statuses = [each for status in statuses_b for each in words[status]]
+        query = call.query | ({"status": statuses} if statuses_b else {})
         return route.handler(world, msgspec.structs.replace(call, query=query))
 
-    said = {"type": "array", "items": {"type": "string", "enum": list(words)}}
+    schema = {"type": "array", "items": {"type": "string", "enum": list(words)}}
     query = tuple(
-        Parameter("status", each.schema | said) if each.name == "status" else each
+        Parameter("status", each.schema | schema) if each.name == "status" else each
         for each in route.query
     )
     return msgspec.structs.replace(route, handler=serve, query=query)

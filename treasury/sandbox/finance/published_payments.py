@@ -7,15 +7,15 @@ reserved ends with a shortfall, one below it gives the rest back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from treasury.sandbox.finance.finance_records import account_of, move, spendable
+from treasury.sandbox.finance.finance_records import account_of, move
 from treasury.sandbox.finance.payments import (
-    ASSET,
     BothAmounts,
     Execution,
     PaymentRequest,
@@ -24,6 +24,7 @@ from treasury.sandbox.finance.payments import (
     find_payment,
     payment_of,
     put_payment,
+    reserve_coins,
     reverse_payment,
     settle_payment,
 )
@@ -34,27 +35,16 @@ from treasury.sandbox.http.body_fields import (
     Text,
     amount_of_number,
 )
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result
-from treasury.sandbox.state.ledger import Posting, available, reserved
+from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, missing, result
+from treasury.sandbox.state.ledger import Posting, available
 from treasury.sandbox.state.shapes import encode, number, zulu
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "ChangingPayment",
-    "NewPayment",
-    "PaymentReference",
-    "Reversing",
-    "ReversingByReference",
-    "Settling",
-    "SettlingByReference",
-    "change_payment",
-    "create_of_account",
-    "reverse",
-    "reverse_by_reference",
-    "schedule_payments",
-    "settle",
-    "settle_by_reference",
-]
+    "ChangingPayment", "NewPayment", "PaymentReference", "Reversing", "ReversingByReference",
+    "Settling", "SettlingByReference", "change_payment", "create_of_account", "reverse",
+    "reverse_by_reference", "schedule_payments", "settle", "settle_by_reference",
+]  # fmt: skip
 
 SETTLES: Final = "finance.payment.settles"
 REVERSES: Final = "finance.payment.reverses"
@@ -119,61 +109,35 @@ class ReversingByReference(Reversing, frozen=True, kw_only=True):
 def create_of_account(world: World, call: Call) -> Reply:
     """POST /accounts/{accountId}/payment-requests."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewPayment)
-    made = create_for(
+    payment = create_for(
         world, account, body.amount, body.currency,
         external_id=body.external_id, description=body.description,
     )  # fmt: skip
-    return result(encode(made), 201)
+    return result(encode(payment), 201)
 
 
 def change_payment(world: World, call: Call) -> Reply:
     """PATCH /payment-requests/{paymentRequestId}: more or less is reserved."""
     payment, body = _reserved(world, call.path["paymentRequestId"]), call.read(ChangingPayment)
-    wanted = _asked(payment, body)
-    more = Decimal(wanted.crypto) - Decimal(payment.amount.crypto)
+    requested = _requested_amounts(payment, body)
+    more = Decimal(requested.crypto) - Decimal(payment.amount.crypto)
     if more == 0:
         return result(encode(payment))
     kind = "INCREMENTAL_AUTHORIZATION" if more > 0 else "AUTHORIZATION_ADJUSTMENT"
     if more > 0:
-        found = spendable(world, payment.account_id, ASSET)
-        if found is None:
-            raise Refusal(402, "INSUFFICIENT_FUNDS", "Balance too low for this amount.")
-        place = available(found[0].id)
-        posting = Posting(place, reserved(found[0].id), ASSET, more)
-        move(world, "reserve", payment.id, posting, lacking=402)
+        reserve_coins(world, payment.account_id, payment.id, more)
     else:
         ((place, asset, _),) = world.ledger.under_way(payment.id)
         back = Posting(place, available(place.split("/")[1]), asset, -more)
         move(world, "give_back", payment.id, back)
     step = _execution(world, payment, kind, abs(more), "RESERVED")
     changed = msgspec.structs.replace(
-        payment, amount=wanted, executions=[*payment.executions, step], updated_at=step.updated_at
+        payment,
+        amount=requested,
+        executions=[*payment.executions, step],
+        updated_at=step.updated_at,
     )
     return result(encode(put_payment(world, changed)))
-
-
-def settle(world: World, call: Call) -> Reply:
-    """POST /payment-requests/{paymentRequestId}/settlements."""
-    payment = _reserved(world, call.path["paymentRequestId"])
-    return _settling(world, payment, call.read(Settling))
-
-
-def settle_by_reference(world: World, call: Call) -> Reply:
-    """POST /payment-requests/settlements."""
-    body = call.read(SettlingByReference)
-    return _settling(world, _referred(world, body.payment_request_reference), body)
-
-
-def reverse(world: World, call: Call) -> Reply:
-    """POST /payment-requests/{paymentRequestId}/reversal."""
-    payment = _reserved(world, call.path["paymentRequestId"])
-    return _reversing(world, payment, call.read(Reversing))
-
-
-def reverse_by_reference(world: World, call: Call) -> Reply:
-    """POST /payment-requests/reversals."""
-    body = call.read(ReversingByReference)
-    return _reversing(world, _referred(world, body.payment_request_reference), body)
 
 
 def schedule_payments(world: World) -> None:
@@ -193,16 +157,16 @@ def schedule_payments(world: World) -> None:
 
 
 def _settling(world: World, payment: PaymentRequest, body: Settling) -> Reply:
-    amount = _asked(payment, body)
+    amount = _requested_amounts(payment, body)
     step = _execution(world, payment, "SETTLEMENT", Decimal(amount.crypto), "PENDING")
-    changed = _going(payment, "SETTLING", step, settlement_amount=amount)
+    changed = _with_step(payment, "SETTLING", step, settlement_amount=amount)
     world.agenda.add(world.clock.now + _WAIT, SETTLES, payment.id)
     return result(encode(put_payment(world, changed)), 202)
 
 
 def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> Reply:
     step = _execution(world, payment, "REVERSAL", Decimal(payment.amount.crypto), "PENDING")
-    changed = _going(
+    changed = _with_step(
         payment, "REVERSING", step,
         reversal_reason=body.reason, reversal_description=body.description,
     )  # fmt: skip
@@ -210,14 +174,46 @@ def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> Reply:
     return result(encode(put_payment(world, changed)), 202)
 
 
-def _going(payment: PaymentRequest, status: str, step: Execution, **changes: Any) -> PaymentRequest:
+_End: TypeAlias = Callable[[World, PaymentRequest, Any], Reply]
+
+
+def _by_id(end: _End, shape: type[JsonBody]) -> Handler:
+    def serve(world: World, call: Call) -> Reply:
+        payment = _reserved(world, call.path["paymentRequestId"])
+        return end(world, payment, call.read(shape))
+
+    return serve
+
+
+def _by_reference(end: _End, shape: type[SettlingByReference | ReversingByReference]) -> Handler:
+    def serve(world: World, call: Call) -> Reply:
+        body = call.read(shape)
+        card = body.payment_request_reference.card_provider_reference
+        external_id = body.payment_request_reference.external_id
+        payment_id = find_payment(world, card.type, card.reference_id, external_id)
+        if payment_id is None:
+            raise missing("payment request")
+        return end(world, _reserved(world, payment_id), body)
+
+    return serve
+
+
+settle: Final = _by_id(_settling, Settling)
+settle_by_reference: Final = _by_reference(_settling, SettlingByReference)
+reverse: Final = _by_id(_reversing, Reversing)
+reverse_by_reference: Final = _by_reference(_reversing, ReversingByReference)
+
+
+def _with_step(
+    payment: PaymentRequest, status: str, step: Execution, **changes: Any
+) -> PaymentRequest:
     executions = [*payment.executions, step]
     return msgspec.structs.replace(
         payment, status=status, executions=executions, updated_at=step.updated_at, **changes
     )
 
 
-def _asked(payment: PaymentRequest, body: ChangingPayment) -> BothAmounts:
+def _requested_amounts(payment: PaymentRequest, body: ChangingPayment) -> BothAmounts:
     """The amount of a body, on the card and in coins; its currency is the request's."""
     if body.currency != payment.currency:
         raise Refusal(400, "VALIDATION_ERROR", f"currency must be {payment.currency}.")
@@ -230,14 +226,6 @@ def _reserved(world: World, payment_id: str) -> PaymentRequest:
     if payment.status != "RESERVED":
         raise Refusal(400, "INVALID_STATE", f"The payment request is {payment.status}.")
     return payment
-
-
-def _referred(world: World, named: PaymentReference) -> PaymentRequest:
-    card = named.card_provider_reference
-    found = find_payment(world, card.type, card.reference_id, named.external_id)
-    if found is None:
-        raise missing("payment request")
-    return _reserved(world, found)
 
 
 def _execution(

@@ -21,15 +21,9 @@ from treasury.sandbox.state.store import Record
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "Allowance",
-    "Permit",
-    "PermitResult",
-    "SubmittedPermit",
-    "list_allowances",
-    "list_permits",
-    "schedule_permits",
-    "submit_permit",
-]
+    "Allowance", "Permit", "PermitResult", "SubmittedPermit", "list_allowances", "list_permits",
+    "schedule_permits", "submit_permit",
+]  # fmt: skip
 
 CONFIRMS: Final = "finance.permit.confirms"
 _WAIT: Final = timedelta(seconds=12)
@@ -113,34 +107,34 @@ def submit_permit(world: World, call: Call) -> Reply:
         raise invalid("supportedAssetId names no asset.")
     before = world.store.detail("permit", _name(wallet, asset))
     if before is not None:
-        kept = decode(before, PermitResult)
-        return result(_whole(msgspec.structs.replace(kept, skipped=True)))
+        earlier = decode(before, PermitResult)
+        return result(_whole(msgspec.structs.replace(earlier, skipped=True)))
     world.clock.tick()
-    made = PermitResult(
+    permit = PermitResult(
         id=world.ids.uuid(), supported_asset_id=body.supported_asset_id, asset=asset,
         contract_address=world.cast.contracts[asset], status="SUBMITTED",
         permit_tx_id=world.ids.hash(),
     )  # fmt: skip
-    _put(world, wallet.id, made)
+    _put(world, wallet.id, permit)
     world.agenda.add(world.clock.now + _WAIT, CONFIRMS, _name(wallet, asset))
-    return result(_whole(made))
+    return result(_whole(permit))
 
 
 def list_allowances(world: World, call: Call) -> Reply:
     """GET …/wallets/{walletId}/allowances, of one asset where it is named."""
-    wallet, wanted = _wallet(world, call), call.one("asset")
-    if wanted is not None and wanted not in world.cast.contracts:
+    wallet, only_asset = _wallet(world, call), call.query_value("asset")
+    if only_asset is not None and only_asset not in world.cast.contracts:
         raise invalid(f"asset must be one of {', '.join(world.cast.contracts)}.")
-    found = [
+    allowances = [
         Allowance(
             asset=SettlementAsset(name=asset, contract_address=address, decimals=_DECIMALS),
             allowance=_LIMITLESS if _status(world, wallet, asset) == "CONFIRMED" else "0",
             orchestration_wallet=_SPENDER,
         )
         for asset, address in world.cast.contracts.items()
-        if wanted in {None, asset}
+        if only_asset in {None, asset}
     ]
-    return result(encode(found))
+    return result(encode(allowances))
 
 
 def schedule_permits(world: World) -> None:
@@ -149,8 +143,8 @@ def schedule_permits(world: World) -> None:
     def confirm(name: str) -> None:
         text = world.store.detail("permit", name)
         assert text is not None
-        kept = msgspec.structs.replace(decode(text, PermitResult), status="CONFIRMED")
-        _put(world, name.partition("/")[0], kept)
+        confirmed = msgspec.structs.replace(decode(text, PermitResult), status="CONFIRMED")
+        _put(world, name.partition("/")[0], confirmed)
 
     world.agenda.on(CONFIRMS, confirm)
 

@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from treasury.sandbox.finance.finance_records import account_of, usable, wallets_of
+from treasury.sandbox.finance.finance_records import account_of, require_active, wallets_of
 from treasury.sandbox.http.body_fields import NewSession, amount_of_text
-from treasury.sandbox.http.exchange import Call, Reply, invalid, missing, result
+from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stored
 from treasury.sandbox.state.callbacks import is_loopback
-from treasury.sandbox.state.shapes import Shape, bare, decode, encode, number, zulu
+from treasury.sandbox.state.shapes import Shape, bare, encode, number, zulu
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
-__all__ = ["Session", "SessionFile", "create_session", "finish", "session_of", "stand_at"]
+__all__ = ["Session", "SessionFile", "create_session", "finish", "session_of", "set_status"]
 
 EXPIRES: Final = "finance.session.expires"
 """The agenda's step for a session that nobody pays."""
@@ -63,7 +63,7 @@ class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
 def create_session(world: World, call: Call) -> Reply:
     """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewSession)
-    usable(account)
+    require_active(account)
     return result(encode(make_session(world, account.id, body).session), 201)
 
 
@@ -76,21 +76,24 @@ def make_session(
 ) -> SessionFile:
     """A new session, which expires after an hour."""
     amount = amount_of_text(body.in_amount, "EUR", "inAmount")
-    _is_address(body.callback_url, "callbackUrl", secure=True)
+    _check_address(body.callback_url, "callbackUrl", secure=True)
     for url, name in (
         (body.success_redirect_url, "successRedirectUrl"),
         (body.failure_redirect_url, "failureRedirectUrl"),
     ):
         if url is not None:
-            _is_address(url, name)
+            _check_address(url, name)
     now, wallets = world.clock.tick(), wallets_of(world, account_id)
-    given, noted = world.ids.uuid(), {} if is_loopback(body.callback_url) else {"sandbox": _NOTE}
+    session_id, notes = (
+        world.ids.uuid(),
+        {} if is_loopback(body.callback_url) else {"sandbox": _NOTE},
+    )
     session = Session(
-        id=given, account_id=account_id, status="CREATED", in_amount=number(amount),
+        id=session_id, account_id=account_id, status="CREATED", in_amount=number(amount),
         in_currency=body.in_currency, out_cryptocurrency=body.out_cryptocurrency,
-        payment_url=f"https://checkout.example.test/s/{given[:8]}", external_ref=external_ref,
+        payment_url=f"https://checkout.example.test/s/{session_id[:8]}", external_ref=external_ref,
         wallet_id=wallets[0].id if wallets else None, blockchain_tx_id=None, cancellable=True,
-        expires_at=zulu(now + _LIFETIME), metadata=(metadata or {}) | noted,
+        expires_at=zulu(now + _LIFETIME), metadata=(metadata or {}) | notes,
         idempotency_key=body.idempotency_key, created_at=bare(now), updated_at=bare(now),
     )  # fmt: skip
     world.agenda.add(now + _LIFETIME, EXPIRES, session.id)
@@ -106,13 +109,10 @@ def make_session(
 
 def session_of(world: World, session_id: str) -> SessionFile:
     """A session by its id; 404 where there is none."""
-    text = world.store.detail("payment_session", session_id)
-    if text is None:
-        raise missing("payment session")
-    return decode(text, SessionFile)
+    return stored(world, "payment_session", session_id, SessionFile)
 
 
-def stand_at(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:
+def set_status(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:
     """Write a session's next status."""
     session = msgspec.structs.replace(
         file.session, status=status, cancellable=False, updated_at=bare(world.clock.now), **changes
@@ -124,19 +124,16 @@ def finish(world: World, session_id: str) -> SessionFile:
     """The wallet has been credited: the session is complete and its maker is told."""
     file = session_of(world, session_id)
     wallets = wallets_of(world, file.session.account_id)
-    file = stand_at(
+    file = set_status(
         world, file, "COMPLETED", blockchain_tx_id=world.ids.hash(), wallet_id=wallets[0].id
     )
-    told = {
+    event = {
         "sandbox": "The specification shows no payload; this one is invented.",
-        "event": "payment-session.completed",
-        "sessionId": file.session.id,
-        "accountId": file.session.account_id,
-        "walletId": file.session.wallet_id,
-        "status": file.session.status,
-        "occurredAt": zulu(world.clock.now),
-    }
-    world.after(lambda: world.callbacks.invoke(file.session.id, file.callback_url, told))
+        "event": "payment-session.completed", "sessionId": file.session.id,
+        "accountId": file.session.account_id, "walletId": file.session.wallet_id,
+        "status": file.session.status, "occurredAt": zulu(world.clock.now),
+    }  # fmt: skip
+    world.after(lambda: world.callbacks.invoke(file.session.id, file.callback_url, event))
     return file
 
 
@@ -150,7 +147,7 @@ def _put(world: World, file: SessionFile) -> SessionFile:
     return file
 
 
-def _is_address(url: str, what: str, *, secure: bool = False) -> None:
+def _check_address(url: str, field: str, *, secure: bool = False) -> None:
     """A callback goes over https, except on this machine."""
     try:
         parts = urlsplit(url)
@@ -159,6 +156,6 @@ def _is_address(url: str, what: str, *, secure: bool = False) -> None:
     except ValueError:
         host = None
     if not host or parts.scheme not in {"http", "https"}:
-        raise invalid(f"{what} must be an http or https address.")
+        raise invalid(f"{field} must be an http or https address.")
     if secure and parts.scheme != "https" and not is_loopback(url):
-        raise invalid(f"{what} must be an https address.")
+        raise invalid(f"{field} must be an https address.")

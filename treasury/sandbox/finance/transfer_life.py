@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.calendar import next_target_day
-from treasury.sandbox.finance.finance_records import move, put_internal, put_transfer, wallets_of
+from treasury.sandbox.finance.finance_records import move, wallets_of
 from treasury.sandbox.http.exchange import missing
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available
@@ -56,7 +56,7 @@ def find(world: World, transfer_id: str) -> AnyTransfer:
 def process(world: World, transfer_id: str) -> AnyTransfer:
     """Submitted to the chain or the rail."""
     transfer = find(world, transfer_id)
-    return _stand_at(world, transfer, "PROCESSING") if transfer.status == "PENDING" else transfer
+    return _set_status(world, transfer, "PROCESSING") if transfer.status == "PENDING" else transfer
 
 
 def complete(world: World, transfer_id: str) -> AnyTransfer:
@@ -66,7 +66,7 @@ def complete(world: World, transfer_id: str) -> AnyTransfer:
         return transfer
     for place, asset, amount in world.ledger.under_way(transfer.id):
         move(world, "deliver", transfer.id, *_delivery(world, transfer, place, asset, amount))
-    return _stand_at(world, transfer, "COMPLETED")
+    return _set_status(world, transfer, "COMPLETED")
 
 
 def fail(world: World, transfer_id: str, code: str, reason: str) -> AnyTransfer:
@@ -87,7 +87,7 @@ def fail(world: World, transfer_id: str, code: str, reason: str) -> AnyTransfer:
     failure: dict[str, Any] = {"failure_code": code, "failure_reason": reason}
     if isinstance(transfer, Transfer):
         failure |= {"error_message": reason, "transaction_hash": None}
-    return _stand_at(world, transfer, "FAILED", **failure)
+    return _set_status(world, transfer, "FAILED", **failure)
 
 
 def _is_open(transfer: AnyTransfer) -> bool:
@@ -113,16 +113,14 @@ def _delivery(
     return [Posting(place, WORLD, asset, amount)]
 
 
-def _stand_at(world: World, transfer: AnyTransfer, status: str, **changes: Any) -> AnyTransfer:
+def _set_status(world: World, transfer: AnyTransfer, status: str, **changes: Any) -> AnyTransfer:
     now = zulu(world.clock.now)
     if isinstance(transfer, AccountTransfer):
         changed = msgspec.structs.replace(transfer, status=status, updated_at=now, **changes)
-        return put_internal(world, changed)
+        return world.keep(changed)
     if status != "FAILED" and transfer.transaction_hash is None:
         changes["transaction_hash"] = world.ids.hash()
-    return put_transfer(
-        world, msgspec.structs.replace(transfer, status=status, updated_at=now, **changes)
-    )
+    return world.keep(msgspec.structs.replace(transfer, status=status, updated_at=now, **changes))
 
 
 def _end(now: datetime, seconds: int | None) -> datetime:

@@ -18,43 +18,14 @@ from treasury.money import is_exact_in, parse_amount
 from treasury.sandbox.http.exchange import invalid
 
 __all__ = [
-    "AccountChanges",
-    "AccountFields",
-    "AddressBody",
-    "AddressParts",
-    "AnyCryptoBody",
-    "AnyFiatBody",
-    "BankBlock",
-    "CardReference",
-    "Country",
-    "CryptoBody",
-    "FiatBody",
-    "FiatFields",
-    "IndividualBody",
-    "IndividualFields",
-    "InternalBody",
-    "JsonBody",
-    "Key",
-    "Long",
-    "NewAccount",
-    "NewRole",
-    "NewSession",
-    "NewVirtualAccount",
-    "NewWallet",
-    "Number",
-    "OrganisationBody",
-    "OrganisationFields",
-    "PartyBody",
-    "PartyChangeFields",
-    "PartyChanges",
-    "PartyFields",
-    "PaymentBody",
-    "PaymentRequestBody",
-    "Text",
-    "amount_of_number",
-    "amount_of_text",
+    "AccountChanges", "AccountFields", "AddressBody", "AddressParts", "AnyCryptoBody",
+    "AnyFiatBody", "BankBlock", "CardReference", "Country", "CryptoBody", "FiatBody", "FiatFields",
+    "IndividualBody", "IndividualFields", "InternalBody", "JsonBody", "Key", "Long", "NewAccount",
+    "NewRole", "NewSession", "NewVirtualAccount", "NewWallet", "Number", "OrganisationBody",
+    "OrganisationFields", "PartyBody", "PartyChangeFields", "PartyChanges", "PartyFields",
+    "PaymentBody", "PaymentRequestBody", "Text", "amount_of_number", "amount_of_text",
     "exactly_one",
-]
+]  # fmt: skip
 
 UUID4: Final = (
     "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
@@ -312,32 +283,32 @@ class PaymentRequestBody(JsonBody, frozen=True, kw_only=True):
     payment_request: PaymentBody
 
 
-def amount_of_number(raw: msgspec.Raw, unit: str, what: str = "amount") -> Decimal:
+def amount_of_number(raw: msgspec.Raw, unit: str, field: str = "amount") -> Decimal:
     """The exact amount of a JSON number."""
     text = bytes(raw).decode()
     if not text[:1].isdigit() and text[:1] != "-":
-        raise invalid(f"{what} must be a JSON number.")
-    return _bounded(text, unit, what)
+        raise invalid(f"{field} must be a JSON number.")
+    return _bounded(text, unit, field)
 
 
-def amount_of_text(text: str, unit: str, what: str = "amount") -> Decimal:
+def amount_of_text(text: str, unit: str, field: str = "amount") -> Decimal:
     """The exact amount of a decimal string."""
     if not _DIGITS.fullmatch(text.removeprefix("-")):
-        raise invalid(f"{what} must be a decimal string.")
-    return _bounded(text, unit, what)
+        raise invalid(f"{field} must be a decimal string.")
+    return _bounded(text, unit, field)
 
 
-def _bounded(text: str, unit: str, what: str) -> Decimal:
+def _bounded(text: str, unit: str, field: str) -> Decimal:
     try:
-        amount = parse_amount(text, name=what)
+        amount = parse_amount(text, name=field)
     except InputError:
-        raise invalid(f"{what} has too many digits.") from None
+        raise invalid(f"{field} has too many digits.") from None
     if amount <= 0:
-        raise invalid(f"{what} must be positive.")
+        raise invalid(f"{field} must be positive.")
     if not is_exact_in(amount, unit):
-        raise invalid(f"{what} has more decimals than {unit}.")
+        raise invalid(f"{field} has more decimals than {unit}.")
     if amount > _LARGEST:
-        raise invalid(f"{what} is too large.")
+        raise invalid(f"{field} is too large.")
     return amount
 
 

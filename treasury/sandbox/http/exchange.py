@@ -9,24 +9,13 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from treasury.ground.decoding import decode_json
-from treasury.sandbox.state.shapes import User, encode
+from treasury.sandbox.state.shapes import User, decode, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "EVERYONE",
-    "MANAGERS",
-    "Call",
-    "Dress",
-    "Handler",
-    "Parameter",
-    "Refusal",
-    "Reply",
-    "Route",
-    "invalid",
-    "missing",
-    "result",
-    "stale",
-]
+    "EVERYONE", "MANAGERS", "Call", "Dress", "Handler", "Parameter", "Refusal", "Reply", "Route",
+    "invalid", "missing", "result", "stale", "stored",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -48,11 +37,11 @@ class Call(msgspec.Struct, frozen=True):
     reads: Mapping[Any, Any] = {}
     """Shapes that a profile reads in the place of others."""
 
-    def one(self, name: str) -> str | None:
+    def query_value(self, name: str) -> str | None:
         """The value of a query parameter; the last one where it is repeated."""
         return self.query[name][-1] if name in self.query else None
 
-    def several(self, name: str) -> list[str]:
+    def query_values(self, name: str) -> list[str]:
         """The values of a parameter that is repeated, or names several with commas."""
         return [value for text in self.query.get(name, []) for value in text.split(",")]
 
@@ -76,10 +65,6 @@ Handler = Callable[[World, Call], Reply]
 Dress = Callable[[Reply], Reply]
 
 
-def _as_it_is(reply: Reply) -> Reply:
-    return reply
-
-
 class Parameter(msgspec.Struct, frozen=True):
     """A query parameter: its name and the JSON schema of its value."""
 
@@ -98,7 +83,7 @@ class Route(msgspec.Struct, frozen=True):
     """Of a write, the handler without the one around it that knows keys."""
     scope: str = ""
     """What a role must hold to call it; the ramp service names it, the finance service does not."""
-    dress: Dress = _as_it_is
+    dress: Dress = lambda reply: reply
     """What a profile makes of the answer, a refusal included."""
     shows: Callable[[list[str]], list[str]] = list
     """Which of the answer's fields a profile leaves in it."""
@@ -134,19 +119,21 @@ class Refusal(Exception):
 
 
 _PLACE: Final = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
-_NAMED: Final = re.compile(r"Object (?P<kind>missing|contains) .* field `(?P<name>.*)`")
+_FIELD: Final = re.compile(r"Object (?P<kind>missing|contains) .* field `(?P<name>.*)`")
 _KINDS: Final = {"missing": "is required", "contains": "is not a field of this request"}
 
 
 def _misfit(text: str) -> str:
     """What msgspec has against a body, in the service's words: the field first."""
-    found = _PLACE.fullmatch(text)
-    assert found is not None
-    what, path = found["what"], found["path"] or ""
-    if named := _NAMED.fullmatch(what):
-        return f"{f'{path}.' if path else ''}{named['name']} {_KINDS[named['kind']]}."
-    what = what.partition(" matching regex")[0] + (" of the required form" * ("regex" in what))
-    return f"{path}: {what}." if path else f"{what}."
+    match = _PLACE.fullmatch(text)
+    assert match is not None
+    problem, path = match["what"], match["path"] or ""
+    if field := _FIELD.fullmatch(problem):
+        return f"{f'{path}.' if path else ''}{field['name']} {_KINDS[field['kind']]}."
+    problem = problem.partition(" matching regex")[0] + (
+        " of the required form" * ("regex" in problem)
+    )
+    return f"{path}: {problem}." if path else f"{problem}."
 
 
 def invalid(message: str) -> Refusal:
@@ -154,9 +141,17 @@ def invalid(message: str) -> Refusal:
     return Refusal(400, "VALIDATION_ERROR", message)
 
 
-def missing(what: str) -> Refusal:
+def missing(record: str) -> Refusal:
     """404 for a record."""
-    return Refusal(404, "NOT_FOUND", f"No such {what}.")
+    return Refusal(404, "NOT_FOUND", f"No such {record}.")
+
+
+def stored(world: World, kind: str, record_id: str, shape: type[T]) -> T:
+    """The record of an id; 404 where there is none."""
+    text = world.store.detail(kind, record_id)
+    if text is None:
+        raise missing(kind.removeprefix("company_").replace("_", " "))
+    return decode(text, shape)
 
 
 def stale() -> Refusal:

@@ -64,7 +64,7 @@ def once(
         key = key_in(call.body, any_text=any_text) if keyed else ""
         digest = world.keys.digest(call.address, call.raw)
         if not key:
-            return _noted(world, call, key, digest, handler(world, call))
+            return _note_effect(world, call, key, digest, handler(world, call))
         bound = world.keys.find(key)
         if bound and bound.digest != digest:
             raise Refusal(reused, "IDEMPOTENCY_CONFLICT", "Key was used for another request.")
@@ -78,7 +78,7 @@ def once(
             # Given back, not raised: what the call wrote is gone, that the key is bound stays.
             return refusal.reply()
         world.keys.answer(key, reply.status, reply.body)
-        return _noted(world, call, key, digest, reply)
+        return _note_effect(world, call, key, digest, reply)
 
     return serve
 
@@ -91,8 +91,8 @@ def _without_key(call: Call) -> Call:
     return msgspec.structs.replace(call, body=body, raw=msgspec.json.encode(fields))
 
 
-def _noted(world: World, call: Call, key: str, digest: str, reply: Reply) -> Reply:
-    made = decode_json(reply.body, _Answer).result if reply.body else None
-    record = (made.id if made else "") or next(iter(call.path.values()), "")
+def _note_effect(world: World, call: Call, key: str, digest: str, reply: Reply) -> Reply:
+    created = decode_json(reply.body, _Answer).result if reply.body else None
+    record = (created.id if created else "") or next(iter(call.path.values()), "")
     world.keys.note(Effect(call.user.id, call.address, key, digest, record))
     return reply

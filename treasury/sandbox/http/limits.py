@@ -55,7 +55,11 @@ class LimitGate:
         if not scope["path"].startswith(_COUNTED):
             await self._app(scope, receive, send)
             return
-        wait = self._wait()
+        now = self._clock()
+        if now >= self._until:
+            self._until, self._left = now + self._limit.seconds, self._limit.calls
+        self._left -= 1
+        wait = math.ceil(self._until - now)
         headers = {
             "X-RateLimit-Limit": str(self._limit.calls),
             "X-RateLimit-Remaining": str(max(self._left, 0)),
@@ -66,19 +70,11 @@ class LimitGate:
             refused = Response(body, 429, {**headers, "Retry-After": str(wait)}, "application/json")
             await refused(scope, receive, send)
             return
-        told = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        raw_headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
         async def tell(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", []), *told]}
+                message = {**message, "headers": [*message.get("headers", []), *raw_headers]}
             await send(message)
 
         await self._app(scope, receive, tell)
-
-    def _wait(self) -> int:
-        """Count a call; gives the whole seconds until the count begins anew."""
-        now = self._clock()
-        if now >= self._until:
-            self._until, self._left = now + self._limit.seconds, self._limit.calls
-        self._left -= 1
-        return math.ceil(self._until - now)

@@ -13,12 +13,21 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.sandbox.http.exchange import Call, Handler, Parameter, Reply, invalid, missing, result
+from treasury.sandbox.http.exchange import (
+    Call,
+    Handler,
+    Parameter,
+    Reply,
+    Route,
+    invalid,
+    missing,
+    result,
+)
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.state.store import Page
 from treasury.sandbox.story.world import World
 
-__all__ = ["Listing", "all_of", "detail_of", "listing", "published"]
+__all__ = ["Listing", "all_of", "detail_of", "list_route", "listing", "read_route"]
 
 _LARGEST: Final = 1000
 _DEFAULT_SIZE: Final = 100
@@ -76,34 +85,27 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """The schemas of the parameters that `narrow` and `members` read."""
 
 
-def published(spec: Listing) -> dict[str, Any]:
-    """What a route publishes about its list: the parameters and what stands beside `result`."""
-    schemas = _PAGING | {name: _filter_schema(spec, name) for name in spec.filters} | spec.also
+def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
+    """The operation that lists, with all that it publishes: parameters, what is beside `result`."""
+    schemas = _PAGING | dict.fromkeys(spec.filters, _FILTER)
+    for name, values in spec.values.items():
+        schemas[name] = {
+            "type": "array", "items": {"type": "string", "enum": list(values)},
+            "description": "Repeated, or with commas: any of these.",
+        }  # fmt: skip
+    schemas |= spec.also
     if spec.dated:
         schemas |= {"fromDate": _DATE, "toDate": _DATE}
-    return {
-        "query": tuple(Parameter(name, schema) for name, schema in schemas.items()),
-        "beside": ("pagination", "sort") if spec.shows_sort else ("pagination",),
-    }
+    return Route(
+        "GET", path, listing(spec), says=says, gives=list[each],
+        query=tuple(Parameter(name, schema) for name, schema in schemas.items()),
+        beside=("pagination", "sort") if spec.shows_sort else ("pagination",),
+    )  # fmt: skip
 
 
-def _filter_schema(spec: Listing, name: str) -> dict[str, Any]:
-    if name not in spec.values:
-        return _FILTER
-    return {
-        "type": "array", "items": {"type": "string", "enum": list(spec.values[name])},
-        "description": "Repeated, or with commas: any of these.",
-    }  # fmt: skip
-
-
-def _wanted(call: Call, spec: Listing, name: str) -> list[str]:
-    """The values that a filter asks for; 400 for one that it does not know."""
-    if name not in spec.values:
-        return call.query[name]
-    known, asked = spec.values[name], call.several(name)
-    if any(value not in known for value in asked):
-        raise invalid(f"{name} must be one of {', '.join(known)}.")
-    return asked
+def read_route(path: str, handler: Handler, gives: Any, says: str) -> Route:
+    """The operation that reads what `handler` answers with."""
+    return Route("GET", path, handler, says=says, gives=gives)
 
 
 def listing(spec: Listing) -> Handler:
@@ -114,11 +116,13 @@ def listing(spec: Listing) -> Handler:
         size = min(size, _LARGEST)
         sort = _one_of(call, "sortOn", _SORTABLE, spec.sort)
         order = _one_of(call, "sortOrder", _ORDERS, "ASC")
-        where = {
-            column: _wanted(call, spec, name)
-            for name, column in spec.filters.items()
-            if name in call.query
-        }
+        filters = spec.filters
+        where = {filters[name]: call.query[name] for name in filters if name in call.query}
+        for name, allowed in spec.values.items():
+            values = call.query_values(name)
+            if any(value not in allowed for value in values):
+                raise invalid(f"{name} must be one of {', '.join(allowed)}.")
+            where |= {filters[name]: values} if values else {}
         if spec.narrow:
             where |= spec.narrow(world, call)
         if spec.owner:
@@ -126,15 +130,11 @@ def listing(spec: Listing) -> Handler:
         if spec.members:
             _account(world, call.path["accountId"])
         page = world.store.page(
-            spec.kind,
-            where,
-            members=spec.members(call) if spec.members else None,
+            spec.kind, where, members=spec.members(call) if spec.members else None,
             between=_dates(call) if spec.dated else ("", "~"),
-            sort=[_SORTABLE[sort]] if sort else [],
-            descending=order == "DESC",
-            offset=(number - 1) * size,
-            limit=size,
-        )
+            sort=[_SORTABLE[sort]] if sort else [], descending=order == "DESC",
+            offset=(number - 1) * size, limit=size,
+        )  # fmt: skip
         return Reply(_page_body(page, number, size, order if spec.shows_sort else ""))
 
     return serve
@@ -172,27 +172,23 @@ def _account(world: World, account: str) -> str:
 def _page_body(page: Page, number: int, size: int, order: str) -> str:
     pages = -(-page.total // size)
     pagination = {
-        "pageNumber": number,
-        "pageSize": size,
-        "numberOfElements": page.total,
-        "numberOfPages": pages,
-        "hasNextPage": number < pages,
-        "hasPreviousPage": number > 1,
-    }
+        "pageNumber": number, "pageSize": size, "numberOfElements": page.total,
+        "numberOfPages": pages, "hasNextPage": number < pages, "hasPreviousPage": number > 1,
+    }  # fmt: skip
     sort = f',"sort":{encode({"orders": [order]})}' if order else ""
     items = ",".join(page.items)
     return f'{{"success":true,"result":[{items}],"pagination":{encode(pagination)}{sort}}}'
 
 
 def _one_of(call: Call, name: str, allowed: Collection[str], default: str) -> str:
-    given = call.one(name)
-    if given is not None and given not in allowed:
+    value = call.query_value(name)
+    if value is not None and value not in allowed:
         raise invalid(f"{name} must be one of {', '.join(allowed)}.")
-    return default if given is None else given
+    return default if value is None else value
 
 
 def _positive(call: Call, name: str, default: int) -> int:
-    text = call.one(name)
+    text = call.query_value(name)
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
@@ -211,7 +207,7 @@ def _dates(call: Call) -> tuple[str, str]:
 
 
 def _date(call: Call, name: str) -> date | None:
-    text = call.one(name)
+    text = call.query_value(name)
     if text is None:
         return None
     try:

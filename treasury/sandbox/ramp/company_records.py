@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 
 from treasury.calendar import next_target_day
-from treasury.sandbox.http.exchange import Call, Reply, invalid, missing, result, stale
+from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stale, stored
 from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ids import is_iban
 from treasury.sandbox.state.shapes import (
     CompanyBankAccount,
     CompanyWallet,
-    decode,
     encode,
     zulu,
 )
-from treasury.sandbox.state.store import company_record
 from treasury.sandbox.story.cast import CHAINS
 from treasury.sandbox.story.world import World
 
@@ -39,7 +37,7 @@ REVIEW: Final = "company_bank_account.review"
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 _Country = Annotated[str, msgspec.Meta(pattern="^[A-Z]{2}$")]
-_Kept = TypeVar("_Kept", bound=CompanyBankAccount | CompanyWallet)
+_CompanyRecord = TypeVar("_CompanyRecord", bound=CompanyBankAccount | CompanyWallet)
 Verification = Literal["PENDING", "VERIFIED", "DENIED"]
 
 
@@ -115,17 +113,13 @@ _NEEDS: Final[dict[str, dict[str, _Check]]] = {
     "USD_WIRE": {**_US, "email": _ANY, "beneficiary_state": _ANY},
     "USD_ACH": {**_US, "email": _ANY, "beneficiary_state": _ANY},
     "USD_SWIFT": {
-        "bic": _BIC,
-        "account_number": _FOREIGN_NUMBER,
-        "bank_street_address": _ANY,
-        "bank_city": _ANY,
-        "bank_postal_code": _ANY,
-        "beneficiary_state": _ANY,
+        "bic": _BIC, "account_number": _FOREIGN_NUMBER, "bank_street_address": _ANY,
+        "bank_city": _ANY, "bank_postal_code": _ANY, "beneficiary_state": _ANY,
     },
     "GBP_FPS": _UK,
     "GBP_CHAPS": _UK,
     "OTHER_SWIFT": {"currency": _matches("[A-Z]{3}"), "bic": _BIC},
-}
+}  # fmt: skip
 """What each type must have, and what it must look like."""
 _OPTIONAL: Final = {("b", "EUR_SEPA", "bic")}
 """What a profile does without, against the specification."""
@@ -137,31 +131,31 @@ def create_bank_account(world: World, call: Call) -> Reply:
     for name, check in _NEEDS[body.bank_account_type].items():
         if (world.profile, body.bank_account_type, name) in _OPTIONAL and body.bic is None:
             continue
-        _needed(body, name, check)
+        _require_valid(body, name, check)
     if body.bank_account_type == "OTHER_SWIFT":
         if body.iban is None or body.account_number is not None:
-            _needed(body, "account_number", _FOREIGN_NUMBER)
+            _require_valid(body, "account_number", _FOREIGN_NUMBER)
         if body.iban is not None:
-            _needed(body, "iban", is_iban)
-    moment = zulu(world.clock.tick())
-    account = CompanyBankAccount(
-        id=world.ids.uuid(),
-        company_id=world.cast.company.id,
-        verification_status="PENDING",
-        created_at=moment,
-        updated_at=moment,
-        version=0,
-        **fields_of(body),
-    )
+            _require_valid(body, "iban", is_iban)
+    account = world.keep(CompanyBankAccount(**_pending(world), **fields_of(body)))
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, REVIEW, account.id)
-    return result(encode(_keep(world, account)), 201)
+    return result(encode(account), 201)
 
 
-def _needed(body: NewBankAccount, name: str, check: _Check) -> None:
+def _pending(world: World) -> dict[str, Any]:
+    """What a new record has that awaits its verification."""
+    moment = zulu(world.clock.tick())
+    return {
+        "id": world.ids.uuid(), "company_id": world.cast.company.id, "version": 0,
+        "verification_status": "PENDING", "created_at": moment, "updated_at": moment,
+    }  # fmt: skip
+
+
+def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
     value = getattr(body, name)
-    said = msgspec.structs.fields(NewBankAccount)
-    field = next(field.encode_name for field in said if field.name == name)
+    fields = msgspec.structs.fields(NewBankAccount)
+    field = next(field.encode_name for field in fields if field.name == name)
     if value is None:
         raise invalid(f"{field} is required for {body.bank_account_type}.")
     if not check(value):
@@ -173,17 +167,8 @@ def create_wallet(world: World, call: Call) -> Reply:
     body = call.read(NewCompanyWallet)
     if body.chain not in CHAINS:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
-    moment = zulu(world.clock.tick())
-    wallet = CompanyWallet(
-        id=world.ids.uuid(),
-        company_id=world.cast.company.id,
-        verification_status="PENDING",
-        created_at=moment,
-        updated_at=moment,
-        version=0,
-        **fields_of(body),
-    )
-    return result(encode(_keep(world, wallet)), 201)
+    wallet = world.keep(CompanyWallet(**_pending(world), **fields_of(body)))
+    return result(encode(wallet), 201)
 
 
 def change_bank_account(world: World, call: Call) -> Reply:
@@ -201,31 +186,25 @@ def _change(
 ) -> Reply:
     if change.version != record.version:
         raise stale()
-    given = {name: value for name, value in fields_of(change).items() if value is not None}
+    changes = {name: value for name, value in fields_of(change).items() if value is not None}
     changed = msgspec.structs.replace(
         record,
-        **given | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
+        **changes | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
     )
-    return result(encode(_keep(world, changed)))
+    return result(encode(world.keep(changed)))
 
 
 def company_bank_account(world: World, id: str) -> CompanyBankAccount:  # noqa: A002 - the services' word
     """The bank account of an id; 404 where there is none."""
-    text = world.store.detail("company_bank_account", id)
-    if text is None:
-        raise missing("bank account")
-    return decode(text, CompanyBankAccount)
+    return stored(world, "company_bank_account", id, CompanyBankAccount)
 
 
 def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the services' word
     """The wallet of an id; 404 where there is none."""
-    text = world.store.detail("company_wallet", id)
-    if text is None:
-        raise missing("wallet")
-    return decode(text, CompanyWallet)
+    return stored(world, "company_wallet", id, CompanyWallet)
 
 
-def verify(world: World, record: _Kept, status: Verification) -> _Kept:
+def verify(world: World, record: _CompanyRecord, status: Verification) -> _CompanyRecord:
     """The provider's review of a record has come to a result."""
     moment = zulu(world.clock.tick())
     changed = msgspec.structs.replace(
@@ -235,7 +214,7 @@ def verify(world: World, record: _Kept, status: Verification) -> _Kept:
         updated_at=moment,
         version=record.version + 1,
     )
-    return _keep(world, changed)
+    return world.keep(changed)
 
 
 def schedule_reviews(world: World) -> None:
@@ -247,8 +226,3 @@ def schedule_reviews(world: World) -> None:
             verify(world, account, "VERIFIED")
 
     world.agenda.on(REVIEW, review)
-
-
-def _keep(world: World, record: _Kept) -> _Kept:
-    world.store.put([company_record(record)])
-    return record

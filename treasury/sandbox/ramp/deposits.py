@@ -90,33 +90,33 @@ class DepositDrivers:
         is_other = active and intermediary_bic is None
         another = self._world.ids.iban("LT") if is_other and iban is None else before.iban
         return msgspec.structs.replace(
-            before,
-            iban="".join(iban.split()) if iban else another,
-            intermediary_bic=intermediary_bic or before.intermediary_bic,
-            is_active=active,
-            beneficiary=beneficiary or before.beneficiary,
-            version=before.version + 1,
-        )
+            before, iban="".join(iban.split()) if iban else another,
+            intermediary_bic=intermediary_bic or before.intermediary_bic, is_active=active,
+            beneficiary=beneficiary or before.beneficiary, version=before.version + 1,
+        )  # fmt: skip
 
     def _waiting(self, request_id: str | None) -> Iterator[RampRequest]:
         """The request, or every one that waits for its funds."""
-        store = self._world.store
-        if request_id is None:
-            for text in store.page("ramp_request", {"status": [_WAITS]}).items:
-                detail = store.detail("ramp_request", decode(text, dict)["id"])
-                assert detail is not None
-                yield decode(detail, RampRequest)
+        if request_id is not None:
+            yield self._in_status(request_id, _WAITS)
             return
-        found = store.detail("ramp_request", request_id)
-        if found is None:
+        for text in self._world.store.page("ramp_request", {"status": [_WAITS]}).items:
+            yield self._request(decode(text, dict)["id"])
+
+    def _request(self, request_id: str) -> RampRequest:
+        text = self._world.store.detail("ramp_request", request_id)
+        if text is None:
             raise InputError(
                 f"there is no ramp request {request_id}",
                 do="take an id that GET /ramp-requests lists",
             )
-        request = decode(found, RampRequest)
-        if request.status != _WAITS:
+        return decode(text, RampRequest)
+
+    def _in_status(self, request_id: str, *statuses: str) -> RampRequest:
+        request = self._request(request_id)
+        if request.status not in statuses:
             raise InputError(
                 f"{request.payment_reference} is {request.status}",
-                do=f"name a request that is {_WAITS}",
+                do=f"name a request that is {' or '.join(statuses)}",
             )
-        yield request
+        return request

@@ -13,10 +13,9 @@ import msgspec
 from treasury.sandbox.http.exchange import Call, Refusal, Reply, result
 from treasury.sandbox.ramp.ramp_reference import RampBody
 from treasury.sandbox.state.shapes import User, decode, encode
-from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
-__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite", "put_user"]
+__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite"]
 
 _VIEW: Final = frozenset(
     {
@@ -60,26 +59,21 @@ def invite(world: World, call: Call) -> Reply:
     if any(user.email == invitation.email for user in _users(world)):
         raise Refusal(400, "VALIDATION_ERROR", "email belongs to a user of the company.")
     user = User(
-        id=world.ids.uuid(),
-        username=invitation.email.partition("@")[0],
-        email=invitation.email,
-        first_name=invitation.first_name,
-        last_name=invitation.last_name,
-        enabled=True,
+        id=world.ids.uuid(), username=invitation.email.partition("@")[0], email=invitation.email,
+        first_name=invitation.first_name, last_name=invitation.last_name, enabled=True,
         role=invitation.role,
         invitation_url=f"https://login.example.test/invite/{world.ids.token()[:24]}",
         invitation_status="PENDING",
-    )
+    )  # fmt: skip
     world.clock.tick()
-    return result(encode(put_user(world, user)))
+    return result(encode(world.keep(user)))
 
 
 def accept_invitation(world: World, email: str) -> User | None:
     """The invited one has followed the address; None where nobody was invited so."""
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
-            return put_user(
-                world,
+            return world.keep(
                 msgspec.structs.replace(user, invitation_url=None, invitation_status="ACCEPTED"),
             )
     return None
@@ -87,9 +81,3 @@ def accept_invitation(world: World, email: str) -> User | None:
 
 def _users(world: World) -> list[User]:
     return [decode(text, User) for text in world.store.page("user", {}).items]
-
-
-def put_user(world: World, user: User) -> User:
-    """Write a user."""
-    world.store.put([make_record("user", user, type=user.role)])
-    return user

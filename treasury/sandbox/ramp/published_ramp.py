@@ -12,18 +12,18 @@ import msgspec
 
 from treasury.sandbox.http.exchange import (
     Call,
+    Handler,
     Parameter,
     Refusal,
     Reply,
     Route,
     invalid,
-    missing,
     result,
+    stored,
 )
 from treasury.sandbox.http.idempotency import once
 from treasury.sandbox.http.lists import detail_of
-from treasury.sandbox.ramp.people import put_user
-from treasury.sandbox.ramp.ramp_reference import RampBody
+from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
 from treasury.sandbox.ramp.ramp_requests import AddingHash, initiate
 from treasury.sandbox.state.shapes import (
     CryptoCurrency,
@@ -92,11 +92,11 @@ def _export(world: World, _: Call) -> Reply:
 
 
 def _deposit_wallets(world: World, call: Call) -> Reply:
-    asked = call.several("chain")
-    if any(chain not in CHAINS for chain in asked):
+    chains = call.query_values("chain")
+    if any(chain not in CHAINS for chain in chains):
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
-    found = [w for w in world.cast.deposit_wallets.values() if not asked or w.chain in asked]
-    return result(encode(found))
+    wallets = [w for w in world.cast.deposit_wallets.values() if not chains or w.chain in chains]
+    return result(encode(wallets))
 
 
 def _principal(world: World, call: Call) -> Reply:
@@ -115,25 +115,19 @@ def _principal(world: World, call: Call) -> Reply:
 
 def _user(world: World, call: Call) -> User:
     """The user of an address; 403 for one's own: an administrator stays one."""
-    text = world.store.detail("user", call.path["userId"])
-    if text is None:
-        raise missing("user")
-    user = decode(text, User)
+    user = stored(world, "user", call.path["userId"], User)
     if user.id == call.user.id:
         raise Refusal(403, "FORBIDDEN", "Nobody may change or remove themselves.")
     return user
 
 
-def _change_role(world: World, call: Call) -> Reply:
-    user, body = _user(world, call), call.read(ChangingRole)
-    world.clock.tick()
-    return result(encode(put_user(world, msgspec.structs.replace(user, role=body.role))))
+def _changing(shape: type[ChangingRole | ChangingStatus]) -> Handler:
+    def serve(world: World, call: Call) -> Reply:
+        user, body = _user(world, call), call.read(shape)
+        world.clock.tick()
+        return result(encode(world.keep(msgspec.structs.replace(user, **fields_of(body)))))
 
-
-def _change_status(world: World, call: Call) -> Reply:
-    user, body = _user(world, call), call.read(ChangingStatus)
-    world.clock.tick()
-    return result(encode(put_user(world, msgspec.structs.replace(user, enabled=body.enabled))))
+    return once(serve, keyed=False)
 
 
 def _remove(world: World, call: Call) -> Reply:
@@ -172,11 +166,11 @@ PUBLISHED: Final = (
     ),
     Route("GET", "/auth/user", _principal, says="Get the user of the token.", gives=Principal),
     Route(
-        "PUT", "/company/users/{userId}/role", once(_change_role, keyed=False), scope=_USERS,
+        "PUT", "/company/users/{userId}/role", _changing(ChangingRole), scope=_USERS,
         says="Give a user another role.", takes=ChangingRole, gives=User,
     ),
     Route(
-        "PATCH", "/company/users/{userId}/status", once(_change_status, keyed=False), scope=_USERS,
+        "PATCH", "/company/users/{userId}/status", _changing(ChangingStatus), scope=_USERS,
         says="Let a user sign in, or not.", takes=ChangingStatus, gives=User,
     ),
     Route(

@@ -37,8 +37,7 @@ from treasury.sandbox.state.shapes import (
     User,
     decode,
 )
-from treasury.sandbox.state.store import make_record
-from treasury.sandbox.story.bank import cents, names
+from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
 from treasury.sandbox.story.world import World
@@ -54,11 +53,11 @@ T = TypeVar("T")
 
 
 class _Arrival(msgspec.Struct, frozen=True):
-    """Fiat on its way to the service; `named` says whether its text names the request."""
+    """Fiat on its way to the service."""
 
     request_id: str
     amount: Decimal
-    named: bool
+    names_request: bool = msgspec.field(name="named")
 
 
 class RampDrivers(DepositDrivers):
@@ -76,9 +75,7 @@ class RampDrivers(DepositDrivers):
         """The company's own verification comes to a result."""
         with self._world.act():
             company = decode(self._world.store.page("company", {}).items[0], Company)
-            company = msgspec.structs.replace(company, kyb_status=status)
-            self._world.store.put([make_record("company", company)])
-            return company
+            return self._world.keep(msgspec.structs.replace(company, kyb_status=status))
 
     def verify_bank_account(
         self,
@@ -87,7 +84,7 @@ class RampDrivers(DepositDrivers):
     ) -> CompanyBankAccount:
         """The review of a company bank account comes to a result, ahead of its time."""
         with self._world.act():
-            account = _found(company_bank_account, self._world, bank_account_id)
+            account = _read_record(company_bank_account, self._world, bank_account_id)
             return verify(self._world, account, status)
 
     def verify_wallet(
@@ -97,7 +94,7 @@ class RampDrivers(DepositDrivers):
     ) -> CompanyWallet:
         """A company wallet is proved, or is not."""
         with self._world.act():
-            wallet = _found(company_wallet, self._world, wallet_id)
+            wallet = _read_record(company_wallet, self._world, wallet_id)
             return verify(self._world, wallet, status)
 
     def accept_invitation(self, email: str) -> User:
@@ -125,17 +122,13 @@ class RampDrivers(DepositDrivers):
         with self._world.act():
             request = self._in_euros(request_id)
             sent = cents(request.fiat_amount if amount is None else amount)
-            said = request.payment_reference if text is None else text
+            reference = request.payment_reference if text is None else text
             day = self._world.bank.day(self._world.clock.today)
             line = self._line(
-                request,
-                account=self._world.cast.funding_iban,
-                booked=day,
-                amount=sent,
-                direction="DBIT",
-                text=Text((said,) if said else ()),
+                request, account=self._world.cast.funding_iban, booked=day, amount=sent,
+                direction="DBIT", text=Text((reference,) if reference else ()),
                 bank_code="PMNT/IRCT/ESCT" if instant else "PMNT/ICDT/ESCT",
-            )
+            )  # fmt: skip
             due = self._world.clock.now + timedelta(hours=4)
             if not instant:
                 due = at(next_target_day(day), "10:30")
@@ -147,16 +140,23 @@ class RampDrivers(DepositDrivers):
         """The last wire for an on-ramp request comes back, with a reason of ISO 20022."""
         with self._world.act():
             request = self._of_type(request_id, "ON_RAMP")
-            sent = self._last_wire(request)
-            back = msgspec.structs.replace(
-                sent,
-                booked=self._world.bank.day(self._world.clock.today),
-                direction="CRDT",
-                bank_code="PMNT/ICDT/RRTN",
-                return_reason=reason,
-                returned=True,
-                note="return of the wire",
+            wires = (
+                line
+                for line in reversed(self._world.bank.lines)
+                if line.expectation is not None and line.expectation.id == request.id
+                if line.direction == "DBIT"
             )
+            sent = next(wires, None)
+            if sent is None:
+                raise InputError(
+                    f"no wire was sent for {request.payment_reference}",
+                    do="send one with fund first",
+                )
+            back = msgspec.structs.replace(
+                sent, booked=self._world.bank.day(self._world.clock.today), direction="CRDT",
+                bank_code="PMNT/ICDT/RRTN", return_reason=reason, returned=True,
+                note="return of the wire",
+            )  # fmt: skip
             return self._world.bank.book(back)
 
     def refund(
@@ -165,17 +165,14 @@ class RampDrivers(DepositDrivers):
         """The provider sends money for an on-ramp request back by an ordinary credit."""
         with self._world.act():
             request = self._in_euros(request_id)
-            said = f"Refund {request.payment_reference}" if text is None else text
+            reference = f"Refund {request.payment_reference}" if text is None else text
             return self._line(
-                request,
-                account=self._world.cast.funding_iban,
+                request, account=self._world.cast.funding_iban,
                 booked=self._world.bank.day(self._world.clock.today),
-                amount=cents(request.fiat_amount if amount is None else amount),
-                direction="CRDT",
-                text=Text((said,) if said else ()),
-                contradiction="direction",
+                amount=cents(request.fiat_amount if amount is None else amount), direction="CRDT",
+                text=Text((reference,) if reference else ()), contradiction="direction",
                 note="refund",
-            )
+            )  # fmt: skip
 
     # what the platform does
 
@@ -184,8 +181,8 @@ class RampDrivers(DepositDrivers):
         with self._world.act():
             request = self._in_status(request_id, "AWAITING_FUNDS")
             on_ramp = request.ramp_type == "ON_RAMP"
-            asked = request.fiat_amount if on_ramp else request.crypto_amount
-            return self._receive(request, asked if amount is None else amount)
+            expected = request.fiat_amount if on_ramp else request.crypto_amount
+            return self._receive(request, expected if amount is None else amount)
 
     def complete(self, request_id: str) -> RampRequest:
         """The crypto is delivered, or the fiat paid out: then it is on the statement too."""
@@ -225,7 +222,7 @@ class RampDrivers(DepositDrivers):
         arrival = decode_json(subject, _Arrival)
         request = self._request(arrival.request_id)
         enough = arrival.amount >= request.fiat_amount - _CENT
-        if request.status == "AWAITING_FUNDS" and arrival.named and enough:
+        if request.status == "AWAITING_FUNDS" and arrival.names_request and enough:
             self._receive(request, arrival.amount)
 
     def _finish(self, request_id: str) -> None:
@@ -251,25 +248,13 @@ class RampDrivers(DepositDrivers):
         bank = request.company_bank_account
         if bank is not None and bank.iban and request.fiat_currency.currency == "EUR":
             self._line(
-                request,
-                account=bank.iban,
-                booked=self._world.bank.day(self._world.clock.today),
-                amount=cents(request.fiat_net_amount),
-                direction="CRDT",
+                request, account=bank.iban, booked=self._world.bank.day(self._world.clock.today),
+                amount=cents(request.fiat_net_amount), direction="CRDT",
                 text=Text((request.payment_reference,)),
-            )
+            )  # fmt: skip
         return self._world.change(request)
 
     # parts
-
-    def _request(self, request_id: str) -> RampRequest:
-        text = self._world.store.detail("ramp_request", request_id)
-        if text is None:
-            raise InputError(
-                f"there is no ramp request {request_id}",
-                do="take an id that GET /ramp-requests lists",
-            )
-        return decode(text, RampRequest)
 
     def _of_type(self, request_id: str, ramp_type: str) -> RampRequest:
         request = self._request(request_id)
@@ -291,20 +276,11 @@ class RampDrivers(DepositDrivers):
             )
         return request
 
-    def _in_status(self, request_id: str, *statuses: str) -> RampRequest:
-        request = self._request(request_id)
-        if request.status not in statuses:
-            raise InputError(
-                f"{request.payment_reference} is {request.status}",
-                do=f"name a request that is {' or '.join(statuses)}",
-            )
-        return request
-
     def _line(self, request: RampRequest, **fields: object) -> Line:
         text = fields["text"]
         assert isinstance(text, Text)
-        unbroken = names(" ".join(text.remittance), request.payment_reference)
-        told: dict[str, object] = {
+        unbroken = carries_code(" ".join(text.remittance), request.payment_reference)
+        defaults: dict[str, object] = {
             "other": self._world.cast.operator,
             "expectation": Expectation(
                 "on_ramp" if request.ramp_type == "ON_RAMP" else "off_ramp",
@@ -315,21 +291,12 @@ class RampDrivers(DepositDrivers):
             "unbroken": unbroken,
             "ceiling": "auto" if unbroken else "suggest",
         }
-        line = convert(told | fields, Line)
+        line = convert(defaults | fields, Line)
         return self._world.bank.book(line)
 
-    def _last_wire(self, request: RampRequest) -> Line:
-        for line in reversed(self._world.bank.lines):
-            of_it = line.expectation is not None and line.expectation.id == request.id
-            if of_it and line.direction == "DBIT":
-                return line
-        raise InputError(
-            f"no wire was sent for {request.payment_reference}", do="send one with fund first"
-        )
 
-
-def _found(find: Callable[[World, str], T], world: World, its_id: str) -> T:
+def _read_record(find: Callable[[World, str], T], world: World, record_id: str) -> T:
     try:
-        return find(world, its_id)
+        return find(world, record_id)
     except Refusal as refusal:
         raise InputError(refusal.message, do="take an id that the service lists") from None

@@ -11,21 +11,10 @@ from treasury.sandbox.http.body_fields import Key
 from treasury.sandbox.state.shapes import Shape
 
 __all__ = [
-    "AccountType",
-    "BankConfiguration",
-    "BankCountry",
-    "BankCurrency",
-    "CryptoName",
-    "FeeAnswer",
-    "FeeQuestion",
-    "FiatName",
-    "JsonAmount",
-    "OffRampPair",
-    "OnRampPair",
-    "RampBody",
-    "SupportedChains",
-    "fields_of",
-]
+    "AccountType", "BankConfiguration", "BankCountry", "BankCurrency", "CryptoName", "FeeAnswer",
+    "FeeQuestion", "FiatName", "JsonAmount", "OffRampPair", "OnRampPair", "RampBody",
+    "SupportedChains", "fields_of",
+]  # fmt: skip
 
 JsonAmount = Annotated[
     msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number", "exclusiveMinimum": 0})
@@ -43,9 +32,9 @@ class RampBody(
 
 def fields_of(body: RampBody) -> dict[str, Any]:
     """What a body says of a record: its fields without the key."""
-    said = msgspec.structs.asdict(body)
-    del said["idempotency_key"]
-    return said
+    fields = msgspec.structs.asdict(body)
+    del fields["idempotency_key"]
+    return fields
 
 
 class FiatName(Shape, frozen=True, kw_only=True):

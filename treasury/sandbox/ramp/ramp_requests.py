@@ -21,9 +21,9 @@ from treasury.sandbox.http.exchange import (
     Refusal,
     Reply,
     invalid,
-    missing,
     result,
     stale,
+    stored,
 )
 from treasury.sandbox.ramp.company_records import company_bank_account, company_wallet
 from treasury.sandbox.ramp.ramp_reference import JsonAmount, RampBody
@@ -43,23 +43,10 @@ from treasury.sandbox.story.request_life import Life
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "AddingHash",
-    "ChangingAmount",
-    "Deciding",
-    "NewRampRequest",
-    "add_hash",
-    "amount_of",
-    "anyone",
-    "change_amount",
-    "create",
-    "decide",
-    "initiate",
-    "not_the_creator",
-    "only_the_creator",
-    "pair_of",
-    "pairs_of",
-    "ramp_request",
-]
+    "AddingHash", "ChangingAmount", "Deciding", "NewRampRequest", "add_hash", "amount_of", "anyone",
+    "change_amount", "create", "decide", "initiate", "not_the_creator", "only_the_creator",
+    "pair_of", "pairs_of", "ramp_request",
+]  # fmt: skip
 
 _SMALLEST: Final = Decimal("1e-8")
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -99,10 +86,7 @@ class AddingHash(RampBody, frozen=True, kw_only=True):
 
 def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the services' word
     """The ramp request of an id; 404 where there is none."""
-    text = world.store.detail("ramp_request", id)
-    if text is None:
-        raise missing("ramp request")
-    return decode(text, RampRequest)
+    return stored(world, "ramp_request", id, RampRequest)
 
 
 # create
@@ -122,17 +106,12 @@ def _new_request(world: World, user: User, new: NewRampRequest) -> RampRequest:
     asset, on_ramp = crypto.currency, new.ramp_type == "ON_RAMP"
     moment = world.clock.tick()
     return world.life.create(
-        new.ramp_type,
-        amount_of(world, new.amount, fiat.currency if on_ramp else asset),
-        conversion_rate(asset, world.clock.today, fiat.currency),
-        asset,
-        reference=_reference(world),
-        user=user,
-        at=moment,
+        new.ramp_type, amount_of(world, new.amount, fiat.currency if on_ramp else asset),
+        conversion_rate(asset, world.clock.today, fiat.currency), asset,
+        reference=_reference(world), user=user, at=moment,
         wallet=_wallet(world, new, crypto) if on_ramp else None,
-        bank=None if on_ramp else _bank_account(world, new, fiat),
-        fiat=fiat,
-    )
+        bank=None if on_ramp else _bank_account(world, new, fiat), fiat=fiat,
+    )  # fmt: skip
 
 
 def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
@@ -250,14 +229,14 @@ def decide(name: str, step: _Step, may: Callable[[RampRequest, User], str | None
 
 def not_the_creator(request: RampRequest, user: User) -> str | None:
     """Four eyes: whoever made a request does not approve it."""
-    same = request.creator.user_id == user.id
-    return "The creator of a ramp request may not approve it." if same else None
+    is_creator = request.creator.user_id == user.id
+    return "The creator of a ramp request may not approve it." if is_creator else None
 
 
 def only_the_creator(request: RampRequest, user: User) -> str | None:
     """A request is withdrawn by whoever made it."""
-    same = request.creator.user_id == user.id
-    return None if same else "Only the creator of a ramp request may cancel it."
+    is_creator = request.creator.user_id == user.id
+    return None if is_creator else "Only the creator of a ramp request may cancel it."
 
 
 def anyone(_: RampRequest, __: User) -> None:
@@ -277,22 +256,19 @@ def change_amount(world: World, call: Call) -> Reply:
 
 def initiate(world: World, call: Call) -> Reply:
     """The published generation's hand-over of an off-ramp: its hash, and it is processed."""
-    request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
-    _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
-    if request.ramp_type != "OFF_RAMP":
-        raise invalid("Only an off-ramp request is initiated.")
-    given = body.blockchain_transaction_hash
-    step = world.life.add_hash(request, call.user, given, world.clock.tick())
-    started = msgspec.structs.replace(step, status="PROCESSING")
-    return result(encode(world.change(started)))
+    step = _with_hash(world, call, "is initiated")
+    return result(encode(world.change(msgspec.structs.replace(step, status="PROCESSING"))))
 
 
 def add_hash(world: World, call: Call) -> Reply:
     """The company says which transaction carries the crypto of an off-ramp."""
+    return result(encode(world.change(_with_hash(world, call, "takes a transaction hash"))))
+
+
+def _with_hash(world: World, call: Call, act: str) -> RampRequest:
     request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
     _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
     if request.ramp_type != "OFF_RAMP":
-        raise invalid("Only an off-ramp request takes a transaction hash.")
-    given = body.blockchain_transaction_hash
-    step = world.life.add_hash(request, call.user, given, world.clock.tick())
-    return result(encode(world.change(step)))
+        raise invalid(f"Only an off-ramp request {act}.")
+    tx_hash = body.blockchain_transaction_hash
+    return world.life.add_hash(request, call.user, tx_hash, world.clock.tick())

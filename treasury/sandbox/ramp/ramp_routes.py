@@ -10,7 +10,7 @@ from msgspec import convert
 from treasury.money import fee_of
 from treasury.sandbox.http.exchange import Call, Handler, Reply, Route, result
 from treasury.sandbox.http.idempotency import once
-from treasury.sandbox.http.lists import Listing, all_of, detail_of, listing, published
+from treasury.sandbox.http.lists import Listing, all_of, detail_of, list_route, read_route
 from treasury.sandbox.ramp.company_records import (
     Describing,
     NewBankAccount,
@@ -97,10 +97,10 @@ def _constant(value: object) -> Handler:
 
 def _calculate(world: World, call: Call) -> Reply:
     """The fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
-    asked = call.read(FeeQuestion)
-    unit = "EUR" if asked.type == "ON_RAMP" else "USDC"
-    amount = amount_of(world, asked.amount, unit)
-    percentage = tier_percentage(asked.type, amount)
+    question = call.read(FeeQuestion)
+    unit = "EUR" if question.type == "ON_RAMP" else "USDC"
+    amount = amount_of(world, question.amount, unit)
+    percentage = tier_percentage(question.type, amount)
     fee = FeeAnswer(amount=number(fee_of(amount, percentage, unit)), percentage=number(percentage))
     return result(encode(fee))
 
@@ -168,14 +168,6 @@ _WALLETS: Final = Listing(
 )
 
 
-def _list(path: str, spec: Listing, each: Any, says: str) -> Route:
-    return Route("GET", path, listing(spec), says=says, gives=list[each], **published(spec))
-
-
-def _read(path: str, handler: Handler, gives: Any, says: str) -> Route:
-    return Route("GET", path, handler, says=says, gives=gives)
-
-
 def _write(
     scope: str,
     operation: str,
@@ -195,13 +187,13 @@ def _write(
 
 
 _ROUTES: Final = (
-    _read("/company", _company, Company, "Get the company and where its verification stands."),
-    _read("/company/users", all_of("user"), list[User], "List the company's users."),
+    read_route("/company", _company, Company, "Get the company and where its verification stands."),
+    read_route("/company/users", all_of("user"), list[User], "List the company's users."),
     _write(
         "manage:company-users", "POST /company/users/invite", invite, (Invitation, User),
         "Invite a user.",
     ),
-    _list(
+    list_route(
         "/company-bank-accounts", _BANK_ACCOUNTS, CompanyBankAccountItem,
         "List the company's bank accounts.",
     ),
@@ -209,7 +201,7 @@ _ROUTES: Final = (
         "manage:company-bank-account", "POST /company-bank-accounts", create_bank_account,
         (NewBankAccount, CompanyBankAccount), "Create a bank account, to be reviewed.", status=201,
     ),
-    _read(
+    read_route(
         "/company-bank-accounts/{id}", detail_of("company_bank_account", "bank account"),
         CompanyBankAccount, "Get a bank account.",
     ),
@@ -217,12 +209,12 @@ _ROUTES: Final = (
         "manage:company-bank-account", "PATCH /company-bank-accounts/{id}", change_bank_account,
         (Renaming, CompanyBankAccount), "Rename a bank account.", 409,
     ),
-    _list("/company-wallets", _WALLETS, CompanyWalletItem, "List the company's wallets."),
+    list_route("/company-wallets", _WALLETS, CompanyWalletItem, "List the company's wallets."),
     _write(
         "manage:company-wallet", "POST /company-wallets", create_wallet,
         (NewCompanyWallet, CompanyWallet), "Create a wallet, to be verified.", status=201,
     ),
-    _read(
+    read_route(
         "/company-wallets/{id}", detail_of("company_wallet", "wallet"), CompanyWallet,
         "Get a wallet.",
     ),
@@ -230,20 +222,20 @@ _ROUTES: Final = (
         "manage:company-wallet", "PATCH /company-wallets/{id}", change_wallet,
         (Describing, CompanyWallet), "Describe a wallet anew.", 409,
     ),
-    _list("/ramp-requests", _REQUESTS, RampItem, "List the ramp requests."),
+    list_route("/ramp-requests", _REQUESTS, RampItem, "List the ramp requests."),
     _write(
         "create:ramp-request", "POST /ramp-requests", create, (NewRampRequest, RampRequest),
         "Create a ramp request, awaiting approval.", 404, status=201,
     ),
-    _read(
+    read_route(
         "/ramp-requests/on-ramp/pairs", _pairs(on_ramp=True), list[OnRampPair],
         "List what fiat can be turned into.",
     ),
-    _read(
+    read_route(
         "/ramp-requests/off-ramp/pairs", _pairs(on_ramp=False), list[OffRampPair],
         "List what crypto can be turned into.",
     ),
-    _read(
+    read_route(
         "/ramp-requests/{id}", detail_of("ramp_request", "ramp request"), RampRequest,
         "Get a ramp request.",
     ),
@@ -272,21 +264,21 @@ _ROUTES: Final = (
         (AddingHash, RampRequest),
         "Say which transaction carries the crypto.", 409,
     ),
-    _read("/fees", all_of("fee"), list[Fee], "List the fees' tiers."),
+    read_route("/fees", all_of("fee"), list[Fee], "List the fees' tiers."),
     Route(
         "POST", "/fees/calculate", _calculate, takes=FeeQuestion, gives=FeeAnswer,
         says="Calculate the fee on an amount, in the amount's own unit.",
     ),
-    _read(
+    read_route(
         "/fiat-currencies", all_of("fiat_currency"), list[FiatCurrency],
         "List the fiat currencies.",
     ),
-    _read(
+    read_route(
         "/crypto-currencies", all_of("crypto_currency"), list[CryptoCurrency],
         "List the cryptocurrencies, one for each chain.",
     ),
-    _read("/chains", _constant(_CHAINS), SupportedChains, "List the networks."),
-    _read(
+    read_route("/chains", _constant(_CHAINS), SupportedChains, "List the networks."),
+    read_route(
         "/bank-accounts/config", _constant(_BANK_CONFIG), BankConfiguration,
         "List the types, countries and currencies of bank accounts.",
     ),
@@ -297,7 +289,7 @@ def routes(profile: str) -> tuple[Route, ...]:
     """The operations that a profile serves; a key means nothing in the published generation."""
     if profile != "b":
         return _ROUTES
-    known = [
+    specified = [
         msgspec.structs.replace(
             route,
             handler=route.handler if route.writes is None else once(route.writes, keyed=False),
@@ -306,4 +298,4 @@ def routes(profile: str) -> tuple[Route, ...]:
         for route in _ROUTES
     ]
     first = [route for route in PUBLISHED if "{" not in route.path]
-    return (*first, *known, *(route for route in PUBLISHED if "{" in route.path))
+    return (*first, *specified, *(route for route in PUBLISHED if "{" in route.path))

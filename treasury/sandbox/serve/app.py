@@ -59,10 +59,10 @@ def make_app(
         async def serve(request: Request) -> Response:
             body = await request.body()
             user = tokens.user(request.headers.get("authorization", ""))
-            its = neighbour() if neighbour and tokens.is_neighbour(user) else world
-            with its.lock, its.behind(request.scope.get(STALE, 0)):
+            company = neighbour() if neighbour and tokens.is_neighbour(user) else world
+            with company.lock, company.behind(request.scope.get(STALE, 0)):
                 route = routes["GET" if request.method == "HEAD" else request.method]
-                reply = route.dress(_answer(its, user, route, request, body))
+                reply = route.dress(_answer(company, user, route, request, body))
                 return _response(reply, _CHALLENGE if reply.status == 401 else None)
 
         return serve
@@ -144,8 +144,8 @@ async def _not_routed(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = sorted((error.headers or {}).get("Allow", "").split(", "))
-        named = ", ".join(method for method in allowed if method != "HEAD")
-        refusal = Refusal(405, "METHOD_NOT_SUPPORTED", f"Supported methods: {named}.")
+        methods = ", ".join(method for method in allowed if method != "HEAD")
+        refusal = Refusal(405, "METHOD_NOT_SUPPORTED", f"Supported methods: {methods}.")
         return _response(refusal.reply(), {"Allow": ", ".join(allowed)})
     return _response(Refusal(error.status_code, "NOT_FOUND", "No such address.").reply())
 

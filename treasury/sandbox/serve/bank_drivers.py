@@ -13,7 +13,7 @@ from treasury.errors import InputError
 from treasury.sandbox.finance.arrivals import Arrival
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
 from treasury.sandbox.state.shapes import VirtualBankAccount, decode
-from treasury.sandbox.story.bank import cents, names
+from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.cast import Payer
 from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
@@ -45,17 +45,17 @@ class BankDrivers:
         with self._world.act():
             euros = cents(amount)
             arrival = self._finance.sepa_credit(iban, euros, text, instant=instant)
-            told = self._world.store.detail("virtual_account", arrival.source_id)
-            assert told is not None
-            account = decode(told, VirtualBankAccount)
-            unbroken = names(text, account.reference_code)
+            detail = self._world.store.detail("virtual_account", arrival.source_id)
+            assert detail is not None
+            account = decode(detail, VirtualBankAccount)
+            unbroken = carries_code(text, account.reference_code)
             self._world.bank.book(
                 Line(
                     account=self._world.cast.master_iban,
                     booked=self._world.bank.day(self._world.clock.today),
                     amount=euros,
                     direction="CRDT",
-                    other=Payer(payer, payer_iban, _NOBODY.bic),
+                    counterparty=Payer(payer, payer_iban, _NOBODY.bic),
                     text=Text((text,) if text else ()),
                     own_iban=iban,
                     bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT",
@@ -80,20 +80,18 @@ class BankDrivers:
     ) -> Line:
         """Any other line on one of the accounts that have statements."""
         with self._world.act():
-            known = [known.iban for known in self._world.bank.accounts]
-            if account not in known:
+            ibans = [own.iban for own in self._world.bank.accounts]
+            if account not in ibans:
                 raise InputError(
-                    f"{account} has no statements here", do=f"use one of: {', '.join(known)}"
+                    f"{account} has no statements here", do=f"use one of: {', '.join(ibans)}"
                 )
             return self._world.bank.book(
                 Line(
-                    account=account,
-                    booked=self._world.bank.day(self._world.clock.today),
-                    amount=cents(amount),
-                    direction=direction,
-                    other=Payer(name, iban, _NOBODY.bic if iban else ""),
+                    account=account, booked=self._world.bank.day(self._world.clock.today),
+                    amount=cents(amount), direction=direction,
+                    counterparty=Payer(name, iban, _NOBODY.bic if iban else ""),
                     text=Text((text,) if text else ()),
                     bank_code="PMNT/RCDT/ESCT" if direction == "CRDT" else "PMNT/ICDT/ESCT",
                     line_class="other_business",
                 )
-            )
+            )  # fmt: skip

@@ -29,7 +29,7 @@ from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
-__all__ = ["Driver", "control_routes", "driver_of", "drivers_of"]
+__all__ = ["ControlPlane", "Driver", "driver_of", "drivers_of"]
 
 _LABEL: Final = "the sandbox's own control plane; no part of either service"
 
@@ -45,8 +45,8 @@ class Driver(msgspec.Struct, frozen=True):
 
     def run(self, body: bytes) -> object:
         """Carry it out with the arguments in a JSON object; amounts keep their digits."""
-        given = _read(body, self.takes)
-        return self.act(**{name: getattr(given, name) for name in self.takes.__struct_fields__})
+        arguments = _read(body, self.takes)
+        return self.act(**{name: getattr(arguments, name) for name in self.takes.__struct_fields__})
 
 
 def drivers_of(*holders: object) -> dict[str, Driver]:
@@ -98,35 +98,27 @@ class _Faults(msgspec.Struct, forbid_unknown_fields=True):
     mix: _Mix | None = None
 
 
-class _Control:
+class ControlPlane(msgspec.Struct, frozen=True):
     """The answers, one method an address."""
 
-    def __init__(
-        self,
-        world: World,
-        faults: Faults,
-        clock: PracticeClock,
-        drivers: Mapping[str, Driver],
-        bank_files: BankFiles,
-    ) -> None:
-        self._world = world
-        self._faults = faults
-        self._clock = clock
-        self._drivers = drivers
-        self._bank_files = bank_files
+    world: World
+    faults: Faults
+    practice_clock: PracticeClock
+    drivers: Mapping[str, Driver]
+    bank_files: BankFiles
 
     def state(self, *_: object) -> object:
         """What time it is, what will happen by itself, what can be done."""
-        world = self._world
+        world = self.world
         return {
             "sandbox": _LABEL,
-            "now": self._clock.now,
+            "now": self.practice_clock.now,
             "profile": world.profile,
             "agenda": [msgspec.structs.asdict(entry) for entry in world.agenda.coming()],
             "accounts": [msgspec.structs.asdict(account) for account in world.bank.accounts],
             "drivers": {
                 name: list(driver.takes.__struct_encode_fields__)
-                for name, driver in sorted(self._drivers.items())
+                for name, driver in sorted(self.drivers.items())
             },
             "faults": list(CATALOGUE),
             "effects": len(world.keys.effects()),
@@ -134,80 +126,69 @@ class _Control:
 
     def clock(self, _: Request, body: bytes) -> object:
         """Move the clock on, by so much or to an instant."""
-        asked = _read(body, _Clock)
-        if asked.to is not None:
-            happened = self._clock.set(asked.to)
+        target = _read(body, _Clock)
+        if target.to is not None:
+            happened = self.practice_clock.set(target.to)
         else:
-            span = timedelta(days=asked.days, hours=asked.hours, minutes=asked.minutes)
-            happened = self._clock.advance(span)
-        return {"now": self._clock.now, "happened": happened}
+            span = timedelta(days=target.days, hours=target.hours, minutes=target.minutes)
+            happened = self.practice_clock.advance(span)
+        return {"now": self.practice_clock.now, "happened": happened}
 
     def drive(self, request: Request, body: bytes) -> object:
         """Carry a driver out."""
         name = request.path_params["driver"]
-        if name not in self._drivers:
+        if name not in self.drivers:
             raise InputError(
-                f"there is no driver {name[:40]}", do=f"use one of: {', '.join(self._drivers)}"
+                f"there is no driver {name[:40]}", do=f"use one of: {', '.join(self.drivers)}"
             )
-        return self._drivers[name].run(body)
+        return self.drivers[name].run(body)
 
     def waiting(self, *_: object) -> object:
         """The queued faults that have yet to strike, and those that have."""
-        return {"waiting": self._faults.waiting(), "struck": self._faults.struck}
+        return {"waiting": self.faults.waiting(), "struck": self.faults.struck}
 
     def break_(self, request: Request, body: bytes) -> object:
         """Queue faults, or set the mix."""
-        asked = _read(body, _Faults)
-        for fault in asked.add:
-            self._faults.add(**fault)
-        if asked.mix is not None:
-            mix = asked.mix
-            self._faults.mix(mix.seed, mix.rate, mix.names, path=mix.path, at_most=mix.at_most)
+        queued = _read(body, _Faults)
+        for fault in queued.add:
+            self.faults.add(**fault)
+        if queued.mix is not None:
+            mix = queued.mix
+            self.faults.mix(mix.seed, mix.rate, mix.names, path=mix.path, at_most=mix.at_most)
         return self.waiting(request, body)
 
     def mend(self, request: Request, body: bytes) -> object:
         """Forget every fault."""
-        self._faults.clear()
+        self.faults.clear()
         return self.waiting(request, body)
 
     def effects(self, *_: object) -> object:
         """Every write that took effect, in order."""
-        return self._world.keys.effects()
+        return self.world.keys.effects()
 
     def files(self, request: Request, _: bytes) -> Response:
         """The bank's files as one archive: every month that is over, or the days asked for."""
         first, last = (_day(request, name) for name in ("first", "last"))
         archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
-            for name, content in self._bank_files(first, last):
-                made.writestr(zipfile.ZipInfo(name), content)
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+            for name, content in self.bank_files(first, last):
+                zipped.writestr(zipfile.ZipInfo(name), content)
         return Response(archive.getvalue(), media_type="application/zip")
 
-
-def control_routes(
-    world: World,
-    faults: Faults,
-    clock: PracticeClock,
-    drivers: Mapping[str, Driver],
-    bank_files: BankFiles,
-) -> list[WebRoute]:
-    """The control plane's addresses."""
-    control = _Control(world, faults, clock, drivers, bank_files)
-    table: Iterable[tuple[str, dict[str, Answer]]] = (
-        ("", {"GET": control.state}),
-        ("/clock", {"POST": control.clock}),
-        ("/drive/{driver}", {"POST": control.drive}),
-        (
-            "/faults",
-            {"GET": control.waiting, "POST": control.break_, "DELETE": control.mend},
-        ),
-        ("/effects", {"GET": control.effects}),
-        ("/bank-files", {"GET": control.files}),
-    )
-    return [
-        WebRoute(UNDISTURBED + path, _endpoint(world, methods), methods=list(methods))
-        for path, methods in table
-    ]
+    def routes(self) -> list[WebRoute]:
+        """The control plane's addresses."""
+        table: Iterable[tuple[str, dict[str, Answer]]] = (
+            ("", {"GET": self.state}),
+            ("/clock", {"POST": self.clock}),
+            ("/drive/{driver}", {"POST": self.drive}),
+            ("/faults", {"GET": self.waiting, "POST": self.break_, "DELETE": self.mend}),
+            ("/effects", {"GET": self.effects}),
+            ("/bank-files", {"GET": self.files}),
+        )
+        return [
+            WebRoute(UNDISTURBED + path, _endpoint(self.world, methods), methods=list(methods))
+            for path, methods in table
+        ]
 
 
 def _endpoint(
@@ -219,12 +200,16 @@ def _endpoint(
             return _json({"sandbox": _LABEL, "error": "only this machine may ask"}, 403)
         try:
             with world.lock:
-                said = methods["GET" if request.method == "HEAD" else request.method](request, body)
+                answer = methods["GET" if request.method == "HEAD" else request.method](
+                    request, body
+                )
         except InputError as error:
             return _json({"sandbox": _LABEL, "error": error.what, "do": error.do}, 400)
         except Refusal as refusal:
             return _json({"sandbox": _LABEL, "error": refusal.message}, 400)
-        return said if isinstance(said, Response) else _json({"sandbox": _LABEL, "result": said})
+        return (
+            answer if isinstance(answer, Response) else _json({"sandbox": _LABEL, "result": answer})
+        )
 
     return serve
 

@@ -79,15 +79,15 @@ class _Mix(msgspec.Struct):
     rate: float
     names: tuple[str, ...]
     path: str
-    left: int
+    remaining: int
 
     def draw(self, method: str, path: str) -> Fault | None:
-        if self.left <= 0 or not path.startswith(self.path):
+        if self.remaining <= 0 or not path.startswith(self.path):
             return None
         hit, name = self.random.random() < self.rate, self.random.choice(self.names)
         if not hit:
             return None
-        self.left -= 1
+        self.remaining -= 1
         return Fault(path=path, method=method, name=name, **CATALOGUE[name])
 
 
@@ -106,9 +106,9 @@ class Faults:
 
         With `name=` of the catalogue, what it says there.
         """
-        known = CATALOGUE.get(str(what.get("name", "")), {})
+        catalogued = CATALOGUE.get(str(what.get("name", "")), {})
         try:
-            fault = convert({"path": path, **known, **what}, Fault)
+            fault = convert({"path": path, **catalogued, **what}, Fault)
         except msgspec.ValidationError as error:
             raise InputError(
                 f"this is no fault: {error}", do=f"name one of: {', '.join(CATALOGUE)}"
@@ -186,7 +186,11 @@ class FaultGate:
         elif fault.status is not None:
             if fault.acts:
                 await self._app(scope, receive, _nowhere)
-            await _refuse(fault, fault.status)(scope, receive, send)
+            code = "RATE_LIMITED" if fault.status == 429 else "INTERNAL_SERVER_ERROR"
+            body = Refusal(fault.status, code, "Try later.").reply().body
+            headers = {} if fault.retry_after is None else {"Retry-After": fault.retry_after}
+            refusal = Response(body, fault.status, headers, "application/json")
+            await refusal(scope, receive, send)
         elif fault.spoil is not None:
             answer = await SPOILS[fault.spoil](self._app, scope, receive)
             await answer.send(send)
@@ -200,21 +204,14 @@ class FaultGate:
             answer = await answer_of(self._app, scope, receive)
             await answer.send(send, length=len(answer.body) // 2)
         self._cut(scope)
-        await _gone(receive)
-
-
-def _refuse(fault: Fault, status: int) -> Response:
-    code = "RATE_LIMITED" if status == 429 else "INTERNAL_SERVER_ERROR"
-    headers = {"Retry-After": fault.retry_after} if fault.retry_after is not None else None
-    body = Refusal(status, code, "Try later.").reply().body
-    return Response(body, status, headers, "application/json")
+        await _await_disconnect(receive)
 
 
 async def _nowhere(_: Message) -> None:
     """Take an answer that nobody will see."""
 
 
-async def _gone(receive: Receive) -> None:
+async def _await_disconnect(receive: Receive) -> None:
     """Wait until the server has noticed that the connection is closed."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -8,7 +8,7 @@ each service and one for both, where the token address is, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any, Final, get_args, get_origin
@@ -58,7 +58,12 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
     tables = {FINANCE: finance_routes.routes(profile), RAMP: ramp_routes.routes(profile)}
     chosen = {address: tables[address] for address in ([service] if service else tables)}
     routes = [route for table in chosen.values() for route in table]
-    schemas, components = _schemas(routes)
+    kinds = [kind for route in routes for kind in (*_bodies(route), _each(route)) if kind]
+    kinds = list(dict.fromkeys(kinds))
+    by_kind, components = map(
+        _plainly, msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
+    )
+    schemas = dict(zip(kinds, by_kind, strict=True))
     paths: dict[str, dict[str, Any]] = {} if service else {TOKEN: {"post": _TOKEN}}
     for address, table in chosen.items():
         for route in table:
@@ -78,26 +83,17 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
 def statuses(route: Route) -> list[int]:
     """Every status that an operation can be answered with."""
     guarded = bool(route.scope) or route.roles != EVERYONE
-    found = {route.status, *route.refuses, *_ANY_TIME}
+    codes = {route.status, *route.refuses, *_ANY_TIME}
     if route.method not in {"GET", "DELETE"}:
-        found |= {400, 415}
-        found |= {422} if guarded else set()  # a key may stand in any body
-    found |= {400} if route.query else set()
-    found |= {403} if guarded else set()
-    found |= {404} if "{" in route.path else set()
-    return sorted(found)
+        codes |= {400, 415}
+        codes |= {422} if guarded else set()  # a key may stand in any body
+    codes |= {400} if route.query else set()
+    codes |= {403} if guarded else set()
+    codes |= {404} if "{" in route.path else set()
+    return sorted(codes)
 
 
 # schemas
-
-
-def _schemas(routes: Iterable[Route]) -> tuple[dict[Any, Any], dict[str, Any]]:
-    """The schema of every type that the routes name, by type, and the components they refer to."""
-    kinds = [kind for route in routes for kind in (*_bodies(route), _each(route)) if kind]
-    kinds = list(dict.fromkeys(kinds))
-    found, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
-    plain = [_plainly(schema) for schema in (found, components)]
-    return dict(zip(kinds, plain[0], strict=True)), plain[1]
 
 
 def _plainly(schema: Any) -> Any:
@@ -121,7 +117,9 @@ def _each(route: Route) -> Any:
     return get_args(route.gives)[0] if get_origin(route.gives) is list else route.gives
 
 
-def _shown(route: Route, schema: dict[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+def _visible_schema(
+    route: Route, schema: dict[str, Any], components: Mapping[str, Any]
+) -> dict[str, Any]:
     """The result's schema with the fields that the profile leaves in it."""
     whole = components[schema["$ref"].removeprefix(_REF)]
     names = route.shows(list(whole["properties"]))
@@ -188,25 +186,33 @@ _COMMON: Final[dict[str, Any]] = {
 def _operation(
     route: Route, address: str, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    in_path = (
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in re.findall(r"{(\w+)}", route.path)
+    )
+    in_query = (
+        {"name": each.name, "in": "query", "required": False, "schema": each.schema}
+        for each in route.query
+    )
+    operation: dict[str, Any] = {
         "operationId": _name(route, address),
         "summary": route.says,
         "tags": [_TITLES[address]],
         "description": _who(route),
         "security": [{"token": [route.scope] if route.scope else []}],
-        "parameters": [*_in_path(route), *_in_query(route)],
+        "parameters": [*in_path, *in_query],
         "responses": {},
     }
     if bodies := [schemas[kind] for kind in _bodies(route)]:
         schema = bodies[0] if len(bodies) == 1 else {"anyOf": bodies}
-        told["requestBody"] = {"required": True, "content": _json(schema)}
+        operation["requestBody"] = {"required": True, "content": _json(schema)}
     for status in statuses(route):
         good = status == route.status
-        told["responses"][str(status)] = {
+        operation["responses"][str(status)] = {
             "description": _SAYS.get(status, HTTPStatus(status).phrase),
             **_content(route, schemas, components, good=good),
         }
-    return told
+    return operation
 
 
 def _content(
@@ -225,7 +231,7 @@ def _content(
 def _answer(route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]) -> Any:
     result: Any = {"type": "null"}
     if route.gives is not None:
-        result = _shown(route, schemas[_each(route)], components)
+        result = _visible_schema(route, schemas[_each(route)], components)
     if get_origin(route.gives) is list:
         result = {"type": "array", "items": result}
     beside = {name: {"$ref": _REF + name.capitalize()} for name in route.beside}
@@ -247,20 +253,6 @@ def _who(route: Route) -> str:
     else:
         roles = sorted(route.roles)
     return f"For {', '.join(roles)}."
-
-
-def _in_path(route: Route) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
-        for name in re.findall(r"{(\w+)}", route.path)
-    ]
-
-
-def _in_query(route: Route) -> list[dict[str, Any]]:
-    return [
-        {"name": each.name, "in": "query", "required": False, "schema": each.schema}
-        for each in route.query
-    ]
 
 
 def _json(schema: Any) -> dict[str, Any]:

@@ -25,8 +25,12 @@ _PAGE: Final = "/openapi.html"
 
 def document_routes(profile: str) -> list[WebRoute]:
     """The documents' addresses: one for each service, one for both, and the page."""
+
+    def encoded(profile: str, service: str) -> bytes:
+        return msgspec.json.encode(document(profile, service))
+
     documents = [
-        WebRoute(service + _FILE, _serve(_encoded, "application/json", profile, service))
+        WebRoute(service + _FILE, _serve(encoded, "application/json", profile, service))
         for service in (FINANCE, RAMP, "")
     ]
     return [*documents, WebRoute(_PAGE, _serve(_page, "text/html", profile, ""))]
@@ -34,17 +38,13 @@ def document_routes(profile: str) -> list[WebRoute]:
 
 def page(profile: str) -> str:
     """Both services' operations and bodies as one HTML page."""
-    told = document(profile)
+    contract = document(profile)
     return _TEMPLATE.render(
-        info=told["info"],
-        groups=_groups(told),
-        schemas=sorted(told["components"]["schemas"].items()),
+        info=contract["info"],
+        groups=_groups(contract),
+        schemas=sorted(contract["components"]["schemas"].items()),
         words=_words,
     )
-
-
-def _encoded(profile: str, service: str) -> bytes:
-    return msgspec.json.encode(document(profile, service))
 
 
 @cache
@@ -61,9 +61,9 @@ def _serve(
     return serve
 
 
-def _groups(told: dict[str, Any]) -> dict[str, list[tuple[str, str, dict[str, Any]]]]:
+def _groups(contract: dict[str, Any]) -> dict[str, list[tuple[str, str, dict[str, Any]]]]:
     groups: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
-    for path, methods in told["paths"].items():
+    for path, methods in contract["paths"].items():
         for method, operation in methods.items():
             groups.setdefault(operation["tags"][0], []).append((method.upper(), path, operation))
     return groups

@@ -27,7 +27,8 @@ from treasury.sandbox.http.limits import LimitGate, RateLimit
 from treasury.sandbox.ramp.ramp_drivers import RampDrivers
 from treasury.sandbox.serve.app import FINANCE, RAMP, TOKEN, make_app
 from treasury.sandbox.serve.bank_drivers import BankDrivers
-from treasury.sandbox.serve.control import control_routes, driver_of, drivers_of
+from treasury.sandbox.serve.camt import statements
+from treasury.sandbox.serve.control import ControlPlane, driver_of, drivers_of
 from treasury.sandbox.serve.faults import FaultGate, Faults
 from treasury.sandbox.serve.practice_clock import PracticeClock
 from treasury.sandbox.serve.tokens import CREDENTIALS, Tokens
@@ -35,7 +36,6 @@ from treasury.sandbox.serve.webhooks import Webhooks
 from treasury.sandbox.state.folder import place_of
 from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.store import MEMORY
-from treasury.sandbox.story.camt import statements
 from treasury.sandbox.story.lines import Source
 from treasury.sandbox.story.neighbour import NEIGHBOUR_CREDENTIALS
 from treasury.sandbox.story.volume import NONE, Volume
@@ -188,8 +188,8 @@ class Sandbox:
 
     def write_truth(self, path: Path) -> None:
         """Write both truths as one JSON object: `lines` and `requests`."""
-        told = {"lines": self.truth(), "requests": self.truth_requests()}
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
+        truth = {"lines": self.truth(), "requests": self.truth_requests()}
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(truth), indent=1) + b"\n")
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[Served]:
@@ -208,15 +208,10 @@ class Sandbox:
 
     def _server(self, served: Served, ready: Callable[[], None]) -> _Server:
         server = _Server(ready)
-        control = control_routes(
-            self._world,
-            self.faults,
-            self.clock,
-            drivers_of(self.finance, self.ramp, self.banks)
-            | {"expire_tokens": driver_of(self.expire_tokens)},
-            self.bank_files,
-        )
-        app = make_app(self._world, self._tokens, control, lambda: self._neighbour)
+        drivers = drivers_of(self.finance, self.ramp, self.banks)
+        drivers["expire_tokens"] = driver_of(self.expire_tokens)
+        control = ControlPlane(self._world, self.faults, self.clock, drivers, self.bank_files)
+        app = make_app(self._world, self._tokens, control.routes(), lambda: self._neighbour)
         limited = LimitGate(app, self._rate_limit) if self._rate_limit else app
         gate = FaultGate(limited, self.faults, server.cut)
         server.serve_app(_Recorder(gate, served))

@@ -38,6 +38,9 @@ class Answer(msgspec.Struct):
         await send({"type": "http.response.body", "body": part, "more_body": more})
 
 
+_Spoiler = Callable[[ASGIApp, Scope, Receive], Awaitable[Answer]]
+
+
 async def answer_of(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
     """What the service answers to a call."""
     answer = Answer(500, b"application/json", b"")
@@ -69,36 +72,31 @@ async def _no_result(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
     return answer
 
 
-async def _repeated_page(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
-    """The page before, under this one's number."""
-    if _number(scope) < 2:
-        return await answer_of(app, scope, receive)
-    before = await _page(app, scope, -1)
-    return await _with_items(app, scope, before)
+def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoiler:
+    """Another page under this one's number, of the pages so many steps away."""
+
+    async def spoil(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+        if _number(scope) < 2:
+            return await answer_of(app, scope, receive)
+        pages = [await _page(app, scope, step) for step in steps]
+        answer = await answer_of(app, scope, _no_body)
+        body = _object(answer)
+        if "pagination" in body:
+            body["result"] = msgspec.Raw(msgspec.json.encode(choose(*pages)))
+            answer.body = msgspec.json.encode(body)
+        return answer
+
+    return spoil
 
 
-async def _shifted_page(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
-    """As if a record had been added in front meanwhile: the last one of the page before again."""
-    if _number(scope) < 2:
-        return await answer_of(app, scope, receive)
-    before, own = await _page(app, scope, -1), await _page(app, scope, 0)
-    return await _with_items(app, scope, [*before[-1:], *own[:-1]])
-
-
-async def _skipping_page(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
-    """As if a record in front had gone meanwhile: one record is on no page."""
-    if _number(scope) < 2:
-        return await answer_of(app, scope, receive)
-    own, after = await _page(app, scope, 0), await _page(app, scope, 1)
-    return await _with_items(app, scope, [*own[1:], *after[:1]])
-
-
-SPOILS: Final[dict[str, Callable[[ASGIApp, Scope, Receive], Awaitable[Answer]]]] = {
+SPOILS: Final[dict[str, _Spoiler]] = {
     "truncated": _truncated,
     "no_result": _no_result,
-    "repeated_page": _repeated_page,
-    "shifted_page": _shifted_page,
-    "skipping_page": _skipping_page,
+    "repeated_page": _replacing(list, -1),
+    # as if a record had been added in front meanwhile: the last one of the page before again
+    "shifted_page": _replacing(lambda before, own: [*before[-1:], *own[:-1]], -1, 0),
+    # as if a record in front had gone meanwhile: one record is on no page
+    "skipping_page": _replacing(lambda own, after: [*own[1:], *after[:1]], 0, 1),
 }
 
 
@@ -121,10 +119,10 @@ def _number(scope: Scope) -> int:
 
 async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
     """The items of this page, or of one so many steps further."""
-    rest = [(name, value) for name, value in _query(scope) if name != "page"]
-    query = urlencode([*rest, ("page", str(_number(scope) + step))])
-    other = {**scope, "query_string": query.encode()}
-    return _items(_object(await answer_of(app, other, _no_body)))
+    parameters = [(name, value) for name, value in _query(scope) if name != "page"]
+    query = urlencode([*parameters, ("page", str(_number(scope) + step))])
+    page_scope = {**scope, "query_string": query.encode()}
+    return _items(_object(await answer_of(app, page_scope, _no_body)))
 
 
 async def _no_body() -> Message:
@@ -137,12 +135,3 @@ def _items(body: _Body) -> list[msgspec.Raw]:
         return msgspec.json.decode(body.get("result", b"[]"), type=list[msgspec.Raw])
     except msgspec.MsgspecError:
         return []
-
-
-async def _with_items(app: ASGIApp, scope: Scope, items: list[msgspec.Raw]) -> Answer:
-    answer = await answer_of(app, scope, _no_body)
-    body = _object(answer)
-    if "pagination" in body:
-        body["result"] = msgspec.Raw(msgspec.json.encode(items))
-        answer.body = msgspec.json.encode(body)
-    return answer

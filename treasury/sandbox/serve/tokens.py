@@ -44,8 +44,8 @@ class Tokens:
         if fields.get("grant_type") != "client_credentials":
             return Reply(encode({"error": "unsupported_grant_type"}), 400)
         user, secret = _CLIENTS.get(fields.get("client_id", ""), (None, ""))
-        given = fields.get("client_secret", "")
-        if user is None or not hmac.compare_digest(given.encode(), secret.encode()):
+        client_secret = fields.get("client_secret", "")
+        if user is None or not hmac.compare_digest(client_secret.encode(), secret.encode()):
             return Reply(encode({"error": "invalid_client"}), 401)
         token = self._ids.token()
         self._out[token] = (user, time.monotonic() + LIFETIME)

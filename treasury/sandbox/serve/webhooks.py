@@ -48,12 +48,9 @@ class Webhooks:
             "event": event,
             "createdAt": request.events[-1].created_at,
             "data": {
-                "rampRequestId": request.id,
-                "rampType": request.ramp_type,
-                "paymentReference": request.payment_reference,
-                "previousStatus": before or None,
-                "status": request.status,
-                "version": request.version,
+                "rampRequestId": request.id, "rampType": request.ramp_type,
+                "paymentReference": request.payment_reference, "previousStatus": before or None,
+                "status": request.status, "version": request.version,
             },
-        }
+        }  # fmt: skip
         self._world.after(lambda: self._world.callbacks.invoke(request.id, self._url, body))

@@ -11,10 +11,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -50,13 +51,13 @@ class Callbacks:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="callback")
         self._room = threading.BoundedSemaphore(_WAITING)
         self._lock = threading.Lock()
-        self._made: list[Invocation] = []
+        self._invocations: list[Invocation] = []
 
     @property
-    def made(self) -> list[Invocation]:
+    def invocations(self) -> list[Invocation]:
         """Every invocation that has ended, in the order in which they ended."""
         with self._lock:
-            return list(self._made)
+            return list(self._invocations)
 
     def invoke(self, subject: str, url: str, body: Mapping[str, object]) -> None:
         """Send `body` to the address soon; never waits, never fails."""
@@ -68,8 +69,14 @@ class Callbacks:
             self._threads.submit(self._send, subject, url, msgspec.json.encode(body))
 
     def _send(self, subject: str, url: str, body: bytes) -> None:
+        address = urlsplit(url)
+        path = (address.path or "/") + (f"?{address.query}" if address.query else "")
+        headers = {"Content-Type": "application/json", "X-Sandbox": "invented callback"}
+        kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
         try:
-            outcome = f"answered {_post(urlsplit(url), body)}"
+            with closing(kind(address.hostname or "", address.port, timeout=_PATIENCE)) as caller:
+                caller.request("POST", path, body, headers)
+                outcome = f"answered {caller.getresponse().status}"
         except (OSError, HTTPException, ValueError) as error:
             outcome = f"failed: {type(error).__name__}"
         finally:
@@ -78,16 +85,4 @@ class Callbacks:
 
     def _note(self, subject: str, url: str, outcome: str) -> None:
         with self._lock:
-            self._made.append(Invocation(subject, url, outcome))
-
-
-def _post(url: SplitResult, body: bytes) -> int:
-    kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
-    connection = kind(url.hostname or "", url.port, timeout=_PATIENCE)
-    try:
-        path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-        headers = {"Content-Type": "application/json", "X-Sandbox": "invented callback"}
-        connection.request("POST", path, body, headers)
-        return connection.getresponse().status
-    finally:
-        connection.close()
+            self._invocations.append(Invocation(subject, url, outcome))

@@ -47,15 +47,15 @@ def open_store(place: str) -> Store:
         ) from error
 
 
-def fingerprint(*told: Iterable[object]) -> str:
+def fingerprint(*parts: Iterable[object]) -> str:
     """A mark of a story: another version of the sandbox may tell another one."""
-    mark = hashlib.sha256()
-    for part in told:
-        mark.update(encode(list(part)).encode())
-    return mark.hexdigest()
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(encode(list(part)).encode())
+    return digest.hexdigest()
 
 
-def is_new(store: Store, identity: Mapping[str, str], told: str) -> bool:
+def is_new(store: Store, identity: Mapping[str, str], story_mark: str) -> bool:
     """Whether no company has been stored yet; InputError where another one has."""
     facts = store.facts()
     for name, value in identity.items():
@@ -64,7 +64,7 @@ def is_new(store: Store, identity: Mapping[str, str], told: str) -> bool:
                 f"the stored state is of {name} {facts[name]}, not {value}",
                 do=f"start with --{name} {facts[name]}, or name another folder with --state",
             )
-    if facts.get("told", told) != told:
+    if facts.get("told", story_mark) != story_mark:
         raise InputError(
             "the stored state was begun by another version of the sandbox",
             do="name another folder with --state",

@@ -19,7 +19,7 @@ from treasury.money import exponent
 from treasury.sandbox.state.store import Store
 
 __all__ = [
-    "CONVERSION", "WORLD", "Ledger", "Overdrawn", "Posting", "available", "held", "reserved",
+    "CONVERSION", "WORLD", "Ledger", "Overdrawn", "Posting", "available", "reserved", "suspense",
 ]  # fmt: skip
 
 WORLD: Final = "world"
@@ -54,7 +54,7 @@ def reserved(wallet: str) -> str:
     return f"wallet/{wallet}/reserved"
 
 
-def held(account: str) -> str:
+def suspense(account: str) -> str:
     """What has come in for an account and waits for its verification or for a wallet."""
     return f"account/{account}/held"
 
@@ -89,7 +89,10 @@ class Ledger:
         """Write one movement; raises Overdrawn where a place would fall below zero."""
         changes: dict[tuple[str, str], int] = defaultdict(int)
         for posting in postings:
-            units = _units(posting.amount, posting.asset)
+            scaled = posting.amount.scaleb(exponent(posting.asset))
+            units = int(scaled)
+            if scaled != units or not 0 < units < _LARGEST:
+                raise ValueError(f"{posting.amount} {posting.asset} cannot move")
             changes[posting.source, posting.asset] -= units
             changes[posting.target, posting.asset] += units
         with self._store.transaction():
@@ -104,12 +107,12 @@ class Ledger:
                 )
 
     def _change(self, place: str, asset: str, units: int) -> None:
-        (left,) = self._db.execute(
+        (balance,) = self._db.execute(
             "insert into balances values (?, ?, ?) on conflict (place, asset)"
             " do update set units = units + excluded.units returning units",
             (place, asset, units),
         ).fetchone()
-        if left < 0 and place not in {WORLD, CONVERSION}:
+        if balance < 0 and place not in {WORLD, CONVERSION}:
             raise Overdrawn(place, asset)
 
     def balance(self, place: str, asset: str) -> Decimal:
@@ -148,10 +151,10 @@ class Ledger:
 
     def balances(self) -> dict[str, dict[str, Decimal]]:
         """Of every place, what stands there by asset."""
-        found: dict[str, dict[str, Decimal]] = defaultdict(dict)
+        balances: dict[str, dict[str, Decimal]] = defaultdict(dict)
         for place, asset, units in self._db.execute("select place, asset, units from balances"):
-            found[place][asset] = _amount(units, asset)
-        return dict(found)
+            balances[place][asset] = _amount(units, asset)
+        return dict(balances)
 
     def movements(self, reference: str) -> list[str]:
         """The kinds of the movements that one record caused, in order."""
@@ -159,14 +162,6 @@ class Ledger:
             "select kind from movements where reference = ? order by number", (reference,)
         )
         return [kind for (kind,) in rows]
-
-
-def _units(amount: Decimal, asset: str) -> int:
-    units = amount.scaleb(exponent(asset))
-    whole = int(units)
-    if units != whole or not 0 < whole < _LARGEST:
-        raise ValueError(f"{amount} {asset} cannot move")
-    return whole
 
 
 def _amount(units: int, asset: str) -> Decimal:

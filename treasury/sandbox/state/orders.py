@@ -23,7 +23,7 @@ _SIDES: Final = 12
 """A merge of more ranges than this is left to the database."""
 _STRIDE: Final = 100
 """Keys are noted at least this many records apart."""
-_KEPT: Final = 24
+_CACHE_SIZE: Final = 24
 """How many selections are remembered."""
 _FEW: Final = 5000
 """So many records are sorted rather than looked for in the order that is asked for."""
@@ -45,13 +45,13 @@ class Selection(msgspec.Struct, frozen=True):
 
 def select(
     kind: str,
-    one: Mapping[str, str],
+    single: Mapping[str, str],
     several: Mapping[str, Sequence[str]],
     members: Mapping[str, str],
     bounds: Iterable[tuple[str, str]],
 ) -> Selection:
     """The records with these values; of `members`, at least one; the columns are known ones."""
-    fixed = [("kind = ?", kind), *((f"{column} = ?", value) for column, value in one.items())]
+    fixed = [("kind = ?", kind), *((f"{column} = ?", value) for column, value in single.items())]
     fixed += bounds
     if math.prod(map(len, several.values())) > _SIDES:
         return _one_range(fixed, several, members)
@@ -117,11 +117,14 @@ class Orders:
         start: _Key = ()
         if limit > 0 and offset >= max(limit, _STRIDE):
             stride = limit * -(-_STRIDE // limit)
-            keys = self._noted((ordered, stride), ordered, stride)
-            start, offset = keys[offset // stride], offset % stride
+            if (ordered, stride) not in self._keys:
+                sql, values = ordered.query("''", ())
+                keys = islice(self._db.execute(sql, values), 0, None, stride)
+                _keep(self._keys, (ordered, stride), [row[1:] for row in keys])
+            start, offset = self._keys[ordered, stride][offset // stride], offset % stride
         sql, values = ordered.query("item", start)
-        found = self._db.execute(f"{sql} limit ? offset ?", [*values, limit, offset])
-        return total, [(row[0], row[-1]) for row in found]
+        rows = self._db.execute(f"{sql} limit ? offset ?", [*values, limit, offset])
+        return total, [(row[0], row[-1]) for row in rows]
 
     def _total(self, selection: Selection) -> int:
         if selection not in self._totals:
@@ -132,13 +135,6 @@ class Orders:
             _keep(self._totals, selection, sum(count.fetchone()[0] for count in counts))
         return self._totals[selection]
 
-    def _noted(self, name: tuple[object, ...], ordered: _Ordered, stride: int) -> list[_Key]:
-        if name not in self._keys:
-            sql, values = ordered.query("''", ())
-            rows = islice(self._db.execute(sql, values), 0, None, stride)
-            _keep(self._keys, name, [row[1:] for row in rows])
-        return self._keys[name]
-
 
 class _Ordered(msgspec.Struct, frozen=True):
     """A selection in an order."""
@@ -148,27 +144,24 @@ class _Ordered(msgspec.Struct, frozen=True):
     descending: bool
     many: bool
 
-    def query(self, shown: str, start: _Key) -> tuple[str, list[Any]]:
+    def query(self, expression: str, start: _Key) -> tuple[str, list[Any]]:
         """What is shown and the keys, from `start` on: SQL and its values."""
         columns = (*self.sort, "position")
+        sign, places = "<=" if self.descending else ">=", ", ".join("?" * len(columns))
+        from_start = f" and {columns[0]} {sign} ? and ({', '.join(columns)}) {sign} ({places})"
         parts, values = [], []
-        for condition, given in self.selection.ranges:
+        for condition, bound_values in self.selection.ranges:
             text = condition
             if start:
                 # the start lies within this bound, which must not be taken for it
                 bound = "created_at < ?" if self.descending else "created_at >= ?"
-                text = text.replace(bound, f"+{bound}") + self._from_there(columns)
+                text = text.replace(bound, f"+{bound}") + from_start
             table = f"records{self._index(condition)}"
-            parts.append(f"select {shown}, {', '.join(columns)} from {table} where {text}")  # noqa: S608 - select
-            values += [*given, *start[:1], *start]
+            parts.append(f"select {expression}, {', '.join(columns)} from {table} where {text}")  # noqa: S608 - select
+            values += [*bound_values, *start[:1], *start]
         way = "desc" if self.descending else "asc"
         by = ", ".join(f"{column} {way}" for column in columns)
         return f"{' union all '.join(parts)} order by {by}", values
-
-    def _from_there(self, columns: tuple[str, ...]) -> str:
-        sign = "<=" if self.descending else ">="
-        marks = ", ".join("?" * len(columns))
-        return f" and {columns[0]} {sign} ? and ({', '.join(columns)}) {sign} ({marks})"
 
     def _index(self, condition: str) -> str:
         """The index that has many records in this order already; the database's own choice else."""
@@ -176,12 +169,12 @@ class _Ordered(msgspec.Struct, frozen=True):
             return ""
         sort = self.sort[0] if self.sort else ""
         if sort == "created_at":
-            known = (name for column, name in _SELECTIVE.items() if f"{column} = ?" in condition)
-            return f" indexed by {next(known, 'by_creation')}"
+            indexes = (name for column, name in _SELECTIVE.items() if f"{column} = ?" in condition)
+            return f" indexed by {next(indexes, 'by_creation')}"
         return f" indexed by {_INDEXES[sort]}" if sort in _INDEXES else ""
 
 
 def _keep(cache: OrderedDict[Any, Any], name: Any, value: Any) -> None:
     cache[name] = value
-    while len(cache) > _KEPT:
+    while len(cache) > _CACHE_SIZE:
         cache.popitem(last=False)

@@ -19,25 +19,29 @@ import msgspec
 
 from treasury.sandbox.state.orders import Orders, select
 from treasury.sandbox.state.shapes import (
+    Account,
+    AccountTransfer,
+    Company,
     CompanyBankAccount,
     CompanyBankAccountItem,
     CompanyWallet,
     CompanyWalletItem,
+    CryptoCurrency,
+    Fee,
+    FiatCurrency,
+    Party,
+    Transfer,
+    User,
+    VirtualBankAccount,
+    Wallet,
     brief,
     encode,
 )
 
 __all__ = [
-    "COLUMNS",
-    "MEMORY",
-    "Maker",
-    "Page",
-    "Record",
-    "Store",
-    "company_record",
-    "make_record",
-    "sortable",
-]
+    "COLUMNS", "MEMORY", "Maker", "Page", "Record", "Store", "make_record", "role_records",
+    "service_record", "sortable",
+]  # fmt: skip
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +92,7 @@ _INDEXES: Final = {
     "by_peer": "index by_peer on records (kind, peer, created_at)",
     "by_status": "index by_status on records (kind, status, created_at)",
     "by_reference": "index by_reference on records (kind, reference)",
-}
+}  # fmt: skip
 _WRITE: Final = f"""
 insert into records ({", ".join(_FIELDS)}) values ({", ".join(f":{n}" for n in _FIELDS)})
 on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _FIELDS)}
@@ -98,27 +102,61 @@ on conflict (kind, id) do update set {", ".join(f"{n} = excluded.{n}" for n in _
 def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns: str) -> Record:
     """The record of a served body; a list shows `item`, or the body itself."""
     text = encode(value)
-    shown = encode(item) if item is not None else text
-    given = {
+    item_text = encode(item) if item is not None else text
+    fields = {
         name: getattr(value, name)
         for name in ("id", "created_at", "updated_at", "status", "chain")
         if isinstance(getattr(value, name, None), str)
     }
     amount = getattr(value, "amount", None)
     if isinstance(amount, Decimal | str):
-        given["amount"] = sortable(amount)
-    return Record(kind=kind, item=shown, detail=text, **(given | columns))
+        fields["amount"] = sortable(amount)
+    return Record(kind=kind, item=item_text, detail=text, **(fields | columns))
 
 
-def company_record(value: CompanyBankAccount | CompanyWallet) -> Record:
-    """The record of one of the company's own bank accounts or wallets."""
-    if isinstance(value, CompanyWallet):
-        item = brief(value, CompanyWalletItem)
-        status, address = value.verification_status, value.address
-        return make_record("company_wallet", value, item, status=status, reference=address)
-    shown = brief(value, CompanyBankAccountItem)
-    status, ramps = value.verification_status, value.supported_ramp_type
-    return make_record("company_bank_account", value, shown, status=status, type=ramps)
+_SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
+    # kind, the fields behind columns of another name, what a list shows of it
+    Party: ("party", {"type": "party_type", "reference": "external_id"}, None),
+    Account: ("account", {"reference": "external_id"}, None),
+    Wallet: ("wallet", {"owner": "account_id", "reference": "address"}, None),
+    VirtualBankAccount: (
+        "virtual_account",
+        {"owner": "account_id", "type": "bank_account_type", "reference": "reference_code"}, None,
+    ),
+    Transfer: (
+        "transfer", {"owner": "sender_account_id", "peer": "receiver_account_id"}, None
+    ),
+    AccountTransfer: (
+        "account_transfer", {"owner": "source_account_id", "peer": "destination_account_id"}, None
+    ),
+    Company: ("company", {}, None),
+    User: ("user", {"type": "role"}, None),
+    Fee: ("fee", {"type": "type"}, None),
+    FiatCurrency: ("fiat_currency", {}, None),
+    CryptoCurrency: ("crypto_currency", {}, None),
+    CompanyWallet: (
+        "company_wallet", {"status": "verification_status", "reference": "address"},
+        CompanyWalletItem,
+    ),
+    CompanyBankAccount: (
+        "company_bank_account", {"status": "verification_status", "type": "supported_ramp_type"},
+        CompanyBankAccountItem,
+    ),
+}  # fmt: skip
+
+
+def service_record(value: msgspec.Struct) -> Record:
+    """The record of a body whose kind has a row in the table of what is served."""
+    kind, columns, item = _SERVED[type(value)]
+    values = {column: getattr(value, name) or "" for column, name in columns.items()}
+    return make_record(kind, value, brief(value, item) if item else None, **values)
+
+
+def role_records(account: Account) -> Iterator[Record]:
+    """The records of the parties' parts in an account."""
+    for role in account.party_roles:
+        name = f"{account.id}/{role.party_id}"
+        yield make_record("party_role", role, id=name, owner=account.id, peer=role.party_id)
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -184,12 +222,12 @@ class Store:
         """Write very many new records; whoever loads some without texts adds their maker."""
         self._orders.forget()
         self.db.execute("pragma cache_size = -400000")
-        marks = ", ".join("?" * len(_FIELDS))
+        placeholders = ", ".join("?" * len(_FIELDS))
         with self.transaction():
             for name in _INDEXES:
                 self.db.execute(f"drop index {name}")
             self.db.executemany(
-                f"insert into records ({', '.join(_FIELDS)}) values ({marks})",  # noqa: S608 - the struct's own fields
+                f"insert into records ({', '.join(_FIELDS)}) values ({placeholders})",  # noqa: S608 - the struct's own fields
                 map(msgspec.structs.astuple, records),
             )
             for index in _INDEXES.values():
@@ -198,7 +236,7 @@ class Store:
     def remove(self, kind: str, **where: str) -> None:
         """Forget the records of a kind whose columns have these values."""
         self._orders.forget()
-        clauses = "".join(f" and {_known(column)} = ?" for column in where)
+        clauses = "".join(f" and {_check_column(column)} = ?" for column in where)
         self.db.execute(
             f"delete from records where kind = ?{clauses}",  # noqa: S608 - _known
             [kind, *where.values()],
@@ -237,11 +275,11 @@ class Store:
 
     def last_reference(self, kind: str, beginning: str) -> str:
         """The greatest reference of a kind that begins so; empty where there is none."""
-        (found,) = self.db.execute(
+        (reference,) = self.db.execute(
             "select max(reference) from records where kind = ? and reference between ? and ?",
             (kind, beginning, beginning + "~"),
         ).fetchone()
-        return found or ""
+        return reference or ""
 
     def page(
         self,
@@ -260,19 +298,23 @@ class Store:
         `where` gives the values that a column may have; `members` gives columns of which at least
         one has its value; `between` bounds `created_at`, the upper end excluded.
         """
-        given = {column: tuple(dict.fromkeys(values)) for column, values in where.items()}
-        one = {column: values[0] for column, values in given.items() if len(values) == 1}
-        several = {column: values for column, values in given.items() if len(values) != 1}
+        allowed = {column: tuple(dict.fromkeys(values)) for column, values in where.items()}
+        single = {column: values[0] for column, values in allowed.items() if len(values) == 1}
+        several = {column: values for column, values in allowed.items() if len(values) != 1}
         bounds = [] if between == ("", "~") else [("created_at >= ?", between[0])]
         bounds += [("created_at < ?", end) for end in (between[1], self.unseen_from) if end != ""]
-        selection = select(kind, one, several, members or {}, bounds)
-        total, found = self._orders.page(
-            selection, tuple(map(_known, sort)), descending=descending, offset=offset, limit=limit
+        selection = select(kind, single, several, members or {}, bounds)
+        total, rows = self._orders.page(
+            selection,
+            tuple(map(_check_column, sort)),
+            descending=descending,
+            offset=offset,
+            limit=limit,
         )
-        return Page([item or self.makers[kind](position) for item, position in found], total)
+        return Page([item or self.makers[kind](position) for item, position in rows], total)
 
 
-def _known(column: str) -> str:
+def _check_column(column: str) -> str:
     if column not in COLUMNS and column != "position":
         raise KeyError(column)
     return column

@@ -21,7 +21,7 @@ from treasury.sandbox.state.shapes import decode, encode
 from treasury.sandbox.state.store import Record, Store
 from treasury.sandbox.story.lines import Line, Period, StatementAccount
 
-__all__ = ["Bank", "cents", "names"]
+__all__ = ["Bank", "carries_code", "cents"]
 
 _KIND: Final = "bank_line"
 _MOST: Final = Decimal(10) ** 12
@@ -31,25 +31,25 @@ class Bank:
     """The accounts with statements, and their lines in booking order."""
 
     def __init__(
-        self, store: Store, accounts: list[StatementAccount], told: Iterable[Line]
+        self, store: Store, accounts: list[StatementAccount], story: Iterable[Line]
     ) -> None:
         self._store = store
         self.accounts = accounts
         served = {account.iban for account in accounts}
-        self.told = list(told)
+        self.story = list(story)
         """The story's lines, also of an account without statements."""
-        self._told = [line for line in self.told if line.account in served]
+        self._stated = [line for line in self.story if line.account in served]
 
     @property
     def lines(self) -> list[Line]:
         """Every line of the accounts that have statements."""
         served = {account.iban for account in self.accounts}
         booked = (decode(text, Line) for text in self._store.page(_KIND, {}).items)
-        return [*self._told, *(line for line in booked if line.account in served)]
+        return [*self._stated, *(line for line in booked if line.account in served)]
 
     def book(self, line: Line) -> Line:
         """Book a line; gives it with the bank's own reference. An act is running."""
-        number = len(self.told) + self._store.page(_KIND, {}, limit=0).total + 1
+        number = len(self.story) + self._store.page(_KIND, {}, limit=0).total + 1
         reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
         line = msgspec.structs.replace(line, servicer_reference=reference)
         text = encode(line)
@@ -86,7 +86,7 @@ def cents(amount: Decimal) -> Decimal:
     return quantize(amount, "EUR")
 
 
-def names(text: str, code: str) -> bool:
+def carries_code(text: str, code: str) -> bool:
     """Whether a payment's text has a code whole in it, however it is spaced or written."""
     return _letters(code) in _letters(text)
 

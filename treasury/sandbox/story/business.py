@@ -33,18 +33,16 @@ def tell_business(cast: Cast, random: Random, book: Book) -> None:
         )
 
 
-def _line(account: str, day: date, amount: Decimal, other: Payer, text: str, **more: Any) -> Line:
+def _line(
+    account: str, day: date, amount: Decimal, counterparty: Payer, text: str, **more: Any
+) -> Line:
     fields: dict[str, Any] = {
         "direction": "DBIT", "bank_code": "PMNT/ICDT/ESCT", "line_class": "other_business",
     }  # fmt: skip
     return Line(
-        account=account,
-        booked=day,
-        amount=amount.quantize(Decimal("0.01")),
-        other=other,
-        text=Text((text,) if text else ()),
-        **(fields | more),
-    )
+        account=account, booked=day, amount=amount.quantize(Decimal("0.01")),
+        counterparty=counterparty, text=Text((text,) if text else ()), **(fields | more),
+    )  # fmt: skip
 
 
 def _payroll(cast: Cast, random: Random, day: date) -> list[Line]:
@@ -87,13 +85,13 @@ def _trade(cast: Cast, random: Random, days: list[date], month: int) -> list[Lin
 
 def _own_transfer(cast: Cast, random: Random, day: date) -> list[Line]:
     amount = Decimal(random.randrange(50, 90) * 1000)
-    here = Payer(COMPANY.name, PAYOUT_IBAN, "TESTNL2A")
-    there = Payer(COMPANY.name, cast.funding_iban, "TESTBEBB")
+    payout = Payer(COMPANY.name, PAYOUT_IBAN, "TESTNL2A")
+    operating = Payer(COMPANY.name, cast.funding_iban, "TESTBEBB")
     common = {"line_class": "own_transfer"}
     return [
-        _line(PAYOUT_IBAN, day, amount, there, "Own transfer", **common),
+        _line(PAYOUT_IBAN, day, amount, operating, "Own transfer", **common),
         _line(
-            cast.funding_iban, day, amount, here, "Own transfer",
+            cast.funding_iban, day, amount, payout, "Own transfer",
             direction="CRDT", bank_code="PMNT/RCDT/ESCT", **common,
         ),
     ]  # fmt: skip

@@ -33,16 +33,8 @@ from treasury.sandbox.state.shapes import (
 )
 
 __all__ = [
-    "CHAINS",
-    "COMPANY",
-    "FEES",
-    "PAYOUT_IBAN",
-    "PLATFORM",
-    "USERS",
-    "Cast",
-    "Payer",
-    "make_cast",
-]
+    "CHAINS", "COMPANY", "FEES", "PAYOUT_IBAN", "PLATFORM", "USERS", "Cast", "Payer", "make_cast",
+]  # fmt: skip
 
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
 CHAINS: Final = ("ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "SUI")
@@ -50,28 +42,19 @@ CHAINS: Final = ("ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "SUI")
 OPENED: Final = datetime(2026, 5, 4, 8, 12, 31, tzinfo=UTC)
 
 COMPANY: Final = Company(
-    id="dc383d8d-8147-48d4-acd7-259bbeef41a4",
-    name="Harbour Lane Trading NV",
-    kyb_status="VERIFIED",
-    invoices_url="https://billing.example.test/c/88",
-    sequence_customer_id="seq-88",
-    created_at="2026-03-30T08:00:00Z",
-)
+    id="dc383d8d-8147-48d4-acd7-259bbeef41a4", name="Harbour Lane Trading NV",
+    kyb_status="VERIFIED", invoices_url="https://billing.example.test/c/88",
+    sequence_customer_id="seq-88", created_at="2026-03-30T08:00:00Z",
+)  # fmt: skip
 
 
-def _user(given: str, username: str, name: str, role: str, invited: str = "") -> User:
+def _user(user_id: str, username: str, name: str, role: str, invited: str = "") -> User:
     first, last = name.split()
     return User(
-        id=given,
-        username=username,
-        email=f"{username}@harbourlane.test",
-        first_name=first,
-        last_name=last,
-        enabled=True,
-        role=role,
-        invitation_url=invited or None,
+        id=user_id, username=username, email=f"{username}@harbourlane.test", first_name=first,
+        last_name=last, enabled=True, role=role, invitation_url=invited or None,
         invitation_status="PENDING" if invited else "ACCEPTED",
-    )
+    )  # fmt: skip
 
 
 USERS: Final = {
@@ -129,18 +112,13 @@ _SEAT = Address(
 )  # fmt: skip
 
 
-def _fee(given: str, name: str, low: int, high: int, percentage: str) -> Fee:
+def _fee(fee_id: str, name: str, low: int, high: int, percentage: str) -> Fee:
     direction, _, _ = name.partition(" ")
     return Fee(
-        id=given,
-        company_id=COMPANY.id,
-        name=name,
-        type=direction.upper().replace("-", "_"),
-        min_volume=Decimal(low),
-        max_volume=Decimal(high),
-        percentage=Decimal(percentage),
+        id=fee_id, company_id=COMPANY.id, name=name, type=direction.upper().replace("-", "_"),
+        min_volume=Decimal(low), max_volume=Decimal(high), percentage=Decimal(percentage),
         version=1,
-    )
+    )  # fmt: skip
 
 
 FEES: Final = (
@@ -231,6 +209,11 @@ def make_cast(streams: Streams) -> Cast:
     accounts = _accounts(ids, parties)
     operator = Payer("Ramp Operator BV", "LT353250012345678901", "TESTLT21")
     funding = ids.iban("BE")
+    wallet_ids = {account.id: (ids.uuid(), ids.address()) for account in accounts}
+    wallet_ids[accounts[0].id] = (
+        "1a1b085f-b6b3-40d2-a7d1-71cd51155baf",
+        "0x849198ae3d7c5cebae80a1ad55205002370a3595",
+    )
 
     def payers(names: tuple[str, ...], countries: str) -> tuple[Payer, ...]:
         cycle = countries.split()
@@ -246,7 +229,7 @@ def make_cast(streams: Streams) -> Cast:
         fees=FEES,
         parties=parties,
         accounts=accounts,
-        wallet_ids=_wallet_ids(ids, accounts),
+        wallet_ids=wallet_ids,
         contracts={
             "USDC": "0xa1b2c3d4e5a1b2c3d4e5a1b2c3d4e5a1b2c3d4e5",
             "EURC": ids.address(),
@@ -258,16 +241,9 @@ def make_cast(streams: Streams) -> Cast:
         fiat=(_EUR, _GBP, _USD),
         crypto=(_USDC, _EURC, _USDS, _ETH, _POL),
         deposit_bank=DepositBankAccount(
-            id="49cbae68-b551-4281-aea3-b6e566845cc8",
-            bank_name="Deposit Test Bank",
-            beneficiary=operator.name,
-            fiat_currency=_EUR,
-            label="EUR deposits",
-            is_active=True,
-            is_default=True,
-            bank_account_type="EUR_SEPA",
-            version=3,
-            bic=operator.bic,
+            id="49cbae68-b551-4281-aea3-b6e566845cc8", bank_name="Deposit Test Bank",
+            beneficiary=operator.name, fiat_currency=_EUR, label="EUR deposits", is_active=True,
+            is_default=True, bank_account_type="EUR_SEPA", version=3, bic=operator.bic,
             iban=operator.iban,
         ),
         deposit_banks=_deposit_banks(operator.name),
@@ -280,25 +256,25 @@ def make_cast(streams: Streams) -> Cast:
         clients=payers(_CLIENTS, "BE NL BE DE"),
         tax_office=payers(("Tax Collection Office",), "BE")[0],
         landlord=payers(("Kade Vastgoed NV",), "BE")[0],
-    )
+    )  # fmt: skip
 
 
 def _parties(ids: Ids) -> tuple[Party, ...]:
-    made, changed = bare(OPENED), bare(OPENED + timedelta(minutes=27, seconds=31))
+    created, changed = bare(OPENED), bare(OPENED + timedelta(minutes=27, seconds=31))
 
-    def person(external: str, name: str, kyc: str, status: str, given: str = "") -> Party:
+    def person(external: str, name: str, kyc: str, status: str, party_id: str = "") -> Party:
         first, last = name.split()
         return Party(
-            id=given or ids.uuid(), external_id=external, party_type="INDIVIDUAL", status=status,
+            id=party_id or ids.uuid(), external_id=external, party_type="INDIVIDUAL", status=status,
             first_name=first, last_name=last, kyc_status=kyc, address=_SEAT,
-            created_at=made, updated_at=changed, version=1,
+            created_at=created, updated_at=changed, version=1,
         )  # fmt: skip
 
-    def firm(external: str, name: str, vat: str, kyb: str, given: str = "") -> Party:
+    def firm(external: str, name: str, vat: str, kyb: str, party_id: str = "") -> Party:
         return Party(
-            id=given or ids.uuid(), external_id=external, party_type="ORGANISATION",
+            id=party_id or ids.uuid(), external_id=external, party_type="ORGANISATION",
             status="ACTIVE", name=name, vat_number=vat, kyb_status=kyb, address=_SEAT,
-            created_at=made, updated_at=changed, version=2,
+            created_at=created, updated_at=changed, version=2,
         )  # fmt: skip
 
     mira, lane = "f9aa0300-9ffd-4aec-a490-394c33507294", "235d4a24-73a9-4ffd-ada5-1b1e24ddf07c"
@@ -312,35 +288,26 @@ def _parties(ids: Ids) -> tuple[Party, ...]:
 
 
 def _accounts(ids: Ids, parties: tuple[Party, ...]) -> tuple[Account, ...]:
-    made = bare(OPENED)
+    created = bare(OPENED)
 
-    def account(given: str, external: str, name: str, chain: str, holder: Party) -> Account:
+    def account(account_id: str, external: str, name: str, chain: str, holder: Party) -> Account:
         role = PartyRole(
             party_id=holder.id, role_type="ACCOUNT_HOLDER", status="ACTIVE", party=holder,
-            created_at=made, updated_at=made,
+            created_at=created, updated_at=created,
         )  # fmt: skip
         return Account(
-            id=given or ids.uuid(), external_id=external, name=name, chain=chain,
+            id=account_id or ids.uuid(), external_id=external, name=name, chain=chain,
             kyc_status=holder.kyc_status or "VERIFIED", status="ACTIVE", party_roles=[role],
-            created_at=made, version=1,
+            created_at=created, version=1,
         )  # fmt: skip
 
-    own = [account(given, external, name, chain, parties[1])
-           for given, external, name, chain, _, _ in _ACCOUNTS]  # fmt: skip
+    own = [account(account_id, external, name, chain, parties[1])
+           for account_id, external, name, chain, _, _ in _ACCOUNTS]  # fmt: skip
     return (*own, account("", "cust-0417", "Mira Okafor", "BASE", parties[0]))
 
 
-def _wallet_ids(ids: Ids, accounts: tuple[Account, ...]) -> dict[str, tuple[str, str]]:
-    made = {account.id: (ids.uuid(), ids.address()) for account in accounts}
-    made[accounts[0].id] = (
-        "1a1b085f-b6b3-40d2-a7d1-71cd51155baf",
-        "0x849198ae3d7c5cebae80a1ad55205002370a3595",
-    )
-    return made
-
-
 def _virtual_accounts(ids: Ids, accounts: tuple[Account, ...]) -> tuple[VirtualBankAccount, ...]:
-    given = {
+    fixed = {
         "treasury-eur": (
             "ee9587b8-6b17-4fc2-a2aa-b68558866188",
             "BE68539007547034",
@@ -350,54 +317,30 @@ def _virtual_accounts(ids: Ids, accounts: tuple[Account, ...]) -> tuple[VirtualB
     rows = zip(accounts, _ACCOUNTS, strict=False)
     return tuple(
         VirtualBankAccount(
-            id=its_id,
-            account_id=account.id,
-            bank_account_type="EUR_SEPA",
-            name=name,
-            status="ACTIVE",
-            currency="EUR",
-            target_cryptocurrency=asset,
-            iban=number,
-            bic="TESTBEBBXXX",
-            bank_name="Test Bank",
-            beneficiary_name=COMPANY.name,
-            reference_code=code,
-            created_at=bare(OPENED),
-            updated_at=bare(OPENED),
+            id=its_id, account_id=account.id, bank_account_type="EUR_SEPA", name=name,
+            status="ACTIVE", currency="EUR", target_cryptocurrency=asset, iban=number,
+            bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=COMPANY.name,
+            reference_code=code, created_at=bare(OPENED), updated_at=bare(OPENED),
         )
         for account, (_, external, _, _, asset, name) in rows
         for its_id, number, code in [
-            given.get(external) or (ids.uuid(), ids.iban("BE"), ids.reference_code())
+            fixed.get(external) or (ids.uuid(), ids.iban("BE"), ids.reference_code())
         ]
-    )
+    )  # fmt: skip
 
 
 def _bank_accounts(ids: Ids, funding: str) -> tuple[CompanyBankAccount, ...]:
     payout = CompanyBankAccount(
-        id="730a509f-01e5-4fe6-a06d-7604e397da93",
-        company_id=COMPANY.id,
-        name="EUR payout account",
-        bank_name="Test Bank NL",
-        company_name=COMPANY.name,
-        email="treasury@harbourlane.test",
-        phone_number="+3290000000",
-        bank_country="NL",
-        beneficiary_address_line1="Kade 14",
-        beneficiary_address_line2="Unit 3",
-        beneficiary_city="Ghent",
-        beneficiary_state="East Flanders",
-        beneficiary_postal_code="9000",
-        beneficiary_country="BE",
-        bank_account_type="EUR_SEPA",
-        supported_ramp_type="ON_AND_OFF_RAMP",
-        verification_status="VERIFIED",
-        verified_at="2026-04-03T10:00:00Z",
-        created_at="2026-04-01T12:05:00Z",
-        updated_at="2026-04-03T10:00:00Z",
-        version=1,
-        iban=PAYOUT_IBAN,
-        bic="TESTNL2A",
-    )
+        id="730a509f-01e5-4fe6-a06d-7604e397da93", company_id=COMPANY.id, name="EUR payout account",
+        bank_name="Test Bank NL", company_name=COMPANY.name, email="treasury@harbourlane.test",
+        phone_number="+3290000000", bank_country="NL", beneficiary_address_line1="Kade 14",
+        beneficiary_address_line2="Unit 3", beneficiary_city="Ghent",
+        beneficiary_state="East Flanders", beneficiary_postal_code="9000", beneficiary_country="BE",
+        bank_account_type="EUR_SEPA", supported_ramp_type="ON_AND_OFF_RAMP",
+        verification_status="VERIFIED", verified_at="2026-04-03T10:00:00Z",
+        created_at="2026-04-01T12:05:00Z", updated_at="2026-04-03T10:00:00Z", version=1,
+        iban=PAYOUT_IBAN, bic="TESTNL2A",
+    )  # fmt: skip
     replace = msgspec.structs.replace
     return (
         payout,
@@ -418,17 +361,11 @@ def _bank_accounts(ids: Ids, funding: str) -> tuple[CompanyBankAccount, ...]:
 
 def _wallets(ids: Ids) -> tuple[CompanyWallet, ...]:
     cold = CompanyWallet(
-        id="b7f0d570-3ffb-42c6-aa53-7fd5b51f6b6a",
-        company_id=COMPANY.id,
-        description="Treasury cold wallet",
-        address="0xb7f0d5703ffb52c69a537fd5b51f6b6a34818f75",
-        chain="BASE",
-        verification_status="VERIFIED",
-        verified_at="2026-04-02T09:30:00Z",
-        created_at="2026-04-01T12:00:00Z",
-        updated_at="2026-04-02T09:30:00Z",
-        version=1,
-    )
+        id="b7f0d570-3ffb-42c6-aa53-7fd5b51f6b6a", company_id=COMPANY.id,
+        description="Treasury cold wallet", address="0xb7f0d5703ffb52c69a537fd5b51f6b6a34818f75",
+        chain="BASE", verification_status="VERIFIED", verified_at="2026-04-02T09:30:00Z",
+        created_at="2026-04-01T12:00:00Z", updated_at="2026-04-02T09:30:00Z", version=1,
+    )  # fmt: skip
     replace = msgspec.structs.replace
     return (
         cold,
@@ -447,13 +384,9 @@ def _wallets(ids: Ids) -> tuple[CompanyWallet, ...]:
 def _deposit_wallets(ids: Ids) -> dict[str, DepositWallet]:
     base = DepositWallet(
         id="7ecbe649-9205-4e18-ac97-e8a3549a3008",
-        address="0x7ecbe64992055e18bc97e8a3549a300876f5c3ea",
-        chain="BASE",
-        label="Base deposits",
-        is_default=True,
-        is_active=True,
-        version=2,
-    )
+        address="0x7ecbe64992055e18bc97e8a3549a300876f5c3ea", chain="BASE", label="Base deposits",
+        is_default=True, is_active=True, version=2,
+    )  # fmt: skip
     ethereum = msgspec.structs.replace(
         base, id=ids.uuid(), address=ids.address(), chain="ETHEREUM", label="Ethereum deposits"
     )

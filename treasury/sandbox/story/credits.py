@@ -58,22 +58,17 @@ class _Special(msgspec.Struct, frozen=True):
 
 
 _SCRIPT: Final = (
-    _Special(6, 0, 0, "split_space", "1840.00"),
-    _Special(9, 2, 7, "split_line", "965.40"),
-    _Special(12, 1, 5, "embedded", "2310.75"),
-    _Special(14, 0, 3, "cut_off", "4125.00"),
-    _Special(16, 0, 12, "letter_o", "780.20"),
-    _Special(19, 3, 10, "one_off", "1299.00"),
+    _Special(6, 0, 0, "split_space", "1840.00"), _Special(9, 2, 7, "split_line", "965.40"),
+    _Special(12, 1, 5, "embedded", "2310.75"), _Special(14, 0, 3, "cut_off", "4125.00"),
+    _Special(16, 0, 12, "letter_o", "780.20"), _Special(19, 3, 10, "one_off", "1299.00"),
     _Special(21, 2, 8, "missing", "510.00"),
     _Special(22, 0, 24, "missing", "3475.50", {"note": "a payer never seen before"}),
     _Special(27, 1, 25, "empty", "1200.00", {"note": "a payer never seen before"}),
     _Special(29, 0, 26, "missing", "2050.00", {"note": "within its 48 hours until 31 October"}),
-    _Special(20, 0, 0, "hostile_markup", "431.10"),
-    _Special(20, 1, 6, "hostile_dollars", "256.00"),
-    _Special(23, 2, 9, "hostile_formula", "318.45"),
-    _Special(13, 0, 27, "after_words", "890.00"),
+    _Special(20, 0, 0, "hostile_markup", "431.10"), _Special(20, 1, 6, "hostile_dollars", "256.00"),
+    _Special(23, 2, 9, "hostile_formula", "318.45"), _Special(13, 0, 27, "after_words", "890.00"),
     _Special(15, 2, 28, "plain", "1460.00"),
-)
+)  # fmt: skip
 _STRANGERS: Final = 24
 """From this customer on, they pay only by the script."""
 
@@ -124,22 +119,17 @@ class Credits:
         text = way.write(account.reference_code, self._random.randrange(1000, 9999))
         if not text.end_to_end_id and self._random.random() < 0.5:
             text = msgspec.structs.replace(text, end_to_end_id=f"E{next(self._numbers):06d}C")
-        told: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "expectation": Expectation("virtual_bank_account", account.id, account.reference_code),
             "mangling": way.name, "unbroken": way.unbroken, "ceiling": way.ceiling,
             "own_iban": account.iban,
         }  # fmt: skip
         instant = self._random.random() < 0.2
         return Line(
-            account=self._cast.master_iban,
-            booked=day,
-            amount=amount.quantize(Decimal("0.01")),
-            direction="CRDT",
-            other=self._cast.customers[customer],
-            text=text,
-            bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT",
-            **(told | more),
-        )
+            account=self._cast.master_iban, booked=day, amount=amount.quantize(Decimal("0.01")),
+            direction="CRDT", counterparty=self._cast.customers[customer], text=text,
+            bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT", **(defaults | more),
+        )  # fmt: skip
 
     # October's script
 
@@ -152,13 +142,7 @@ class Credits:
                     account, special.customer, day, amount, special.mangling, **special.more
                 )
             )
-        self._wrong_account()
-        self._two_codes()
-        self._sent_back()
-
-    def _wrong_account(self) -> None:
-        """The code of one virtual account, the IBAN of another."""
-        first, _, third, _ = self._cast.virtual_accounts
+        first, second, third, _ = self._cast.virtual_accounts
         self._book.add(
             self._credit(
                 first, 4, date(2026, 10, 8), Decimal("1575.00"), "after_words",
@@ -167,20 +151,14 @@ class Credits:
             )
         )  # fmt: skip
 
-    def _two_codes(self) -> None:
-        first, second, *_ = self._cast.virtual_accounts
         line = self._credit(
             first, 6, date(2026, 10, 23), Decimal("2740.00"), "plain",
             contradiction="two_codes", ceiling="never", note="two valid codes",
         )  # fmt: skip
         both = Text((f"{first.reference_code} and {second.reference_code}",))
         self._book.add(msgspec.structs.replace(line, text=both))
-
-    def _sent_back(self) -> None:
-        """The provider returns a customer's credit."""
-        account = self._cast.virtual_accounts[0]
         line = self._credit(
-            account, 1, date(2026, 10, 19), Decimal("640.00"), "plain",
+            first, 1, date(2026, 10, 19), Decimal("640.00"), "plain",
             returned=True, ceiling="never", note="sent back by the provider",
         )  # fmt: skip
         text = msgspec.structs.replace(line.text, end_to_end_id="E900001C")
@@ -196,7 +174,7 @@ class Credits:
     def _conversions(self) -> list[Conversion]:
         """Each credit that the service could place, at the day's rate of its asset."""
         by_id = {account.id: account for account in self._cast.virtual_accounts}
-        made = []
+        conversions = []
         for line in self._book:
             if line.account != self._cast.master_iban or line.returned or line.contradiction:
                 continue
@@ -206,31 +184,26 @@ class Credits:
             asset = account.target_cryptocurrency
             rate = conversion_rate(asset, day)
             coins = net_crypto(line.amount, Decimal(0), rate, asset)
-            made.append(Conversion(day, account.account_id, asset, coins, line.amount))
-        return sorted(made, key=lambda conversion: (conversion.day, conversion.account_id))
+            conversions.append(Conversion(day, account.account_id, asset, coins, line.amount))
+        return sorted(conversions, key=lambda conversion: (conversion.day, conversion.account_id))
 
     def _sweeps(self, conversions: list[Conversion]) -> None:
         """Every Friday the provider takes the euros it converted, one debit per asset."""
-        taken: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
+        swept: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
         for conversion in conversions:
             friday = conversion.day + timedelta((4 - conversion.day.weekday()) % 7)
             friday = friday if is_target_day(friday) else next_target_day(friday)
-            taken[friday, conversion.asset] += conversion.euros
+            swept[friday, conversion.asset] += conversion.euros
         provider = Payer("Test Bank", self._cast.virtual_accounts[0].iban, "TESTBEBB")
-        for (day, asset), euros in sorted(taken.items()):
+        for (day, asset), euros in sorted(swept.items()):
             if day <= date(2026, 10, 31):
                 self._book.add(
                     Line(
-                        account=self._cast.master_iban,
-                        booked=day,
-                        amount=euros,
-                        direction="DBIT",
-                        other=provider,
-                        bank_code="PMNT/ICDT/BOOK",
-                        info=f"Conversion sweep EUR/{asset}",
-                        line_class="conversion_sweep",
+                        account=self._cast.master_iban, booked=day, amount=euros, direction="DBIT",
+                        counterparty=provider, bank_code="PMNT/ICDT/BOOK",
+                        info=f"Conversion sweep EUR/{asset}", line_class="conversion_sweep",
                     )
-                )
+                )  # fmt: skip
 
 
 def _home(customer: int) -> int:

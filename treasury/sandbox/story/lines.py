@@ -58,7 +58,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     booked: date
     amount: Decimal
     direction: Literal["CRDT", "DBIT"]
-    other: Payer
+    counterparty: Payer = msgspec.field(name="other")
     text: Text = Text()
     own_iban: str = ""
     """The virtual IBAN it was addressed to, where that is not the account itself."""
@@ -86,18 +86,18 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
     def truth(self) -> dict[str, Any]:
         """The truth about the line, for whoever measures a matcher."""
-        told: dict[str, Any] = {name: getattr(self, name) for name in _TOLD}
-        told |= {
+        truth: dict[str, Any] = {name: getattr(self, name) for name in _TRUTH_FIELDS}
+        truth |= {
             "account_servicer_reference": self.servicer_reference,
             "booking_date": self.booked.isoformat(),
             "amount": f"{self.amount:f}",
             "currency": "EUR",
             "expectation": self.expectation and msgspec.structs.asdict(self.expectation),
         }
-        return told
+        return truth
 
 
-_TOLD: Final = (
+_TRUTH_FIELDS: Final = (
     "account", "direction", "mangling", "line_class", "unbroken", "contradiction", "returned",
     "duplicate", "ceiling", "note",
 )  # fmt: skip
@@ -119,12 +119,12 @@ class Book:
     def numbered(self) -> list[Line]:
         """All lines in booking order, each with its bank's own reference and its final ceiling."""
         lines = sorted(self._lines, key=lambda line: (line.account, line.booked))
-        known: set[tuple[str, str]] = set()
+        known_payers: set[tuple[str, str]] = set()
         numbered = []
         for number, line in enumerate(lines, 1):
-            ceiling = _ceiling(line, known)
+            ceiling = _ceiling(line, known_payers)
             if line.unbroken and line.contradiction is None and line.expectation:
-                known.add((line.expectation.id, line.other.iban))
+                known_payers.add((line.expectation.id, line.counterparty.iban))
             reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
             numbered.append(
                 msgspec.structs.replace(line, servicer_reference=reference, ceiling=ceiling)
@@ -132,13 +132,13 @@ class Book:
         return numbered
 
 
-def _ceiling(line: Line, known: set[tuple[str, str]]) -> Ceiling:
+def _ceiling(line: Line, known_payers: set[tuple[str, str]]) -> Ceiling:
     """A virtual account expects no amount: without the whole code, a known payer is needed."""
     if line.unbroken or line.expectation is None or line.ceiling == "never":
         return line.ceiling
     if line.expectation.kind != "virtual_bank_account":
         return line.ceiling
-    is_known = (line.expectation.id, line.other.iban) in known
+    is_known = (line.expectation.id, line.counterparty.iban) in known_payers
     if line.mangling in {"missing", "empty"}:
         return "suggest" if is_known else "never"
     return line.ceiling if is_known or line.ceiling == "suggest" else "suggest"

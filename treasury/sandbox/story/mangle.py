@@ -46,8 +46,8 @@ def _plain(code: str) -> str:
 
 def _cut_off(code: str, invoice: int) -> Text:
     filler = f"Payment of invoice {invoice} as agreed by telephone with your accounts department "
-    kept = code[:-2]
-    return _text((filler * 2)[: _LINE - len(kept) - 1].rstrip().ljust(_LINE - len(kept)) + kept)
+    stem = code[:-2]
+    return _text((filler * 2)[: _LINE - len(stem) - 1].rstrip().ljust(_LINE - len(stem)) + stem)
 
 
 def _one_off(code: str, invoice: int) -> Text:

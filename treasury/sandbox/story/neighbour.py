@@ -38,14 +38,14 @@ def neighbour_cast(seed: int) -> Cast:
 def _renamed(text: str, shared: set[str]) -> str:
     """The same JSON with other ids, but for those that are shared, and other names."""
 
-    def another(found: re.Match[str]) -> str:
-        known = found[0]
-        if known in shared:
-            return known
-        return str(uuid5(NAMESPACE_URL, f"https://quayside.test/{known}"))
+    def another(match: re.Match[str]) -> str:
+        record_id = match[0]
+        if record_id in shared:
+            return record_id
+        return str(uuid5(NAMESPACE_URL, f"https://quayside.test/{record_id}"))
 
-    for name, other in _NAMES.items():
-        text = text.replace(name, other)
+    for name, replacement in _NAMES.items():
+        text = text.replace(name, replacement)
     return _UUID.sub(another, text)
 
 

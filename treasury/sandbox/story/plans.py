@@ -99,35 +99,29 @@ _QUIET: Final = {"10": (("ON_RAMP", 6), ("OFF_RAMP", 4))}
 
 def plans(random: Random) -> list[Plan]:
     """Every ramp request of the six months, in the order of creation."""
-    made = list(_SCRIPT)
+    planned = list(_SCRIPT)
     for number in range(5, 11):
         month = Month(2026, number)
         days = [day for day in month.days() if is_target_day(day) and 7 <= day.day <= 24]
         for ramp_type, count in _QUIET.get(str(number), _ROUTINE):
-            made += [_routine(random, ramp_type, random.choice(days), n) for n in range(count)]
+            planned += [_routine(random, ramp_type, random.choice(days), n) for n in range(count)]
         if number < 10:
             for outcome, ramp_type in (("cancelled", "ON_RAMP"), ("rejected", "OFF_RAMP")):
-                made.append(_ending(random, outcome, ramp_type, random.choice(days)))
-    return sorted(made, key=lambda plan: (plan.day, plan.clock))
+                day, amount = random.choice(days), Decimal(random.randrange(40, 300) * 50)
+                plan = Plan(day=day, clock=_clock(random), amount=amount, ramp_type=ramp_type)
+                planned.append(msgspec.structs.replace(plan, outcome=outcome))
+    return sorted(planned, key=lambda plan: (plan.day, plan.clock))
 
 
 def _routine(random: Random, ramp_type: str, day: date, ordinal: int) -> Plan:
     amount = Decimal(60000) if ordinal == 0 else Decimal(random.randrange(70, 380) * 50)
     without = ramp_type == "OFF_RAMP" and ordinal == 1
     return Plan(
-        day=day,
-        clock=_clock(random),
-        ramp_type=ramp_type,
-        amount=amount,
+        day=day, clock=_clock(random), ramp_type=ramp_type, amount=amount,
         asset=random.choices(("USDC", "EURC"), (5, 1))[0],
         mangling="missing" if without else random.choices(UNBROKEN[:15], (20, *[1] * 14))[0],
         note="payout without a reference" if without else "",
-    )
-
-
-def _ending(random: Random, outcome: str, ramp_type: str, day: date) -> Plan:
-    amount = Decimal(random.randrange(40, 300) * 50)
-    return Plan(day=day, clock=_clock(random), ramp_type=ramp_type, amount=amount, outcome=outcome)
+    )  # fmt: skip
 
 
 def _clock(random: Random) -> str:

@@ -69,27 +69,15 @@ class Life:
         else:
             bank = bank or cast.bank_accounts[0]
         request = RampRequest(
-            id=id or self._ids.uuid(),
-            company_id=cast.company.id,
-            company_name=cast.company.name,
-            ramp_type=ramp_type,
-            status="AWAITING_APPROVAL",
-            exchange_rate=number(rate),
-            **amounts_of(ramp_type, amount, rate, asset),
-            payment_reference=reference,
-            payment_received=False,
-            created_at=zulu(at),
-            fiat_currency_id=fiat.id,
-            crypto_currency_id=crypto.id,
-            company_wallet_id=wallet.id if wallet else None,
-            company_wallet=wallet,
-            company_bank_account_id=bank.id if bank else None,
-            company_bank_account=bank,
-            fiat_currency=fiat,
-            crypto_currency=crypto,
-            events=[self._event("CREATED", user, at, 1)],
-            version=1,
-        )
+            id=id or self._ids.uuid(), company_id=cast.company.id, company_name=cast.company.name,
+            ramp_type=ramp_type, status="AWAITING_APPROVAL", exchange_rate=number(rate),
+            **amounts_of(ramp_type, amount, rate, asset), payment_reference=reference,
+            payment_received=False, created_at=zulu(at), fiat_currency_id=fiat.id,
+            crypto_currency_id=crypto.id, company_wallet_id=wallet.id if wallet else None,
+            company_wallet=wallet, company_bank_account_id=bank.id if bank else None,
+            company_bank_account=bank, fiat_currency=fiat, crypto_currency=crypto,
+            events=[self._event("CREATED", user, at, 1)], version=1,
+        )  # fmt: skip
         return self._with_deposit(request)
 
     def _with_deposit(self, request: RampRequest) -> RampRequest:
@@ -113,8 +101,8 @@ class Life:
         """Another amount at the same rate; the fee and the other side follow."""
         asset = request.crypto_currency.currency
         changes = amounts_of(request.ramp_type, amount, request.exchange_rate, asset)
-        told = {"previousAmount": request.amount, "newAmount": number(amount)}
-        return self._step(request, ("AMOUNT_CHANGED",), user, at, told, **changes)
+        metadata = {"previousAmount": request.amount, "newAmount": number(amount)}
+        return self._step(request, ("AMOUNT_CHANGED",), user, at, metadata, **changes)
 
     def reject(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
         """Turned down by a colleague."""
@@ -172,11 +160,14 @@ class Life:
         kinds: tuple[str, ...],
         user: User,
         at: datetime,
-        told: dict[str, Decimal] | None = None,
+        metadata: dict[str, Decimal] | None = None,
         **changes: object,
     ) -> RampRequest:
         version = request.version + 1
-        events = [*request.events, *(self._event(kind, user, at, version, told) for kind in kinds)]
+        events = [
+            *request.events,
+            *(self._event(kind, user, at, version, metadata) for kind in kinds),
+        ]
         return msgspec.structs.replace(request, events=events, version=version, **changes)
 
     def _event(
@@ -185,19 +176,13 @@ class Life:
         user: User,
         at: datetime,
         version: int,
-        told: dict[str, Decimal] | None = None,
+        metadata: dict[str, Decimal] | None = None,
     ) -> Event:
         return Event(
-            id=self._ids.uuid(),
-            event_type=kind,
-            user_id=user.id,
-            username=user.username,
-            email=user.email,
-            role=user.role,
-            created_at=zulu(at),
-            version=version,
-            metadata=told,
-        )
+            id=self._ids.uuid(), event_type=kind, user_id=user.id, username=user.username,
+            email=user.email, role=user.role, created_at=zulu(at), version=version,
+            metadata=metadata,
+        )  # fmt: skip
 
 
 def tier_percentage(ramp_type: str, volume: Decimal) -> Decimal:
@@ -213,16 +198,12 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
     percentage = tier_percentage(ramp_type, fiat)
     fee = fee_of(fiat, percentage, "EUR")
     coins = net_crypto(fiat, fee, rate, asset) if on_ramp else amount
-    told = {
-        "amount": amount,
-        "net_amount": fiat - fee,
-        "fiat_amount": fiat,
-        "fiat_net_amount": fiat - fee,
-        "crypto_amount": coins,
-        "fiat_fee_amount": fee,
+    amounts = {
+        "amount": amount, "net_amount": fiat - fee, "fiat_amount": fiat,
+        "fiat_net_amount": fiat - fee, "crypto_amount": coins, "fiat_fee_amount": fee,
         "fee_percentage": percentage,
-    }
-    return {name: number(value) for name, value in told.items()}
+    }  # fmt: skip
+    return {name: number(value) for name, value in amounts.items()}
 
 
 def record_of(request: RampRequest) -> Record:
@@ -235,17 +216,9 @@ def record_of(request: RampRequest) -> Record:
         created_by=request.creator.email,
     )
     return Record(
-        kind="ramp_request",
-        id=request.id,
-        item=encode(item),
-        detail=encode(request),
-        created_at=request.created_at,
-        updated_at=request.events[-1].created_at,
-        status=request.status,
-        type=request.ramp_type,
-        chain=request.crypto_currency.chain,
-        reference=request.payment_reference,
-        amount=sortable(request.amount),
-        fiat_amount=sortable(request.fiat_amount),
-        crypto_amount=sortable(request.crypto_amount),
-    )
+        kind="ramp_request", id=request.id, item=encode(item), detail=encode(request),
+        created_at=request.created_at, updated_at=request.events[-1].created_at,
+        status=request.status, type=request.ramp_type, chain=request.crypto_currency.chain,
+        reference=request.payment_reference, amount=sortable(request.amount),
+        fiat_amount=sortable(request.fiat_amount), crypto_amount=sortable(request.crypto_amount),
+    )  # fmt: skip

@@ -101,49 +101,37 @@ class Desk:
         """The wire that funds an on-ramp request."""
         self._sent += 1
         mangling = MANGLINGS[plan.mangling]
-        told: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "expectation": Expectation("on_ramp", request.id, request.payment_reference),
             "mangling": mangling.name, "unbroken": mangling.unbroken, "ceiling": mangling.ceiling,
             "note": plan.note, "bank_code": "PMNT/ICDT/ESCT",
         }  # fmt: skip
         return Line(
-            account=self._cast.funding_iban,
-            booked=day,
-            amount=_cents(request.fiat_amount + plan.paid),
-            direction="DBIT",
-            other=self._cast.operator,
+            account=self._cast.funding_iban, booked=day,
+            amount=_cents(request.fiat_amount + plan.paid), direction="DBIT",
+            counterparty=self._cast.operator,
             text=self._text(request, plan.mangling, f"HLT{day:%y%m%d}-{self._sent:04d}"),
-            **(told | more),
-        )
+            **(defaults | more),
+        )  # fmt: skip
 
     def _payout(self, plan: Plan, request: RampRequest, day: date) -> Line:
         """The credit that an off-ramp request ends with."""
         mangling = MANGLINGS[plan.mangling]
         return Line(
-            account=PAYOUT_IBAN,
-            booked=day,
-            amount=_cents(request.fiat_net_amount + plan.paid),
-            direction="CRDT",
-            other=self._cast.operator,
+            account=PAYOUT_IBAN, booked=day, amount=_cents(request.fiat_net_amount + plan.paid),
+            direction="CRDT", counterparty=self._cast.operator,
             text=self._text(request, plan.mangling, ""),
             expectation=Expectation("off_ramp", request.id, request.payment_reference),
-            mangling=mangling.name,
-            unbroken=mangling.unbroken,
-            ceiling="never" if "equal" in plan.note else mangling.ceiling,
-            note=plan.note,
-        )
+            mangling=mangling.name, unbroken=mangling.unbroken,
+            ceiling="never" if "equal" in plan.note else mangling.ceiling, note=plan.note,
+        )  # fmt: skip
 
     def _refund(self, line: Line, day: date, text: Text, **more: Any) -> Line:
         """The provider sends the money back by an ordinary credit, not by a return."""
         return Line(
-            account=line.account,
-            booked=day,
-            amount=line.amount,
-            direction="CRDT",
-            other=self._cast.operator,
-            text=text,
-            **more,
-        )
+            account=line.account, booked=day, amount=line.amount, direction="CRDT",
+            counterparty=self._cast.operator, text=text, **more,
+        )  # fmt: skip
 
     # outcomes
 
@@ -159,10 +147,12 @@ class Desk:
 
     def _paid_out(self, plan: Plan, request: RampRequest) -> RampRequest:
         request = self._add_hash(plan, request)
-        done = next_target_day(plan.day)
-        request = self._settle(request, request.crypto_amount, done)
+        settled_on = next_target_day(plan.day)
+        request = self._settle(request, request.crypto_amount, settled_on)
         equal = "equal" in plan.note
-        arrived = done if equal or self._random.random() < 0.5 else next_target_day(done)
+        arrived = (
+            settled_on if equal or self._random.random() < 0.5 else next_target_day(settled_on)
+        )
         if plan.outcome != "payout_missing":
             self._book.add(self._payout(plan, request, arrived))
         return request

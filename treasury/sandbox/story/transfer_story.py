@@ -32,11 +32,11 @@ from treasury.sandbox.story.cast import Cast
 from treasury.sandbox.story.credits import Conversion
 from treasury.sandbox.story.rates import payout_rate
 
-__all__ = ["Wallets", "balances_of"]
+__all__ = ["FAILURE", "Wallets", "balances_of", "origin_of"]
 
 _KINDS: Final = ("crypto", "crypto", "fiat", "internal")
 _LAST: Final = ("COMPLETED", "FAILED", "PROCESSING", "PENDING")
-_FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")
+FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")
 _SMALLEST: Final = Decimal(50)
 _FAILING: Final = 0.1
 
@@ -74,7 +74,12 @@ class Wallets:
             coming[conversion.day].append(conversion)
         for day in (FIRST_DAY + timedelta(n) for n in range((LAST_DAY - FIRST_DAY).days + 2)):
             for place, conversion in enumerate(coming[day]):
-                self._convert(f"{day}/{place}", conversion)
+                wallet = self._places[conversion.account_id]
+                self._ledger.move(
+                    "conversion", f"{day}/{place}", at(conversion.day, "12:00").isoformat(),
+                    Posting(WORLD, CONVERSION, "EUR", conversion.euros),
+                    Posting(CONVERSION, wallet, conversion.asset, conversion.amount),
+                )  # fmt: skip
             if is_target_day(day):
                 self._transfer(day, "COMPLETED")
         for status in _LAST:
@@ -94,20 +99,18 @@ class Wallets:
             for wallet_id, address in [self._cast.wallet_ids[account.id]]
         ]  # fmt: skip
 
-    def _convert(self, name: str, conversion: Conversion) -> None:
-        place = self._places[conversion.account_id]
-        self._ledger.move(
-            "conversion", name, at(conversion.day, "12:00").isoformat(),
-            Posting(WORLD, CONVERSION, "EUR", conversion.euros),
-            Posting(CONVERSION, place, conversion.asset, conversion.amount),
-        )  # fmt: skip
-
     def _free(self, account: str, asset: str) -> Decimal:
         return self._ledger.balance(self._places[account], asset)
 
     def _transfer(self, day: date, status: str, kind: str = "") -> None:
         kind = kind or self._random.choice(_KINDS)
-        sender, asset = self._richest() if kind == "internal" else self._anyone()
+        virtual = self._cast.virtual_accounts
+        if kind == "internal":  # in USDC; the account that has most of it sends
+            virtual = tuple(v for v in virtual if v.target_cryptocurrency == "USDC")
+            chosen = max(virtual, key=lambda v: self._total(v.account_id, "USDC"))
+        else:
+            chosen = self._random.choice(virtual)
+        sender, asset = chosen.account_id, chosen.target_cryptocurrency
         share = Decimal(self._random.randrange(2, 15)) / 100
         amount = (self._free(sender, asset) * share).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
         if amount < _SMALLEST:
@@ -122,15 +125,6 @@ class Wallets:
         else:
             self.transfers.append(self._outward(kind, move))
             self._settle(move, self.transfers[-1].id)
-
-    def _anyone(self) -> tuple[str, str]:
-        virtual = self._random.choice(self._cast.virtual_accounts)
-        return virtual.account_id, virtual.target_cryptocurrency
-
-    def _richest(self) -> tuple[str, str]:
-        """Internal transfers are in USDC; the account that has most of it sends."""
-        usdc = [v for v in self._cast.virtual_accounts if v.target_cryptocurrency == "USDC"]
-        return max(usdc, key=lambda v: self._total(v.account_id, "USDC")).account_id, "USDC"
 
     def _receiver(self, kind: str, sender: str) -> str:
         """The other own account on the chain; or none: the company's own wallet outside."""
@@ -156,42 +150,32 @@ class Wallets:
 
     def _internal(self, move: _Move) -> AccountTransfer:
         return AccountTransfer(
-            id=self._ids.uuid(),
-            source_account_id=move.sender,
-            destination_account_id=move.receiver,
-            amount=f"{move.amount:.6f}",
-            cryptocurrency=move.asset,
-            status=move.status,
-            created_at=zulu(move.at),
+            id=self._ids.uuid(), source_account_id=move.sender,
+            destination_account_id=move.receiver, amount=f"{move.amount:.6f}",
+            cryptocurrency=move.asset, status=move.status, created_at=zulu(move.at),
             updated_at=zulu(move.at + timedelta(seconds=4)),
-            failure_code=_FAILURE[0] if move.status == "FAILED" else None,
-            failure_reason=_FAILURE[1] if move.status == "FAILED" else None,
-        )
+            failure_code=FAILURE[0] if move.status == "FAILED" else None,
+            failure_reason=FAILURE[1] if move.status == "FAILED" else None,
+        )  # fmt: skip
 
     def _outward(self, kind: str, move: _Move) -> Transfer:
         run = self._random.randrange(10, 60)
         failed = move.status == "FAILED"
         on_chain = move.status in {"COMPLETED", "PROCESSING"}
         return Transfer(
-            id=self._ids.uuid(),
-            sender_account_id=move.sender,
+            id=self._ids.uuid(), sender_account_id=move.sender,
             receiver_account_id=move.receiver or None,
             destination_address=None if move.receiver else self._cast.wallets[0].address,
-            chain=self._chains[move.sender],
-            asset=move.asset,
-            amount=number(move.amount),
+            chain=self._chains[move.sender], asset=move.asset, amount=number(move.amount),
             description=f"Supplier run {run}" if move.receiver else "To the cold wallet",
-            merchant_reference=f"run-{run}",
-            idempotency_key=self._ids.uuid(),
-            status=move.status,
-            created_at=zulu(move.at),
-            updated_at=zulu(move.at + timedelta(seconds=12)),
-            fiat_origin=_origin(move) if kind == "fiat" else None,
+            merchant_reference=f"run-{run}", idempotency_key=self._ids.uuid(), status=move.status,
+            created_at=zulu(move.at), updated_at=zulu(move.at + timedelta(seconds=12)),
+            fiat_origin=origin_of(move.asset, move.amount) if kind == "fiat" else None,
             transaction_hash=self._ids.hash() if on_chain else None,
-            error_message=_FAILURE[1] if failed else None,
-            failure_code=_FAILURE[0] if failed else None,
-            failure_reason=_FAILURE[1] if failed else None,
-        )
+            error_message=FAILURE[1] if failed else None,
+            failure_code=FAILURE[0] if failed else None,
+            failure_reason=FAILURE[1] if failed else None,
+        )  # fmt: skip
 
 
 def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
@@ -212,7 +196,8 @@ def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
     ]
 
 
-def _origin(move: _Move) -> FiatOrigin:
-    rate = payout_rate(move.asset)
-    euros = (move.amount * rate).quantize(Decimal("0.01"))
+def origin_of(asset: str, amount: Decimal) -> FiatOrigin:
+    """The euros behind a fiat transfer's coins."""
+    rate = payout_rate(asset)
+    euros = (amount * rate).quantize(Decimal("0.01"))
     return FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate)

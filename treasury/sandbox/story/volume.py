@@ -22,7 +22,6 @@ from treasury.errors import InputError
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import (
     AccountTransfer,
-    FiatOrigin,
     RampItem,
     Transfer,
     encode,
@@ -31,15 +30,14 @@ from treasury.sandbox.state.shapes import (
 )
 from treasury.sandbox.state.store import Maker, Record, sortable
 from treasury.sandbox.story.cast import USERS, Cast
-from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.request_life import Life, amounts_of, record_of
+from treasury.sandbox.story.transfer_story import FAILURE, origin_of
 
 __all__ = ["NONE", "Past", "Volume"]
 
 _YEARS: Final = (2024, 2025)
 _MOST_REQUESTS: Final = 999_999 * len(_YEARS)  # a reference has six digits in a year
 _MOST_TRANSFERS: Final = 20_000_000
-_FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")
 _ENDS: Final = ("SUCCEEDED",) * 92 + ("CANCELLED",) * 3 + ("REJECTED",) * 3 + ("FAILED",) * 2
 _MINUTES: Final = {"SUCCEEDED": 1500, "CANCELLED": 30, "REJECTED": 40, "FAILED": 1440}
 """How long after it was made a request ended."""
@@ -84,10 +82,10 @@ class Past:
         self._volume = volume
         chains = {account.id: account.chain for account in cast.accounts}
         self._ends = [
-            (virtual.account_id, other.account_id, virtual.target_cryptocurrency)
-            for virtual in cast.virtual_accounts
-            for other in cast.virtual_accounts
-            if virtual is not other and chains[virtual.account_id] == chains[other.account_id]
+            (sender.account_id, receiver.account_id, sender.target_cryptocurrency)
+            for sender in cast.virtual_accounts
+            for receiver in cast.virtual_accounts
+            if sender is not receiver and chains[sender.account_id] == chains[receiver.account_id]
         ]
         """Sender, receiver and asset of every transfer there can be."""
         self._inside = [ends for ends in self._ends if ends[2] == "USDC"]
@@ -114,7 +112,7 @@ class Past:
         drawn = self._drawn(b"request", count)
         asset, chain = self._coin(drawn)
         ramp_type, reference = _ramp_type(drawn), self._reference(count)
-        amounts = amounts_of(ramp_type, _asked(drawn), _rate(drawn, asset), asset)
+        amounts = amounts_of(ramp_type, _requested_amount(drawn), _rate(drawn, asset), asset)
         at, end = self._moment(count, self._volume.requests), _ENDS[drawn[18] % 100]
         item = RampItem(
             id=_uuid(drawn), payment_reference=reference, ramp_type=ramp_type, status=end,
@@ -123,20 +121,12 @@ class Past:
             created_by=USERS["maker"].email,
         )  # fmt: skip
         return Record(
-            kind="ramp_request",
-            id=item.id,
-            item=encode(item),
-            detail="",
-            created_at=item.created_at,
-            updated_at=zulu(at + timedelta(minutes=_MINUTES[end])),
-            status=end,
-            type=ramp_type,
-            chain=chain,
-            reference=reference,
+            kind="ramp_request", id=item.id, item=encode(item), detail="",
+            created_at=item.created_at, updated_at=zulu(at + timedelta(minutes=_MINUTES[end])),
+            status=end, type=ramp_type, chain=chain, reference=reference,
             amount=sortable(item.fiat_amount if ramp_type == "ON_RAMP" else item.crypto_amount),
-            fiat_amount=sortable(item.fiat_amount),
-            crypto_amount=sortable(item.crypto_amount),
-        )
+            fiat_amount=sortable(item.fiat_amount), crypto_amount=sortable(item.crypto_amount),
+        )  # fmt: skip
 
     def request(self, count: int) -> Record:
         """A ramp request as it would have been stored."""
@@ -146,7 +136,7 @@ class Past:
         maker, checker = USERS["maker"], USERS["checker"]
         asset, _ = self._coin(drawn)
         request = life.create(
-            _ramp_type(drawn), _asked(drawn), _rate(drawn, asset), asset,
+            _ramp_type(drawn), _requested_amount(drawn), _rate(drawn, asset), asset,
             reference=self._reference(count), user=maker, at=at, id=_uuid(drawn),
         )  # fmt: skip
         ended = at + timedelta(minutes=_MINUTES[end])
@@ -158,8 +148,8 @@ class Past:
         if end == "FAILED":
             return record_of(life.fail(request, ended))
         if request.ramp_type == "OFF_RAMP":
-            given = f"0x{drawn.hex()[:64]}"
-            request = life.add_hash(request, maker, given, at + timedelta(minutes=50))
+            tx_hash = f"0x{drawn.hex()[:64]}"
+            request = life.add_hash(request, maker, tx_hash, at + timedelta(minutes=50))
         paid = request.fiat_amount if request.ramp_type == "ON_RAMP" else request.crypto_amount
         request = life.receive(request, paid, at + timedelta(minutes=1430))
         return record_of(life.complete(request, ended))
@@ -179,27 +169,21 @@ class Past:
         at, (sender, receiver, _) = self._moment(count, self._volume.transfers), self._sides(drawn)
         inside = _is_inside(drawn)
         return Record(
-            kind="account_transfer" if inside else "transfer",
-            id=_uuid(drawn),
-            item="",
-            detail="",
-            owner=sender,
-            peer=receiver,
-            created_at=zulu(at),
-            updated_at=zulu(at + timedelta(seconds=12)),
-            status=_status(drawn),
+            kind="account_transfer" if inside else "transfer", id=_uuid(drawn), item="", detail="",
+            owner=sender, peer=receiver, created_at=zulu(at),
+            updated_at=zulu(at + timedelta(seconds=12)), status=_status(drawn),
             chain="" if inside else self._chains[sender],
-            amount=sortable(_moved(drawn)),
-        )
+            amount=sortable(_transferred_amount(drawn)),
+        )  # fmt: skip
 
     def transfer(self, count: int) -> Transfer | AccountTransfer:
         """A transfer of any kind as it would have been stored."""
         drawn = self._drawn(b"transfer", count)
         sender, receiver, asset = self._sides(drawn)
         at, status = self._moment(count, self._volume.transfers), _status(drawn)
-        amount = _moved(drawn)
+        amount = _transferred_amount(drawn)
         created, updated = zulu(at), zulu(at + timedelta(seconds=12))
-        code, reason = _FAILURE if status == "FAILED" else (None, None)
+        code, reason = FAILURE if status == "FAILED" else (None, None)
         if _is_inside(drawn):
             return AccountTransfer(
                 id=_uuid(drawn), source_account_id=sender, destination_account_id=receiver,
@@ -213,7 +197,7 @@ class Past:
             description=f"Supplier run {run}", merchant_reference=f"run-{run}",
             idempotency_key=str(UUID(bytes=drawn[32:48], version=4)), status=status,
             created_at=created, updated_at=updated,
-            fiat_origin=_origin(asset, amount) if drawn[16] % 5 == 3 else None,
+            fiat_origin=origin_of(asset, amount) if drawn[16] % 5 == 3 else None,
             transaction_hash=None if code else f"0x{drawn.hex()[:64]}",
             error_message=reason, failure_code=code, failure_reason=reason,
         )  # fmt: skip
@@ -224,10 +208,10 @@ class Past:
 
     # parts
 
-    def _drawn(self, what: bytes, count: int) -> bytes:
+    def _drawn(self, kind: bytes, count: int) -> bytes:
         """Forty-eight bytes that decide everything about one record."""
-        told = what + count.to_bytes(5, "big")
-        return hashlib.blake2b(told, digest_size=48, key=self._seed).digest()
+        subject = kind + count.to_bytes(5, "big")
+        return hashlib.blake2b(subject, digest_size=48, key=self._seed).digest()
 
     def _moment(self, count: int, of: int) -> datetime:
         """Evenly over the years, half of them in each."""
@@ -245,7 +229,7 @@ def _amount(drawn: bytes, below: int) -> int:
     return int.from_bytes(drawn[24:32], "big") % below
 
 
-def _moved(drawn: bytes) -> Decimal:
+def _transferred_amount(drawn: bytes) -> Decimal:
     """The amount of a transfer."""
     return Decimal(5_000 + _amount(drawn, 900_000)).scaleb(-2)
 
@@ -254,7 +238,7 @@ def _ramp_type(drawn: bytes) -> str:
     return "ON_RAMP" if drawn[16] % 2 else "OFF_RAMP"
 
 
-def _asked(drawn: bytes) -> Decimal:
+def _requested_amount(drawn: bytes) -> Decimal:
     return Decimal(100_000 + _amount(drawn, 9_000_000)).scaleb(-2)
 
 
@@ -268,9 +252,3 @@ def _is_inside(drawn: bytes) -> bool:
 
 def _status(drawn: bytes) -> str:
     return "FAILED" if drawn[18] % 100 < 3 else "COMPLETED"
-
-
-def _origin(asset: str, amount: Decimal) -> FiatOrigin:
-    rate = payout_rate(asset)
-    euros = (amount * rate).quantize(Decimal("0.01"))
-    return FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate)

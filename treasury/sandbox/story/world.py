@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Final, TypeAlias
+from itertools import chain
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,7 +26,7 @@ from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.keys import Keys
 from treasury.sandbox.state.ledger import Ledger
 from treasury.sandbox.state.shapes import DepositBankAccount, RampRequest, bare, decode
-from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, company_record, make_record
+from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, role_records, service_record
 from treasury.sandbox.story.agenda import Agenda
 from treasury.sandbox.story.bank import Bank
 from treasury.sandbox.story.business import tell_business
@@ -47,6 +48,8 @@ DEPOSIT_BANK: Final = "deposit_bank"
 """The fact that keeps the provider's deposit details, once they were changed."""
 
 SCENARIOS: Final = ("full", "no-provider-report")
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class World:
@@ -91,7 +94,7 @@ class World:
         self.store.makers |= past.makers
         identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
         identity["volume"] = str(volume)
-        if is_new(self.store, identity, story.mark):
+        if is_new(self.store, identity, story.fingerprint):
             with self.store.transaction():
                 moves = streams.of("moves")
                 wallets = Wallets(self.cast, Ids(streams.of("transfers")), moves, self.ledger)
@@ -101,7 +104,9 @@ class World:
                     self.store.load(past.records())
                 self.store.put(_records(self.cast, wallets))
                 self.store.put(map(record_of, story.requests))
-                self.store.remember(now=START.isoformat(), acts="0", told=story.mark, **identity)
+                self.store.remember(
+                    now=START.isoformat(), acts="0", told=story.fingerprint, **identity
+                )
             if is_usual:
                 _BEGUN[company] = self.store.image()
         facts = self.store.facts()
@@ -132,12 +137,12 @@ class World:
         """
         with self.lock:
             if self._acting:
-                kept = len(self._after)
+                scheduled = len(self._after)
                 try:
                     with self.store.transaction():
                         yield
                 except BaseException:
-                    del self._after[kept:]
+                    del self._after[scheduled:]
                     raise
                 return
             before, after = self.clock.now, self._after
@@ -184,6 +189,11 @@ class World:
             self.clock.now = max(self.clock.now, until)
         return happened
 
+    def keep(self, record: S) -> S:
+        """Write a record's next state."""
+        self.store.put([service_record(record)])
+        return record
+
     def change(self, request: RampRequest) -> RampRequest:
         """Write a request's next state."""
         before = self.store.detail("ramp_request", request.id)
@@ -209,7 +219,7 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     """The truth of what awaits funds."""
     lines: tuple[Line, ...]
     """The banks' lines."""
-    mark: str
+    fingerprint: str
     """Another version of the sandbox may tell another story."""
 
 
@@ -221,19 +231,15 @@ def _story_of(seed: int, *, is_neighbour: bool) -> _Story:
     requests, conversions, fundings = told_by(cast, streams, book)
     lines = tuple(book.numbered())
     return _Story(
-        cast=cast,
-        requests=tuple(requests),
-        conversions=conversions,
-        fundings=fundings,
-        lines=lines,
-        mark=fingerprint(requests, lines, COLUMNS),
-    )
+        cast=cast, requests=tuple(requests), conversions=conversions, fundings=fundings,
+        lines=lines, fingerprint=fingerprint(requests, lines, COLUMNS),
+    )  # fmt: skip
 
 
-_Told: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
+_StoryParts: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
 
 
-def _half_year(cast: Cast, streams: Streams, book: Book) -> _Told:
+def _half_year(cast: Cast, streams: Streams, book: Book) -> _StoryParts:
     """The company's half year; the banks' lines go into the book."""
     life = Life(cast, Ids(streams.of("events")))
     desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
@@ -243,7 +249,7 @@ def _half_year(cast: Cast, streams: Streams, book: Book) -> _Told:
     return requests, conversions, desk.fundings
 
 
-def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _Told:
+def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _StoryParts:
     """The other company has asked for one on-ramp, which awaits its approval."""
     life = Life(cast, Ids(streams.of("neighbour")))
     request = life.create(
@@ -274,48 +280,11 @@ def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
 
 
 def _records(cast: Cast, wallets: Wallets) -> Iterator[Record]:
-    yield from _finance(cast, wallets)
-    yield from _ramp(cast)
-
-
-def _finance(cast: Cast, wallets: Wallets) -> Iterator[Record]:
-    for party in cast.parties:
-        yield make_record("party", party, type=party.party_type, reference=party.external_id or "")
+    served = (
+        cast.parties, cast.accounts, wallets.wallets(), cast.virtual_accounts, wallets.transfers,
+        wallets.internal, (cast.company,), cast.users.values(), cast.bank_accounts, cast.wallets,
+        cast.fees, cast.fiat, cast.crypto,
+    )  # fmt: skip
+    yield from map(service_record, chain.from_iterable(served))
     for account in cast.accounts:
-        yield make_record("account", account, reference=account.external_id)
-        for role in account.party_roles:
-            yield make_record(
-                "party_role", role, id=f"{account.id}/{role.party_id}", owner=account.id,
-                peer=role.party_id,
-            )  # fmt: skip
-    for wallet in wallets.wallets():
-        yield make_record("wallet", wallet, owner=wallet.account_id, reference=wallet.address)
-    for virtual in cast.virtual_accounts:
-        yield make_record(
-            "virtual_account", virtual, owner=virtual.account_id, type=virtual.bank_account_type,
-            reference=virtual.reference_code,
-        )  # fmt: skip
-    for transfer in wallets.transfers:
-        yield make_record(
-            "transfer", transfer, owner=transfer.sender_account_id,
-            peer=transfer.receiver_account_id or "",
-        )  # fmt: skip
-    for internal in wallets.internal:
-        yield make_record(
-            "account_transfer", internal, owner=internal.source_account_id,
-            peer=internal.destination_account_id,
-        )  # fmt: skip
-
-
-def _ramp(cast: Cast) -> Iterator[Record]:
-    yield make_record("company", cast.company)
-    for user in cast.users.values():
-        yield make_record("user", user, type=user.role)
-    yield from map(company_record, cast.bank_accounts)
-    yield from map(company_record, cast.wallets)
-    for fee in cast.fees:
-        yield make_record("fee", fee, type=fee.type)
-    for fiat in cast.fiat:
-        yield make_record("fiat_currency", fiat)
-    for crypto in cast.crypto:
-        yield make_record("crypto_currency", crypto)
+        yield from role_records(account)

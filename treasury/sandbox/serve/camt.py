@@ -40,17 +40,17 @@ def statements(
 def _document(
     account: StatementAccount, period: Period, opening: Decimal, lines: tuple[Line, ...]
 ) -> bytes:
-    made = f"{period.last + timedelta(1)}T04:30:00+00:00"
+    created = f"{period.last + timedelta(1)}T04:30:00+00:00"
     root = etree.Element(f"{{{_NAMESPACE}}}Document", nsmap={None: _NAMESPACE})
     message = _add(root, "BkToCstmrStmt")
     header = _add(message, "GrpHdr")
     _add(header, "MsgId", f"{account.bic[:4]}-{account.iban[-6:]}-{period.name}")
-    _add(header, "CreDtTm", made)
+    _add(header, "CreDtTm", created)
     statement = _add(message, "Stmt")
     _add(statement, "Id", f"{account.iban[-10:]}-{period.name}")
     if period.sequence is not None:
         _add(statement, "ElctrncSeqNb", str(period.sequence))
-    _add(statement, "CreDtTm", made)
+    _add(statement, "CreDtTm", created)
     span = _add(statement, "FrToDt")
     _add(span, "FrDtTm", f"{period.first}T00:00:00")
     _add(span, "ToDtTm", f"{period.last}T23:59:59")
@@ -150,7 +150,7 @@ def _detail(details: etree._Element, account: StatementAccount, line: Line) -> N
     _amount(element, "Amt", line.amount)
     _add(element, "CdtDbtInd", line.direction)
     _bank_code(element, line.bank_code)
-    if line.other.iban:
+    if line.counterparty.iban:
         _parties(element, account, line)
     if line.purpose:
         _add(_add(element, "Purp"), "Cd", line.purpose)
@@ -162,8 +162,8 @@ def _detail(details: etree._Element, account: StatementAccount, line: Line) -> N
 
 def _parties(detail: etree._Element, account: StatementAccount, line: Line) -> None:
     own = (account.owner, line.own_iban or account.iban, account.bic)
-    other = (line.other.name, line.other.iban, line.other.bic)
-    debtor, creditor = (other, own) if line.direction == "CRDT" else (own, other)
+    counterparty = (line.counterparty.name, line.counterparty.iban, line.counterparty.bic)
+    debtor, creditor = (counterparty, own) if line.direction == "CRDT" else (own, counterparty)
     parties, agents = _add(detail, "RltdPties"), _add(detail, "RltdAgts")
     for role, (name, iban, bic) in (("Dbtr", debtor), ("Cdtr", creditor)):
         _add(_add(_add(parties, role), "Pty"), "Nm", name)
