@@ -19,14 +19,14 @@ from treasury.actions.execution.twins import WINDOW, Twin
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 
-__all__ = ["MAKES", "Book"]
+__all__ = ["MAKES", "ActionBook"]
 
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
 """Kinds whose person is a maker of the request: never the one to approve it."""
 
 
-class Book:
+class ActionBook:
     """Every action by id, in the order proposed; safe to use from several threads."""
 
     def __init__(self, journal: Journal) -> None:
@@ -93,12 +93,12 @@ class Book:
     def get(self, action_id: str) -> Action:
         """An action by its id; InputError where there is none."""
         with self._lock:
-            found = self._fold.actions.get(action_id)
-        if found is None:
+            action = self._fold.actions.get(action_id)
+        if action is None:
             raise InputError(
                 f"there is no action {action_id}", do="see `treasury actions list` for those"
             )
-        return found
+        return action
 
     def all(self) -> list[Action]:
         """Every action, oldest first."""
