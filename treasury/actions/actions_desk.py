@@ -23,6 +23,7 @@ from treasury.actions.execution.sending import LiveServices, Sender
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import AssetAmount, Kind
+from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.errors import (
     ActionRefused,
@@ -367,9 +368,19 @@ class Actions:
         if chunk:
             yield list(chunk)
 
-    def carry_out(self, confirmed: Confirmation, *, nonce: str | None = None) -> Action:
-        """Propose and execute in one step what a single person may decide; as `execute` raises."""
-        return self._sender.carry_out(confirmed, LiveServices(self._context.connect), nonce)
+    def carry_out(
+        self,
+        confirmed: Confirmation,
+        *,
+        nonce: str | None = None,
+        compare: Callable[[RampSeen | None], None] | None = None,
+    ) -> Action:
+        """Propose and execute in one step what a single person may decide; as `execute` raises.
+
+        `compare` is given the ramp request as it is read before anything is written, and may raise.
+        """
+        services = LiveServices(self._context.connect)
+        return self._sender.carry_out(confirmed, services, nonce, compare)
 
     def recover(self, *action_ids: str) -> tuple[Action, ...]:
         """Settle what is unsettled, or the ones named, as far as that is possible now.

@@ -30,8 +30,9 @@ from treasury.actions.execution.transaction_hashes import new_uses, requests_wit
 from treasury.actions.execution.twins import new_among, twins_since
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
-from treasury.actions.kinds.kind import Kind
+from treasury.actions.kinds.kind import Findings, Kind
 from treasury.actions.kinds.service_records import LiveSource, ServiceRecords
+from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.api.bodies import Body
 from treasury.api.codec import encode
@@ -84,10 +85,16 @@ class Sender:
         self._book = context.book
         self._outcomes = outcomes
 
-    def execute(self, action_id: str, services: LiveServices) -> Action:
-        """Carry out an action that is ready; raises unless it is done."""
+    def execute(
+        self, action_id: str, services: LiveServices, findings: Findings | None = None
+    ) -> Action:
+        """Carry out an action that is ready; raises unless it is done.
+
+        `findings` are what was read for it a moment ago, and is not read again.
+        """
         for _ in range(_ROUNDS):
-            prepared = self._prepare(self._ready(action_id), services)
+            prepared = self._prepare(self._ready(action_id), services, findings)
+            findings = None
             self._leave([prepared])
             end = self._outcomes.send(self._book.get(action_id))
             self._outcomes.note([end])
@@ -153,7 +160,11 @@ class Sender:
         return self._outcomes.refused(action, error, again=True)
 
     def carry_out(
-        self, confirmed: Confirmation, services: LiveServices, nonce: str | None
+        self,
+        confirmed: Confirmation,
+        services: LiveServices,
+        nonce: str | None,
+        compare: Callable[[RampSeen | None], None] | None,
     ) -> Action:
         """Propose what was confirmed and execute it at once, where one person is enough."""
         if confirmed.needed > 1:
@@ -164,10 +175,10 @@ class Sender:
         self._context.require_original()
         kind = kind_of(confirmed.kind)
         self._context.connect(confirmed.credential).require_writes(kind.operation)
-        findings = kind.read(
-            read_fields(kind.fields, confirmed.fields),
-            ServiceRecords(services.reader(confirmed.credential)),
-        )
+        fields = read_fields(kind.fields, confirmed.fields)
+        findings = kind.read(fields, ServiceRecords(services.reader(confirmed.credential)))
+        if compare is not None:
+            compare(findings.request)
         moved = changed(confirmed.facts, findings.facts)
         if moved:
             raise _lapse(confirmed.target or confirmed.kind, moved)
@@ -181,7 +192,7 @@ class Sender:
             ]
 
         action_id = self._book.decide(entries)[-1].subject
-        return self.execute(action_id, services)
+        return self.execute(action_id, services, findings)
 
     # Before it leaves
 
@@ -196,7 +207,9 @@ class Sender:
             _require_ready(action)
         return action
 
-    def _prepare(self, action: Action, services: LiveServices) -> _Prepared:
+    def _prepare(
+        self, action: Action, services: LiveServices, findings: Findings | None = None
+    ) -> _Prepared:
         """What is to leave, by what the world says now; an entry where the approval lapses."""
         kind = kind_of(action.kind)
         self._context.require_original()
@@ -219,7 +232,7 @@ class Sender:
         self._context.load_policy().check_identity(self._context.who(), so="nothing was sent")
         refuse_outdated(self._context, kind, action)
         live = services.reader(action.credential)
-        findings = kind.read(fields, ServiceRecords(live))
+        findings = findings or kind.read(fields, ServiceRecords(live))
         moved = changed(action.facts, findings.facts)
         if moved:
             self._lapsed(action, _lapse(action.id, moved), moved)
