@@ -410,7 +410,7 @@ class Actions:
         action: Action,
         policy: Policy,
         actor: Actor,
-        shown: Batch | None,
+        confirmed: Batch | None,
         spent: Spent,
     ) -> None:
         if action.state != "proposed":
@@ -418,7 +418,7 @@ class Actions:
                 f"{action.id} is {action.state}, not waiting for approval; nothing was approved",
                 do="look at the list again",
             )
-        if shown is not None and shown.hashes.get(action.id) != action.content_hash:
+        if confirmed is not None and confirmed.hashes.get(action.id) != action.content_hash:
             raise ActionRefused(
                 f"{action.id} is not what was confirmed; nothing was approved",
                 do="show it again and confirm what is shown",

@@ -90,7 +90,7 @@ def draft(
     actor, at, policy = context.who(), context.now().astimezone(UTC), context.load_policy()
     credential = context.credential_for(kind)
     client_id = context.settings.credential(credential).client_id
-    findings = _look(context, kind, fields, credential, live=live)
+    findings = _read_findings(context, kind, fields, credential, live=live)
     policy.check("propose", kind, findings.money, actor, ())
     if kind.decides_on_maker:
         refuse_maker(context, policy, fields, actor)
@@ -205,7 +205,9 @@ def body_of(kind: Kind, fields: Any, findings: Findings, key: str) -> Body | Non
         raise beside_field(error, field_names(kind.fields), _plain(fields)) from None
 
 
-def _look(context: Context, kind: Kind, fields: Any, credential: str, *, live: bool) -> Findings:
+def _read_findings(
+    context: Context, kind: Kind, fields: Any, credential: str, *, live: bool
+) -> Findings:
     service = LiveSource(lambda: context.connect(credential))
     if not live and context.snapshot is not None:
         stored = kind.read(fields, ServiceRecords(StoredSource(context.snapshot()), service))
@@ -264,8 +266,8 @@ def _refuse_blocked(context: Context, fingerprint: str) -> None:
 def _notes(
     context: Context, policy: Policy, fingerprint: str, alike: Fact | None
 ) -> tuple[str, ...]:
-    same = context.book.look_alikes(fingerprint)
-    notes = [f"LOOK: the same as {twin.id}, which is {twin.state}" for twin in same[-1:]]
+    repeats = context.book.look_alikes(fingerprint)
+    notes = [f"LOOK: the same as {twin.id}, which is {twin.state}" for twin in repeats[-1:]]
     if alike is not None:
         notes.append(f"LOOK: {alike.name} there is {alike.value}, which nobody made from here")
     if policy.one_person:
@@ -294,8 +296,8 @@ def _content_hash(
 
 def _plain(fields: Any) -> dict[str, Any]:
     """The fields by their own names, amounts as text."""
-    told = msgspec.structs.asdict(fields)
+    values = msgspec.structs.asdict(fields)
     return {
         name: value if value is None or isinstance(value, str) else f"{value:f}"
-        for name, value in told.items()
+        for name, value in values.items()
     }

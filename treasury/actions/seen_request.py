@@ -112,10 +112,10 @@ _UNITS: Final = {
 
 def facts_of(request: RampSeen) -> tuple[Fact, ...]:
     """The facts; the version and the maker may move, for they only say that something may have."""
-    told = [Fact(name=name.replace("_", " "), value=_text(request, name)) for name in _MATERIAL]
-    told.append(Fact(name="created by", value=_text(request, "created_by"), material=False))
-    told.append(Fact(name="version", value=_text(request, "version"), material=False))
-    return tuple(told)
+    facts = [Fact(name=name.replace("_", " "), value=_text(request, name)) for name in _MATERIAL]
+    facts.append(Fact(name="created by", value=_text(request, "created_by"), material=False))
+    facts.append(Fact(name="version", value=_text(request, "version"), material=False))
+    return tuple(facts)
 
 
 def moved(agreed: RampSeen, fresh: RampSeen) -> tuple[Moved, ...]:

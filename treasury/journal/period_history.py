@@ -184,10 +184,10 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
     everything = tuple(entries)
     history = period_history(everything)
     closed = closed_months(history)
-    there = closed.get(str(month))
-    if there is not None:
+    standing = closed.get(str(month))
+    if standing is not None:
         raise ActionRefused(
-            f"{month} was closed by {there.close.prepared_by} on {there.closed_at:%Y-%m-%d}",
+            f"{month} was closed by {standing.close.prepared_by} on {standing.closed_at:%Y-%m-%d}",
             do=f"reopen it first: treasury periods reopen {month} --reason …",
         )
     if closed and max(closed) > str(month):

@@ -90,7 +90,7 @@ class OutcomeRecorder:
         except TreasuryError as error:
             return self._failed(action, kind, client, error)
         if self.is_shown(action, kind, client, record):
-            return self.done(action, record, "answered")
+            return self.carried_out(action, record, "answered")
         return self._read_back(action, kind, client, _no_effect(action, record.value))
 
     def is_shown(self, action: Action, kind: Kind, client: Client, answer: Record[Any]) -> bool:
@@ -130,7 +130,7 @@ class OutcomeRecorder:
             why = f"{error.what}; reading it back failed too: {second.what}"
             return self.unknown(action, why, error)
         if self.is_shown(action, kind, client, record):
-            return self.done(action, record, "read back")
+            return self.carried_out(action, record, "read back")
         why = f"{error.what}; the service shows it {clean(record.value.status)}"
         return self.unknown(action, why, error)
 
@@ -150,7 +150,7 @@ class OutcomeRecorder:
             why = f"{error.what}; its record cannot be read: {second.what}"
             return self.unknown(action, why, error)
         if self.is_shown(action, kind, client, record):
-            return self.done(action, record, "read back")
+            return self.carried_out(action, record, "read back")
         if not is_conflict:
             return self._turned_away(action, error)
         if not has_passed(action, record):
@@ -181,7 +181,7 @@ class OutcomeRecorder:
         """The key was used: by us, before a crash, or for a first attempt that was refused."""
         record = self.look_up(action, kind, client)
         if record is not None:
-            return self.done(action, record, "read back")
+            return self.carried_out(action, record, "read back")
         return self.unknown(action, f"{error.what}; nothing listed carries the key", error)
 
     def look_up(self, action: Action, kind: Kind, client: Client) -> Record[Any] | None:
@@ -221,7 +221,7 @@ class OutcomeRecorder:
 
     # What is journaled of it
 
-    def done(self, action: Action, record: Record[Any], how: str) -> End:
+    def carried_out(self, action: Action, record: Record[Any], how: str) -> End:
         """It was carried out: keep the answer, which some services never give again."""
         value = record.value
         event = value.event(kind_of(action.kind).event) if hasattr(value, "event") else None

@@ -83,7 +83,7 @@ class ActionRecovery:
         record = self._outcomes.look_up(action, kind, self._context.connect(action.credential))
         if record is None or getattr(record.value, "idempotency_key", None) != action.key:
             return action
-        return self._ended(self._outcomes.done(action, record, "adopted"))
+        return self._ended(self._outcomes.carried_out(action, record, "adopted"))
 
     def _settle_by_class(self, action: Action) -> Action:
         kind = kind_of(action.kind)
@@ -127,7 +127,7 @@ class ActionRecovery:
             return self._refused_again(action, error)
         if not self._outcomes.is_shown(action, kind, client, record):
             return self._open(action, "the answer does not show what was sent", None)
-        return self._ended(self._outcomes.done(action, record, "sent again"))
+        return self._ended(self._outcomes.carried_out(action, record, "sent again"))
 
     def _outdated(self, kind: Kind, action: Action) -> str:
         """Why the present policy does not allow it; empty where it does.
@@ -155,7 +155,7 @@ class ActionRecovery:
     def _versioned(self, action: Action, kind: Kind, client: Client) -> Action:
         record = client.ramp.requests.get(action.target)
         if self._outcomes.is_shown(action, kind, client, record):
-            return self._ended(self._outcomes.done(action, record, "read back"))
+            return self._ended(self._outcomes.carried_out(action, record, "read back"))
         assert action.sending is not None
         if has_passed(action, record):
             return self._not_carried_out(action, record)
@@ -173,7 +173,7 @@ class ActionRecovery:
         except VersionConflict as conflict:
             record = client.ramp.requests.get(action.target)
             if self._outcomes.is_shown(action, kind, client, record):
-                return self._ended(self._outcomes.done(action, record, "read back"))
+                return self._ended(self._outcomes.carried_out(action, record, "read back"))
             if has_passed(action, record):
                 return self._not_carried_out(action, record)
             return self._open(action, conflict.what, conflict)
@@ -181,7 +181,7 @@ class ActionRecovery:
             return self._refused_again(action, error)
         if not self._outcomes.is_shown(action, kind, client, record):
             return self._open(action, f"the service shows it {clean(record.value.status)}", None)
-        return self._ended(self._outcomes.done(action, record, "sent again"))
+        return self._ended(self._outcomes.carried_out(action, record, "sent again"))
 
     def _neither(self, action: Action, kind: Kind, client: Client) -> Action:
         if self._settles(action):
@@ -247,12 +247,12 @@ class ActionRecovery:
         except NotFound as error:
             why = f"{why}; {error.what}"
         if record is not None:
-            return self._ended(self._outcomes.done(action, record, "adopted"))
+            return self._ended(self._outcomes.carried_out(action, record, "adopted"))
         if action.refusal_in_doubt:
             return self._recovered(action, f"{action.why}; and no record shows it", again=False)
         listing = "no record shows it" if kind.look_up is not None else "the service lists none"
-        what = f"OUTCOME UNKNOWN: {why}; {listing}"
-        return self._open(action, what, None)
+        outcome = f"OUTCOME UNKNOWN: {why}; {listing}"
+        return self._open(action, outcome, None)
 
     def _open(self, action: Action, why: str, cause: ServiceError | None) -> Action:
         """It stays unknown; said once, however often it is asked."""

@@ -81,7 +81,7 @@ def twin_fact(twins: Iterable[Twin]) -> Fact | None:
 
 def new_among(twins: Iterable[Twin], facts: Iterable[Fact]) -> Moved | None:
     """The twins that whoever agreed was not shown."""
-    agreed = next((one.value for one in facts if one.name == LIKE), "")
-    ids = {one.partition(" ")[0] for one in agreed.split(", ")}
-    fresh = [one for one in twins if clean(one.id) not in ids]
+    agreed = next((fact.value for fact in facts if fact.name == LIKE), "")
+    ids = {words.partition(" ")[0] for words in agreed.split(", ")}
+    fresh = [twin for twin in twins if clean(twin.id) not in ids]
     return Moved(LIKE, agreed or NONE, ", ".join(map(str, fresh))) if fresh else None

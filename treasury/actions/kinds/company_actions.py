@@ -83,8 +83,8 @@ def _number(fields: NewBankAccount) -> tuple[str, str]:
 
 
 def _is_number(account: CompanyBankAccount, number: str) -> bool:
-    shown = (account.iban, account.account_number)
-    return any(one is not None and plain_account(one) == number for one in shown)
+    numbers = (account.iban, account.account_number)
+    return any(written is not None and plain_account(written) == number for written in numbers)
 
 
 def _registered(duplicates: Iterable[CompanyBankAccount | CompanyWallet]) -> str:
