@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems
     from treasury.journal import Actor, Journal
-    from treasury.journal.decision_history import Decision, Mark
+    from treasury.journal.decision_history import Decision, Remark
     from treasury.lake import Lake, Snapshot
     from treasury.panels import Panels
     from treasury.reconcile import Question, Reconciliation, Rows, Rules
@@ -573,7 +573,7 @@ class Workspace:
         """What rests on a statement whose withdrawal was planned with `dry_run=True`, in words."""
         return self._desk().rests_on(withdrawal)
 
-    def remark_effects(self, planned: Mark) -> Effects:
+    def remark_effects(self, planned: Remark) -> Effects:
         """What a remark planned with `dry_run=True` would change in the open items."""
         return self._desk().remark_effects(planned)
 

@@ -20,7 +20,7 @@ from action_practice import (
     transfer_fields,
 )
 
-from treasury.actions import KINDS, Fact, Money, RampSeen, changed, field_names, moved
+from treasury.actions import KINDS, AssetAmount, Fact, RampSeen, changed, field_names, moved
 from treasury.actions.kinds.kind import Sent
 from treasury.api.models import RampEvent, RampRequest
 from treasury.api.scopes import SCOPES
@@ -259,7 +259,7 @@ def test_amounts_are_sent_digit_for_digit(practice: Practice) -> None:
     assert practice.ines.execute(ready.id).state == "done"
     [sending] = practice.journal.entries("action.sending")
     assert '"amount":12345.678901' in sending.body["body"]
-    assert ready.money == Money("USDC", Decimal("12345.678901"))
+    assert ready.money == AssetAmount("USDC", Decimal("12345.678901"))
 
 
 def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(

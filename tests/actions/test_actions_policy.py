@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from action_practice import TREASURY, Practice, refused, request_fields, transfer_fields
 
-from treasury.actions import KINDS, POLICY_FILE, Money, load_policy
+from treasury.actions import KINDS, POLICY_FILE, AssetAmount, load_policy
 from treasury.actions.authority.policy import same_person
 from treasury.errors import InputError, SettingsError
 from treasury.journal import Actor
@@ -182,7 +182,9 @@ def test_a_currency_that_a_limit_does_not_name_is_not_allowed(tmp_path: Path) ->
     policy = load_policy(tmp_path)
     kind = KINDS["crypto_transfer.create"]
     said = refused(
-        lambda: policy.check("approve", kind, Money("USDC", Decimal(1)), Actor("a", "hub"), ())
+        lambda: policy.check(
+            "approve", kind, AssetAmount("USDC", Decimal(1)), Actor("a", "hub"), ()
+        )
     )
     assert "USDC 1.000000 is more than" in said
 

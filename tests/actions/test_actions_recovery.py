@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from action_practice import OPERATIONS, TREASURY, Practice, refused, request_fields, transfer_fields
 
-from treasury.actions import Action, RampSeen
+from treasury.actions import Action
 from treasury.errors import InputError, OutcomeUnknown, ServiceUnreachable
-from treasury.journal import Actor
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
 
@@ -208,25 +207,3 @@ def test_reactivating_is_adopted_where_the_account_is_active(practice: Practice)
     [settled] = practice.ines.recover()
     assert how(settled) == ("done", "adopted")
     assert transfer_fields()["receiver_account_id"] == OPERATIONS
-
-
-@pytest.mark.parametrize("came_through", [True, False])
-def test_a_decision_of_an_earlier_version_that_was_cut_off_is_settled(
-    practice: Practice, came_through: bool
-) -> None:
-    [request] = practice.awaiting()
-    requests = practice.client("checker").ramp.requests
-    seen = RampSeen.of(requests.get(request).value)
-    body = {
-        "action": "ramp_request.approve", "operation": "POST /ramp-requests/{id}/approve",
-        "credential": "checker", "client_id": "harbour-checker", "body": {"version": 1},
-        "seen": seen, "text": "Approve it.", "reason": None,
-    }  # fmt: skip
-    sent = practice.journal.append("action.sending", request, body, actor=Actor("anna", "hub"))
-    if came_through:
-        requests.approve(request, version=1)
-    [left] = practice.jonas.unsettled()
-    assert (left.id, left.target, left.text) == (f"S-{sent.seq}", request, "Approve it.")
-    [settled] = practice.jonas.recover()
-    assert how(settled) == ("done", "read back" if came_through else "sent again")
-    assert practice.effects() == [f"POST {RAMP}/ramp-requests/{request}/approve"]

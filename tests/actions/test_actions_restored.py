@@ -240,7 +240,7 @@ def test_a_list_without_end_is_not_read_for_ever(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = practice.ines.propose("ramp_request.create", **CREATES["ramp_request.create"])
-    monkeypatch.setattr(service_records, "MOST", 2)
+    monkeypatch.setattr(service_records, "MOST_RECORDS", 2)
     with pytest.raises(ActionRefused, match="more than 2 ramp requests were made since"):
         practice.ines.execute(old.id)
     assert practice.ines.get(old.id).state == "ready"

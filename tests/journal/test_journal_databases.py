@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from postgres_server import Server
 from sqlalchemy.pool import NullPool
 
-from treasury.actions.action_history import Book
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal import ADOPTED, Actor, Draft, Journal, engines
 from treasury.journal.chain import FIRST
@@ -285,22 +284,6 @@ def test_entries_of_version_2_keep_their_hash_and_newer_ones_say_who_vouches(
     ]
     assert older.verify().seq == 3
     older.close()
-
-
-def test_decisions_of_version_1_read_as_actions(tmp_path: Path) -> None:
-    shutil.copyfile(VERSION_1, tmp_path / "journal.sqlite")
-    journal = Journal(tmp_path)
-    book = Book(journal)
-    book.refresh()
-    told = [(a.id, a.kind, a.state, a.proposed_by.name) for a in book.all()]
-    assert told == [
-        ("S-2", "ramp_request.approve", "done", "jonas"),
-        ("S-4", "ramp_request.reject", "unknown", "jonas"),
-    ]
-    done = book.get("S-2").outcome
-    assert done is not None
-    assert (done.status, done.version, done.decided_by) == ("AWAITING_FUNDS", 2, "jonas")
-    journal.close()
 
 
 def test_an_empty_shared_database_with_the_tables_of_version_1_is_brought_up(

@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from treasury.actions.action_history import Book
+from treasury.actions.action_history import ActionBook
 from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
 from treasury.journal import Actor, Draft, Head, Journal, SignatureRules, Signing
 from treasury.journal.chain import FIRST, entry_hash, signed_hash
@@ -198,7 +198,7 @@ def test_a_policy_that_cannot_be_read_for_a_moment_does_not_lose_what_has_happen
 
     journal = Journal(tmp_path, signing=Signing(None, load))
     journal.append("x", "y", {}, actor=INES)
-    book = Book(journal)
+    book = ActionBook(journal)
     book.refresh()
     book.note([Draft("action.done", "A-1", {}, INES)])
     assert [entry.kind for entry in journal.entries()] == ["x", "action.done"]

@@ -52,6 +52,19 @@ def test_two_steps_approve_with_the_checkers_credential(
     assert "AWAITING_FUNDS, version 2" in said(frame)
 
 
+def test_a_request_is_read_once_to_be_shown_and_once_before_it_is_sent(
+    panel: ApprovalsPanel, practice: Practice
+) -> None:
+    place = f"{REQUESTS}/{practice.waiting()[0]['id']}"
+    before = len(practice.served.requests)
+    confirm(panel, propose(panel))
+    calls = [(method, path) for method, path, _ in practice.served.requests[before:]]
+    until_sent = calls[: calls.index(("POST", f"{place}/approve")) + 1]
+    assert [method for method, path in until_sent if path.startswith(place)] == [
+        "GET", "GET", "POST",
+    ]  # fmt: skip
+
+
 def test_what_is_confirmed_is_what_is_journaled_and_shown_after(
     panel: ApprovalsPanel, practice: Practice
 ) -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from treasury.actions.drafting import Confirmation
     from treasury.actions.kinds.action_fields import field_names
     from treasury.actions.kinds.all_kinds import KINDS, kind_of
-    from treasury.actions.kinds.kind import Kind, Money
+    from treasury.actions.kinds.kind import AssetAmount, Kind
     from treasury.actions.seen_request import RampSeen, moved
 
 __all__ = [
@@ -56,11 +56,11 @@ __all__ = [
     "Action",
     "Actions",
     "Approval",
+    "AssetAmount",
     "Batch",
     "Confirmation",
     "Fact",
     "Kind",
-    "Money",
     "Moved",
     "Outcome",
     "Policy",
@@ -82,7 +82,7 @@ _ROOMS = {
     "Fact": "action_facts",
     "KINDS": "kinds.all_kinds",
     "Kind": "kinds.kind",
-    "Money": "kinds.kind",
+    "AssetAmount": "kinds.kind",
     "Moved": "action_facts",
     "OPEN": "action_states",
     "Outcome": "action_states",

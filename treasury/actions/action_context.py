@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from treasury.actions.action_history import Book
+from treasury.actions.action_history import ActionBook
 from treasury.actions.action_states import Action
 from treasury.actions.authority.policy import Policy
 from treasury.actions.kinds.kind import Kind
@@ -51,7 +51,7 @@ class Present:
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """One workspace's; `connect` gives the client of a named credential."""
 
-    book: Book
+    book: ActionBook
     connect: Callable[[str], Client]
     settings: Settings
     load_policy: Callable[[], Policy]
@@ -69,7 +69,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     def require_place(self, action: Action) -> None:
         """ActionRefused where an action was decided for another environment or other hosts."""
-        if action.place not in {"", self.place}:  # earlier versions did not say
+        if action.place != self.place:
             raise ActionRefused(
                 f"{action.id} was proposed for {action.place}, and this workspace is for"
                 f" {self.place}: nothing was sent",

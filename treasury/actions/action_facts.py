@@ -52,10 +52,10 @@ def fact(
     takes_two: bool = False,
 ) -> Fact:
     """A fact; outside text is brought to one visible line, None is `not shown`."""
-    shown = NOT_SHOWN if value is None else clean(value)
+    text = NOT_SHOWN if value is None else clean(value)
     return Fact(
         name=name,
-        value=shown,
+        value=text,
         material=material,
         field=field,
         problem=problem,
@@ -63,10 +63,10 @@ def fact(
     )
 
 
-def changed(shown: Iterable[Fact], fresh: Iterable[Fact]) -> tuple[Moved, ...]:
+def changed(agreed: Iterable[Fact], fresh: Iterable[Fact]) -> tuple[Moved, ...]:
     """The material facts that differ, one that came or went included, in the order shown."""
-    before = {one.name: one.value for one in shown if one.material}
-    after = {one.name: one.value for one in fresh if one.material}
+    before = {fact.name: fact.value for fact in agreed if fact.material}
+    after = {fact.name: fact.value for fact in fresh if fact.material}
     return tuple(
         Moved(name, before.get(name, NOT_SHOWN), after.get(name, NOT_SHOWN))
         for name in dict.fromkeys((*before, *after))

@@ -25,7 +25,6 @@ class ActionFold:
         self.proposals = 0
         self.last_left = datetime.min.replace(tzinfo=UTC)
         """The latest instant at which anything left, by the clocks of the machines it left from."""
-        self._of_entry: dict[int, str] = {}
 
     def add(self, entry: Entry) -> None:
         """Take the next entry of the journal; one that is about no action changes nothing."""
@@ -33,7 +32,7 @@ class ActionFold:
             self.policies.add(entry.subject)
         if not entry.kind.startswith("action."):
             return
-        former = self.actions.get(self._subject(entry))
+        former = self.actions.get(entry.subject)
         action = after(former, entry)
         if action is None:
             return
@@ -42,17 +41,7 @@ class ActionFold:
             self.last_left = max(self.last_left, action.sending.left_at)
         if former is None:
             self.alike.setdefault(action.fingerprint, []).append(action.id)
-            self._of_entry[entry.seq] = action.id
-            self.proposals += entry.kind == "action.proposed"
-
-    def _subject(self, entry: Entry) -> str:
-        """The action's id; entries of an earlier version name the entry that they follow."""
-        if entry.kind == "action.sending" and "seen" in entry.body:
-            return f"S-{entry.seq}"
-        before = entry.body.get("sending")
-        if isinstance(before, int):
-            return self._of_entry.get(before, entry.subject)
-        return entry.subject
+            self.proposals += 1
 
 
 def actions_of(entries: Iterable[Entry]) -> tuple[Action, ...]:

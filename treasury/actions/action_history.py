@@ -19,14 +19,14 @@ from treasury.actions.execution.twins import WINDOW, Twin
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 
-__all__ = ["MAKES", "Book"]
+__all__ = ["MAKES", "ActionBook"]
 
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
 """Kinds whose person is a maker of the request: never the one to approve it."""
 
 
-class Book:
+class ActionBook:
     """Every action by id, in the order proposed; safe to use from several threads."""
 
     def __init__(self, journal: Journal) -> None:
@@ -93,12 +93,12 @@ class Book:
     def get(self, action_id: str) -> Action:
         """An action by its id; InputError where there is none."""
         with self._lock:
-            found = self._fold.actions.get(action_id)
-        if found is None:
+            action = self._fold.actions.get(action_id)
+        if action is None:
             raise InputError(
                 f"there is no action {action_id}", do="see `treasury actions list` for those"
             )
-        return found
+        return action
 
     def all(self) -> list[Action]:
         """Every action, oldest first."""
@@ -162,28 +162,28 @@ class Book:
         journal, never left is that of a journal that went back. ActionRefused where a record
         carries the key of an action that is said not to have been carried out: it was.
         """
-        found = [
+        twins = [
             Twin(
-                id=one.id,
-                at=getattr(one, "created_at", None),
-                key=getattr(one, "idempotency_key", None),
-                status=getattr(one, "status", None),
+                id=record.id,
+                at=getattr(record, "created_at", None),
+                key=getattr(record, "idempotency_key", None),
+                status=getattr(record, "status", None),
             )
-            for one in records
+            for record in records
         ]
-        if not found:
+        if not twins:
             return []
-        made = self.records()
-        left = {action.key: action for action in self.all() if action.key and action.attempts}
-        for one in found:
-            action = left.get(one.key or "")
+        own_ids = self.records()
+        used_keys = {action.key: action for action in self.all() if action.key and action.attempts}
+        for twin in twins:
+            action = used_keys.get(twin.key or "")
             if action is not None and action.state not in UNSETTLED | {"done"}:
                 raise ActionRefused(
-                    f"{action.id} is {action.state}, and was carried out: {one} carries its key;"
+                    f"{action.id} is {action.state}, and was carried out: {twin} carries its key;"
                     " nothing was proposed or sent",
                     do=f"run `treasury actions recover {action.id}`, and look at it again",
                 )
-        return [one for one in found if one.id not in made and one.key not in left]
+        return [twin for twin in twins if twin.id not in own_ids and twin.key not in used_keys]
 
     def records(self) -> set[str]:
         """The ids of every record that an action is known to have made."""

@@ -20,14 +20,20 @@ class ActionList(tuple[Action, ...]):
     def __repr__(self) -> str:
         if not self:
             return "no action"
-        return "\n".join(f"{one.id}  {one.state}  {clean(one.text)}" for one in self)
+        return "\n".join(f"{action.id}  {action.state}  {clean(action.text)}" for action in self)
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>no action</p>"
         rows = (
-            (one.id, one.state, one.text, one.proposed_by.name, ", ".join(one.people))
-            for one in self
+            (
+                action.id,
+                action.state,
+                action.text,
+                action.proposed_by.name,
+                ", ".join(action.people),
+            )
+            for action in self
         )
         lines = [_cells("th", _COLUMNS), *(_cells("td", row) for row in rows)]
         body = "".join(f"<tr>{line}</tr>" for line in lines)
@@ -35,4 +41,4 @@ class ActionList(tuple[Action, ...]):
 
 
 def _cells(tag: str, texts: Iterable[str]) -> str:
-    return "".join(f"<{tag} style='text-align:left'>{safe_html(one)}</{tag}>" for one in texts)
+    return "".join(f"<{tag} style='text-align:left'>{safe_html(text)}</{tag}>" for text in texts)

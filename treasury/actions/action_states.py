@@ -6,23 +6,21 @@
        |          |-> lapsed              what was approved is no longer so
        |-> rejected, withdrawn
 
-What never left goes back to ready. An action of one person is ready when it is proposed. Entries
-that an earlier version wrote (a decision sent at once, about a ramp request) read as actions too.
+What never left goes back to ready. An action of one person is ready when it is proposed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from decimal import Decimal
+from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
 
 from treasury.actions.action_facts import Fact
 from treasury.actions.execution.twins import fingerprint_of
-from treasury.actions.kinds.kind import Money, Safety
-from treasury.actions.seen_request import RampSeen, facts_of
+from treasury.actions.kinds.kind import AssetAmount, Safety
+from treasury.actions.seen_request import RampSeen
 from treasury.ground.decoding import convert
 from treasury.journal import Actor, Entry
 
@@ -69,7 +67,7 @@ class Sending(msgspec.Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...]
     body: str
     version: int | None
-    known: tuple[str, ...]
+    foreign_ids: tuple[str, ...]
     actor: Actor
 
 
@@ -110,7 +108,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[Fact, ...]
     text: str
     masked: str
-    money: Money | None
+    money: AssetAmount | None
     target: str
     key: str
     content_hash: str
@@ -125,8 +123,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     """The number of its proposal in the journal."""
     changed_at: datetime
-    place: str = ""
-    """The environment that it was proposed for; empty where an earlier version did not say."""
+    place: str
+    """The environment that it was proposed for."""
     request: RampSeen | None = None
     approvals: tuple[Approval, ...] = ()
     attempts: int = 0
@@ -154,9 +152,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 def after(action: Action | None, entry: Entry) -> Action | None:
     """The action after one more entry about it; None where the entry is about none."""
     if action is None:
-        if entry.kind == "action.proposed":
-            return _proposed(entry)
-        return _of_old(entry) if entry.kind == "action.sending" else None
+        return _proposed(entry) if entry.kind == "action.proposed" else None
     step = _STEPS.get(entry.kind)
     changed = action if step is None else step(action, entry)
     return msgspec.structs.replace(changed, changed_at=entry.at)
@@ -164,25 +160,20 @@ def after(action: Action | None, entry: Entry) -> Action | None:
 
 def _proposed(entry: Entry) -> Action:
     body = entry.body
-    told = {name: body[name] for name in _PROPOSED if name in body}
     needed = int(body["needed"])
     facts = convert(body["facts"], list[Fact])
-    made: Action = convert(
-        told
-        | {
-            # worked out anew: earlier versions had other eyes for what is the same
-            "fingerprint": fingerprint_of(body["kind"], body["fields"], facts),
-            "id": entry.subject,
-            "state": "ready" if needed <= 1 else "proposed",
-            "proposed_by": entry.actor,
-            "proposed_at": entry.at,
-            "seq": entry.seq,
-            "changed_at": entry.at,
-        },
-        Action,
-        from_attributes=True,
-    )
-    return made
+    proposal: dict[str, Any] = {name: body[name] for name in _PROPOSED if name in body}
+    proposal |= {
+        # worked out anew: earlier versions had other eyes for what is the same
+        "fingerprint": fingerprint_of(body["kind"], body["fields"], facts),
+        "id": entry.subject,
+        "state": "ready" if needed <= 1 else "proposed",
+        "proposed_by": entry.actor,
+        "proposed_at": entry.at,
+        "seq": entry.seq,
+        "changed_at": entry.at,
+    }
+    return convert(proposal, Action, from_attributes=True)
 
 
 _PROPOSED: Final = (
@@ -194,24 +185,20 @@ _PROPOSED: Final = (
 
 def _approved(action: Action, entry: Entry) -> Action:
     body = entry.body
-    given = Approval(entry.actor, entry.at, body["content_hash"], body.get("reason"), entry.seq)
-    approvals = (*action.approvals, given)
-    needed = int(entry.body.get("needed", action.needed))
+    approval = Approval(entry.actor, entry.at, body["content_hash"], body.get("reason"), entry.seq)
+    approvals = (*action.approvals, approval)
+    needed = int(body.get("needed", action.needed))
     ready = action.state == "proposed" and len(approvals) + 1 >= needed
-    return msgspec.structs.replace(
-        action,
-        approvals=approvals,
-        needed=needed,
-        state="ready" if ready else action.state,
-    )
+    state = "ready" if ready else action.state
+    return msgspec.structs.replace(action, approvals=approvals, needed=needed, state=state)
 
 
 def _ended(state: State) -> Callable[[Action, Entry], Action]:
     def step(action: Action, entry: Entry) -> Action:
         if action.state == "done":
             return action
-        said = entry.body.get("why") or entry.body.get("reason") or ""
-        return msgspec.structs.replace(action, state=state, why=str(said))
+        why = entry.body.get("why") or entry.body.get("reason") or ""
+        return msgspec.structs.replace(action, state=state, why=str(why))
 
     return step
 
@@ -221,33 +208,31 @@ def _refused(action: Action, entry: Entry) -> Action:
     body = entry.body
     if action.state not in UNSETTLED or body.get("attempt", action.attempts) < action.attempts:
         return action
-    old = body.get("facts")
-    why = body.get("why") or (old.get("error") if isinstance(old, dict) else "") or ""
     state: State = "ready" if body.get("again") else "refused"
-    return msgspec.structs.replace(action, state=state, why=str(why))
+    return msgspec.structs.replace(action, state=state, why=str(body.get("why") or ""))
 
 
 def _unknown(action: Action, entry: Entry) -> Action:
     if action.state == "done":
         return action
-    old = entry.body.get("facts")
-    why = entry.body.get("why") or (old.get("found") if isinstance(old, dict) else "") or ""
-    in_doubt = bool(entry.body.get("refusal_in_doubt"))
-    return msgspec.structs.replace(action, state="unknown", why=str(why), refusal_in_doubt=in_doubt)
+    body = entry.body
+    in_doubt = bool(body.get("refusal_in_doubt"))
+    why = str(body.get("why") or "")
+    return msgspec.structs.replace(action, state="unknown", why=why, refusal_in_doubt=in_doubt)
 
 
 def _sent(action: Action, entry: Entry) -> Action:
     body = entry.body
-    left = datetime.fromisoformat(body["left_at"])
-    first = action.sending.first_left_at if action.sending is not None else left
+    left_at = datetime.fromisoformat(body["left_at"])
+    first = action.sending.first_left_at if action.sending is not None else left_at
     sending = Sending(
         at=entry.at,
-        left_at=left,
+        left_at=left_at,
         first_left_at=first,
         ids=tuple(body["ids"]),
         body=body["body"],
         version=body.get("version"),
-        known=tuple(body.get("known", ())),
+        foreign_ids=tuple(body.get("known", ())),
         actor=entry.actor,
     )
     return msgspec.structs.replace(
@@ -255,78 +240,22 @@ def _sent(action: Action, entry: Entry) -> Action:
     )
 
 
-def _done(action: Action, entry: Entry) -> Action:
-    facts = {**_old_facts(entry), **entry.body}
+def _carried_out(action: Action, entry: Entry) -> Action:
+    body = entry.body
     outcome = Outcome(
         kind=action.kind,
         subject=action.target,
-        how=facts.get("how", "answered"),
+        how=body.get("how", "answered"),
         text=action.text,
-        status=facts.get("status") or "",
-        version=facts.get("version"),
-        record=facts.get("record") or action.target,
-        response=facts.get("response"),
-        service_user=facts.get("service_user"),
+        status=body.get("status") or "",
+        version=body.get("version"),
+        record=body.get("record") or action.target,
+        response=body.get("response"),
+        service_user=body.get("service_user"),
         decided_by=entry.actor.name,
         at=entry.at,
     )
     return msgspec.structs.replace(action, state="done", outcome=outcome, why="")
-
-
-def _old_facts(entry: Entry) -> dict[str, Any]:
-    old = entry.body.get("facts")
-    return old if isinstance(old, dict) else {}
-
-
-def _of_old(entry: Entry) -> Action:
-    """A decision that an earlier version sent at once; its id is made of its entry's number."""
-    body = entry.body
-    seen = convert(body["seen"], RampSeen)
-    sent = body["body"]
-    text, name = body.get("text", ""), body["action"]
-    return Action(
-        id=f"S-{entry.seq}",
-        kind=name,
-        state="sending",
-        operation=body["operation"],
-        safety="versioned",
-        fields={"request_id": entry.subject},
-        facts=facts_of(seen),
-        text=text,
-        masked=text,
-        money=_money_of(seen),
-        target=entry.subject,
-        key="",
-        content_hash="",
-        fingerprint="",
-        needed=1,
-        policy="",
-        credential=body["credential"],
-        client_id=body["client_id"],
-        reason=body.get("reason"),
-        proposed_by=entry.actor,
-        proposed_at=entry.at,
-        seq=entry.seq,
-        changed_at=entry.at,
-        request=seen,
-        attempts=1,
-        sending=Sending(
-            at=entry.at,
-            left_at=entry.at.astimezone(UTC),
-            first_left_at=entry.at.astimezone(UTC),
-            ids=(entry.subject,),
-            body=msgspec.json.encode(sent).decode(),
-            version=sent.get("version"),
-            known=(),
-            actor=entry.actor,
-        ),
-    )
-
-
-def _money_of(seen: RampSeen) -> Money | None:
-    amount: Decimal | None = seen.fiat_amount if seen.on_ramp else seen.crypto_amount
-    currency = seen.fiat_currency if seen.on_ramp else seen.crypto_currency
-    return None if amount is None or currency is None else Money(currency, amount)
 
 
 _STEPS: Final[dict[str, Callable[[Action, Entry], Action]]] = {
@@ -335,7 +264,7 @@ _STEPS: Final[dict[str, Callable[[Action, Entry], Action]]] = {
     "action.withdrawn": _ended("withdrawn"),
     "action.lapsed": _ended("lapsed"),
     "action.sending": _sent,
-    "action.done": _done,
+    "action.done": _carried_out,
     "action.refused": _refused,
     "action.unknown": _unknown,
     "action.recovered": _refused,

@@ -10,19 +10,20 @@ from typing import Final, get_args
 import msgspec
 
 from treasury.actions.action_context import Context, Present, wall_clock
-from treasury.actions.action_history import Book
+from treasury.actions.action_history import ActionBook
 from treasury.actions.action_list import ActionList
 from treasury.actions.action_states import OPEN, Action, State
 from treasury.actions.authority.authorization import decided_today, refuse_maker
 from treasury.actions.authority.policy import Policy, load_policy, same_name, same_person
 from treasury.actions.batch import Batch, batch_of
 from treasury.actions.drafting import Confirmation, draft, hold_day, proposal
-from treasury.actions.execution.outcomes import Answers
-from treasury.actions.execution.recovery import Recovery
-from treasury.actions.execution.sending import Lives, Sender
+from treasury.actions.execution.outcomes import OutcomeRecorder
+from treasury.actions.execution.recovery import ActionRecovery
+from treasury.actions.execution.sending import LiveServices, Sender
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
-from treasury.actions.kinds.kind import Kind, Money
+from treasury.actions.kinds.kind import AssetAmount, Kind
+from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.errors import (
     ActionRefused,
@@ -44,7 +45,7 @@ __all__ = ["Actions", "Ran"]
 Batched = list["Ran"]
 Chunks = Iterator[list[str]]
 Drafts = list[Draft]
-Spent = list[tuple[Kind, Money]]
+Spent = list[tuple[Kind, AssetAmount]]
 Outcomes = dict[str, TreasuryError | None]
 _STOPS: Final = (ServiceUnreachable, OutcomeUnknown)
 TOGETHER: Final = 50
@@ -80,7 +81,7 @@ class Actions:
     ) -> None:
         self._journal = journal
         self._context = Context(
-            book=Book(journal),
+            book=ActionBook(journal),
             connect=connect,
             settings=settings,
             load_policy=lambda: load_policy(folder) if folder is not None else Policy(),
@@ -91,9 +92,9 @@ class Actions:
             journal_folder=journal.folder,
         )
         self._book = self._context.book
-        answers = Answers(self._context)
-        self._sender = Sender(self._context, answers)
-        self._recovery = Recovery(self._context, answers)
+        outcomes = OutcomeRecorder(self._context)
+        self._sender = Sender(self._context, outcomes)
+        self._recovery = ActionRecovery(self._context, outcomes)
 
     @property
     def policy(self) -> Policy:
@@ -112,12 +113,12 @@ class Actions:
                 f"there is no state {clean(state)[:60]!r} of an action",
                 do=f"give one of {', '.join(get_args(State))}",
             )
-        wanted = None if kind is None else kind_of(kind).name
+        kind_name = None if kind is None else kind_of(kind).name
         self._book.refresh()
         return ActionList(
             action
             for action in self._book.all()
-            if state in {None, action.state} and wanted in {None, action.kind}
+            if state in {None, action.state} and kind_name in {None, action.kind}
         )
 
     def get(self, action_id: str) -> Action:
@@ -165,7 +166,9 @@ class Actions:
         added = self._book.decide(entries)
         if folder is not None and original is not None:
             adopt_copy(folder)
-        return tuple(self._book.get(one.subject) for one in added if one.kind == "action.lapsed")
+        return tuple(
+            self._book.get(entry.subject) for entry in added if entry.kind == "action.lapsed"
+        )
 
     # What is wanted
 
@@ -207,11 +210,11 @@ class Actions:
 
         def entries() -> Drafts:
             hold_day(self._context, policy, actor, drafts)
-            made = [
-                proposal(one, self._book.next_id(place), nonce if place == 0 else None)
-                for place, one in enumerate(drafts)
+            proposals = [
+                proposal(confirmed, self._book.next_id(place), nonce if place == 0 else None)
+                for place, confirmed in enumerate(drafts)
             ]
-            return [*self._context.policy_drafts(policy, actor), *made]
+            return [*self._context.policy_drafts(policy, actor), *proposals]
 
         added = self._book.decide(entries)
         return tuple(self._book.get(e.subject) for e in added if e.kind == "action.proposed")
@@ -258,7 +261,7 @@ class Actions:
         self._context.register()
 
         def entries() -> Drafts:
-            made: Drafts = []
+            approvals: Drafts = []
             spent: Spent = []
             for action_id in ids:
                 action = self._book.get(action_id)
@@ -275,8 +278,8 @@ class Actions:
                     "policy": policy.hash,
                     "reason": reason,
                 }
-                made.append(Draft("action.approved", action_id, body, actor))
-            return [*self._context.policy_drafts(policy, actor), *made]
+                approvals.append(Draft("action.approved", action_id, body, actor))
+            return [*self._context.policy_drafts(policy, actor), *approvals]
 
         self._book.decide(entries, thorough=True)
         return tuple(self._book.get(action_id) for action_id in ids)
@@ -313,7 +316,7 @@ class Actions:
         refused. Each of them is in the journal, except what never left this machine.
         """
         self._book.refresh()
-        return self._sender.execute(action_id, Lives(self._context.connect))
+        return self._sender.execute(action_id, LiveServices(self._context.connect))
 
     def execute_all(
         self, action_ids: Iterable[str], *, progress: Callable[[int, int], None] | None = None
@@ -324,22 +327,25 @@ class Actions:
         raises: what was not tried stays ready. JournalError where it cannot be written what came of
         those that were sent.
         """
-        ids, lives, ran = _each(action_ids), Lives(self._context.connect), Batched()
+        ids, services, ran = _each(action_ids), LiveServices(self._context.connect), Batched()
         self._book.refresh()
         for several in self._chunks(ids):
             if progress is not None:
                 progress(len(ran), len(ids))
-            outcome = self._execute(several, lives)
-            ran += [Ran(action=self._book.get(one), error=outcome[one]) for one in several]
+            outcome = self._execute(several, services)
+            ran += [
+                Ran(action=self._book.get(action_id), error=outcome[action_id])
+                for action_id in several
+            ]
             if any(isinstance(error, _STOPS) for error in outcome.values()):
                 break
         return tuple(ran)
 
-    def _execute(self, several: Sequence[str], lives: Lives) -> Outcomes:
+    def _execute(self, several: Sequence[str], services: LiveServices) -> Outcomes:
         if len(several) > 1:
-            return self._sender.execute_all(several, lives)
+            return self._sender.execute_all(several, services)
         try:
-            self._sender.execute(several[0], lives)
+            self._sender.execute(several[0], services)
         except JournalError:
             raise
         except TreasuryError as error:
@@ -362,9 +368,19 @@ class Actions:
         if chunk:
             yield list(chunk)
 
-    def carry_out(self, confirmed: Confirmation, *, nonce: str | None = None) -> Action:
-        """Propose and execute in one step what a single person may decide; as `execute` raises."""
-        return self._sender.carry_out(confirmed, Lives(self._context.connect), nonce)
+    def carry_out(
+        self,
+        confirmed: Confirmation,
+        *,
+        nonce: str | None = None,
+        compare: Callable[[RampSeen | None], None] | None = None,
+    ) -> Action:
+        """Propose and execute in one step what a single person may decide; as `execute` raises.
+
+        `compare` is given the ramp request as it is read before anything is written, and may raise.
+        """
+        services = LiveServices(self._context.connect)
+        return self._sender.carry_out(confirmed, services, nonce, compare)
 
     def recover(self, *action_ids: str) -> tuple[Action, ...]:
         """Settle what is unsettled, or the ones named, as far as that is possible now.
@@ -394,7 +410,7 @@ class Actions:
         action: Action,
         policy: Policy,
         actor: Actor,
-        shown: Batch | None,
+        confirmed: Batch | None,
         spent: Spent,
     ) -> None:
         if action.state != "proposed":
@@ -402,7 +418,7 @@ class Actions:
                 f"{action.id} is {action.state}, not waiting for approval; nothing was approved",
                 do="look at the list again",
             )
-        if shown is not None and shown.hashes.get(action.id) != action.content_hash:
+        if confirmed is not None and confirmed.hashes.get(action.id) != action.content_hash:
             raise ActionRefused(
                 f"{action.id} is not what was confirmed; nothing was approved",
                 do="show it again and confirm what is shown",
@@ -421,10 +437,10 @@ class Actions:
             spent.append((kind, action.money))
 
     def _today(
-        self, kind: Kind, policy: Policy, actor: Actor, spent: Sequence[tuple[Kind, Money]]
-    ) -> Sequence[Money]:
+        self, kind: Kind, policy: Policy, actor: Actor, spent: Sequence[tuple[Kind, AssetAmount]]
+    ) -> Sequence[AssetAmount]:
         """What this person decided today under the same rule, this batch so far included."""
-        now = [money for one, money in spent if policy.rule(one) == policy.rule(kind)]
+        now = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
         return [*decided_today(self._context, policy, kind, actor), *now]
 
     def _end(

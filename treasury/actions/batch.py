@@ -10,7 +10,7 @@ from decimal import Decimal
 import msgspec
 
 from treasury.actions.action_states import Action
-from treasury.actions.kinds.kind import Money
+from treasury.actions.kinds.kind import AssetAmount
 from treasury.money import total
 
 __all__ = ["Batch", "batch_of"]
@@ -20,7 +20,7 @@ class Total(msgspec.Struct, frozen=True):
     """How many actions move how much of one currency or asset."""
 
     count: int
-    money: Money
+    money: AssetAmount
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The totals in one sentence."""
-        parts = [f"{one.count} of {one.money}" for one in self.totals]
+        parts = [f"{subtotal.count} of {subtotal.money}" for subtotal in self.totals]
         if self.without_amount:
             parts.append(f"{self.without_amount} without an amount")
         noun = "action" if len(self.ids) == 1 else "actions"
@@ -60,7 +60,7 @@ def batch_of(actions: Sequence[Action]) -> Batch:
         lines=tuple(action.text for action in actions),
         masked_lines=tuple(action.masked for action in actions),
         totals=tuple(
-            Total(len(several), Money(currency, total(several)))
+            Total(len(several), AssetAmount(currency, total(several)))
             for currency, several in sorted(amounts.items())
         ),
         without_amount=sum(action.money is None for action in actions),

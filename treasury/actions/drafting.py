@@ -22,8 +22,8 @@ from treasury.actions.execution.transaction_hashes import requests_with_hash, us
 from treasury.actions.execution.twins import fingerprint_of, twin_fact, twins_since
 from treasury.actions.kinds.action_fields import beside_field, field_names, read_fields
 from treasury.actions.kinds.all_kinds import kind_of, sentence
-from treasury.actions.kinds.kind import Found, Kind, Money, Safety
-from treasury.actions.kinds.service_records import Live, Records, Stored
+from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Safety
+from treasury.actions.kinds.service_records import LiveSource, ServiceRecords, StoredSource
 from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body, new_key
 from treasury.errors import ActionRefused, InputError, ServiceError
@@ -55,7 +55,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     masked: str
     notes: tuple[str, ...]
-    money: Money | None
+    money: AssetAmount | None
     target: str
     key: str
     content_hash: str
@@ -74,7 +74,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
 def draft(
     context: Context,
     name: str,
-    given: Mapping[str, object],
+    values: Mapping[str, object],
     *,
     reason: str | None = None,
     live: bool = False,
@@ -86,18 +86,18 @@ def draft(
         raise InputError(
             f"{kind.name} has no key that could be left out", do="propose it without that option"
         )
-    fields = read_fields(kind.fields, _with_ids(context, given))
+    fields = read_fields(kind.fields, _with_ids(context, values))
     actor, at, policy = context.who(), context.now().astimezone(UTC), context.load_policy()
     credential = context.credential_for(kind)
     client_id = context.settings.credential(credential).client_id
-    found = _look(context, kind, fields, credential, live=live)
-    policy.check("propose", kind, found.money, actor, ())
+    findings = _read_findings(context, kind, fields, credential, live=live)
+    policy.check("propose", kind, findings.money, actor, ())
     if kind.decides_on_maker:
         refuse_maker(context, policy, fields, actor)
     key = new_key() if kind.takes_key and not without_key else ""
-    body = body_of(kind, fields, found, key)
+    body = body_of(kind, fields, findings, key)
     content = {name: value for name, value in _plain(fields).items() if value is not None}
-    fingerprint = fingerprint_of(kind.name, content, found.facts)
+    fingerprint = fingerprint_of(kind.name, content, findings.facts)
     _refuse_blocked(context, fingerprint)
     uses = uses_fact(requests_with_hash(context, kind, fields))
     if uses is not None and policy.one_person and not (reason or "").strip():
@@ -105,7 +105,7 @@ def draft(
             f"reason: is missing, and {uses.name} {uses.value} already",
             do="give the hash of this request's own transaction, or say why it is the same one",
         )
-    needed = policy.people(kind, found.money, [uses] if uses is not None else ())
+    needed = policy.people(kind, findings.money, [uses] if uses is not None else ())
     since = context.book.wished_since(fingerprint, at)
     alike = _alike(context, kind, credential, (fields, body), since, live=live)
     notes = _notes(context, policy, fingerprint, alike)
@@ -117,7 +117,7 @@ def draft(
     def say(*, masked: bool) -> str:
         return sentence(
             kind,
-            found,
+            findings,
             actor=actor.name,
             client_id=client_id,
             at=at.astimezone(context.settings.zone),
@@ -132,18 +132,18 @@ def draft(
         operation=kind.operation,
         safety=kind.safety,
         fields=content,
-        facts=(*found.facts, *filter(None, (alike, uses))),
+        facts=(*findings.facts, *filter(None, (alike, uses))),
         text=say(masked=False),
         masked=say(masked=True),
         notes=notes,
-        money=found.money,
+        money=findings.money,
         target=next(iter(kind.ids(fields)), ""),
         key=key,
         content_hash=_content_hash(
             kind.name,
             kind.operation,
             content,
-            found.facts,
+            findings.facts,
             (key, credential, client_id, context.place),
         ),
         fingerprint=fingerprint,
@@ -155,23 +155,23 @@ def draft(
         actor=actor,
         at=at,
         place=context.place,
-        request=found.request,
+        request=findings.request,
     )
     hold_day(context, policy, actor, [confirmed])
     return confirmed
 
 
-def _with_ids(context: Context, given: Mapping[str, object]) -> Mapping[str, object]:
+def _with_ids(context: Context, values: Mapping[str, object]) -> Mapping[str, object]:
     """The fields with the id of a ramp request that is named by its payment reference."""
-    name = given.get("request_id")
+    name = values.get("request_id")
     if context.snapshot is None or not isinstance(name, str):
-        return given
+        return values
     snapshot = context.snapshot()
     if snapshot.commit is None:
-        return given
+        return values
     query = "SELECT id FROM ramp_requests WHERE payment_reference = $name"
     ids = snapshot.sql(query, {"name": name.strip()})["id"].to_pylist()
-    return {**given, "request_id": ids[0]} if len(ids) == 1 else given
+    return {**values, "request_id": ids[0]} if len(ids) == 1 else values
 
 
 def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) -> Draft:
@@ -186,43 +186,45 @@ def hold_day(
     context: Context, policy: Policy, actor: Actor, drafts: Sequence[Confirmation]
 ) -> None:
     """ActionRefused where these, which nobody else approves, are more than the day allows."""
-    spent: list[tuple[Kind, Money]] = []
-    for one in drafts:
-        if one.needed > 1 or one.money is None:
+    spent: list[tuple[Kind, AssetAmount]] = []
+    for confirmed in drafts:
+        if confirmed.needed > 1 or confirmed.money is None:
             continue
-        kind = kind_of(one.kind)
-        before = [money for other, money in spent if policy.rule(other) == policy.rule(kind)]
+        kind = kind_of(confirmed.kind)
+        before = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
         today = (*decided_today(context, policy, kind, actor), *before)
-        policy.check("propose", kind, one.money, actor, today)
-        spent.append((kind, one.money))
+        policy.check("propose", kind, confirmed.money, actor, today)
+        spent.append((kind, confirmed.money))
 
 
-def body_of(kind: Kind, fields: Any, found: Found, key: str) -> Body | None:
+def body_of(kind: Kind, fields: Any, findings: Findings, key: str) -> Body | None:
     """The body as it is to be sent; InputError where the contract does not allow it."""
     try:
-        return kind.body(fields, found, key)
+        return kind.body(fields, findings, key)
     except InputError as error:
         raise beside_field(error, field_names(kind.fields), _plain(fields)) from None
 
 
-def _look(context: Context, kind: Kind, fields: Any, credential: str, *, live: bool) -> Found:
-    service = Live(lambda: context.connect(credential))
+def _read_findings(
+    context: Context, kind: Kind, fields: Any, credential: str, *, live: bool
+) -> Findings:
+    service = LiveSource(lambda: context.connect(credential))
     if not live and context.snapshot is not None:
-        stored = kind.read(fields, Records(Stored(context.snapshot()), service))
+        stored = kind.read(fields, ServiceRecords(StoredSource(context.snapshot()), service))
         if not stored.problem:
             return stored
         try:
-            found = kind.read(fields, Records(service))
+            findings = kind.read(fields, ServiceRecords(service))
         except ServiceError:
-            found = stored
+            findings = stored
     else:
-        found = kind.read(fields, Records(service))
-    if found.problem:
+        findings = kind.read(fields, ServiceRecords(service))
+    if findings.problem:
         raise ActionRefused(
-            f"{found.problem}; nothing was proposed and nothing was sent",
+            f"{findings.problem}; nothing was proposed and nothing was sent",
             do="correct it, or sync and look at it again",
         )
-    return found
+    return findings
 
 
 def _alike(
@@ -241,10 +243,10 @@ def _alike(
     fields, body = call
     if kind.twins is None or body is None:
         return None
-    service = Live(lambda: context.connect(credential))
-    stored = [Stored(context.snapshot())] if context.snapshot is not None and not live else []
+    service = LiveSource(lambda: context.connect(credential))
+    stored = [StoredSource(context.snapshot())] if context.snapshot is not None and not live else []
     try:
-        twins = [*kind.twins(Records(*stored, service, since=since), fields, body)]
+        twins = [*kind.twins(ServiceRecords(*stored, service, since=since), fields, body)]
     except (ServiceError, ActionRefused):
         return None
     return twin_fact(twins_since(context.book.strangers(twins), since))
@@ -264,8 +266,8 @@ def _refuse_blocked(context: Context, fingerprint: str) -> None:
 def _notes(
     context: Context, policy: Policy, fingerprint: str, alike: Fact | None
 ) -> tuple[str, ...]:
-    same = context.book.look_alikes(fingerprint)
-    notes = [f"LOOK: the same as {twin.id}, which is {twin.state}" for twin in same[-1:]]
+    repeats = context.book.look_alikes(fingerprint)
+    notes = [f"LOOK: the same as {twin.id}, which is {twin.state}" for twin in repeats[-1:]]
     if alike is not None:
         notes.append(f"LOOK: {alike.name} there is {alike.value}, which nobody made from here")
     if policy.one_person:
@@ -275,10 +277,9 @@ def _notes(
 
 def is_as_approved(action: Action) -> bool:
     """Whether what the journal holds of it is what its people agreed to, byte for byte."""
-    place = (action.place,) if action.place else ()  # earlier versions did not say
-    sent = (action.key, action.credential, action.client_id, *place)
+    sent = (action.key, action.credential, action.client_id, action.place)
     now = _content_hash(action.kind, action.operation, action.fields, action.facts, sent)
-    return {now} == {action.content_hash, *(one.content_hash for one in action.approvals)}
+    return {now} == {action.content_hash, *(approval.content_hash for approval in action.approvals)}
 
 
 def _content_hash(
@@ -288,15 +289,15 @@ def _content_hash(
     facts: Sequence[Fact],
     sent: tuple[str, ...],
 ) -> str:
-    material = [(one.name, one.value) for one in facts if one.material]
+    material = [(fact.name, fact.value) for fact in facts if fact.material]
     whole = [name, operation, content, material, sent]
     return hashlib.sha256(canonical(whole).encode()).hexdigest()
 
 
 def _plain(fields: Any) -> dict[str, Any]:
     """The fields by their own names, amounts as text."""
-    told = msgspec.structs.asdict(fields)
+    values = msgspec.structs.asdict(fields)
     return {
         name: value if value is None or isinstance(value, str) else f"{value:f}"
-        for name, value in told.items()
+        for name, value in values.items()
     }

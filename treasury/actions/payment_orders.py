@@ -68,10 +68,10 @@ def pain001(
     if not transfers:
         raise InputError("there is nothing to pay", do="choose what is to be paid")
     _check_payer(payer)
-    for one in transfers:
-        _check(one)
+    for transfer in transfers:
+        _check(transfer)
     _refuse_repeats(transfers)
-    number, whole = str(len(transfers)), _amount(total(one.amount for one in transfers))
+    number, whole = str(len(transfers)), _amount(total(transfer.amount for transfer in transfers))
     message = _message_id(transfers, payer)
     root = ET.Element("Document", xmlns=NAMESPACE)
     order = _under(root, "CstmrCdtTrfInitn")
@@ -93,23 +93,23 @@ def pain001(
     _path(batch, "DbtrAcct/Id/IBAN", plain_account(payer.iban))
     _path(batch, "DbtrAgt/FinInstnId/Othr/Id", "NOTPROVIDED")
     _under(batch, "ChrgBr", "SLEV")
-    for one in transfers:
-        _add(batch, one)
+    for transfer in transfers:
+        _add(batch, transfer)
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _add(batch: ET.Element, one: CreditTransfer) -> None:
+def _add(batch: ET.Element, transfer: CreditTransfer) -> None:
     order = _under(batch, "CdtTrfTxInf")
-    _path(order, "PmtId/EndToEndId", one.reference)
-    amount = _path(order, "Amt/InstdAmt", _amount(one.amount))
+    _path(order, "PmtId/EndToEndId", transfer.reference)
+    amount = _path(order, "Amt/InstdAmt", _amount(transfer.amount))
     amount.set("Ccy", "EUR")
-    if one.bic:
-        _path(order, "CdtrAgt/FinInstnId/BICFI", plain_account(one.bic))
-    _path(order, "Cdtr/Nm", one.beneficiary)
-    _path(order, "CdtrAcct/Id/IBAN", plain_account(one.iban))
-    _path(order, "RmtInf/Ustrd", one.reference)
+    if transfer.bic:
+        _path(order, "CdtrAgt/FinInstnId/BICFI", plain_account(transfer.bic))
+    _path(order, "Cdtr/Nm", transfer.beneficiary)
+    _path(order, "CdtrAcct/Id/IBAN", plain_account(transfer.iban))
+    _path(order, "RmtInf/Ustrd", transfer.reference)
 
 
 def _under(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
@@ -131,8 +131,13 @@ def _amount(amount: Decimal) -> str:
 
 def _message_id(transfers: Sequence[CreditTransfer], payer: Payer) -> str:
     ordered = sorted(
-        (one.reference, one.beneficiary, plain_account(one.iban), _amount(one.amount))
-        for one in transfers
+        (
+            transfer.reference,
+            transfer.beneficiary,
+            plain_account(transfer.iban),
+            _amount(transfer.amount),
+        )
+        for transfer in transfers
     )
     whole = msgspec.json.encode([plain_account(payer.iban), ordered])
     return f"PAY-{hashlib.sha256(whole).hexdigest()[:30].upper()}"
@@ -150,36 +155,44 @@ def _check_payer(payer: Payer) -> None:
     _check_text("pay_from: the payer's name", payer.name, 70)
 
 
-def _check(one: CreditTransfer) -> None:
-    name = clean(one.reference)[:40] or "an order without a reference"
-    if not _REFERENCE.fullmatch(one.reference):
+def _check(transfer: CreditTransfer) -> None:
+    name = clean(transfer.reference)[:40] or "an order without a reference"
+    if not _REFERENCE.fullmatch(transfer.reference):
         raise _refused(f"{name}: the reference is not 1 to 35 characters without // or an outer /")
-    _check_text(f"{name}: the reference", one.reference, 35)
-    _check_text(f"{name}: the beneficiary", one.beneficiary, 70)
-    if not is_iban(one.iban):
-        raise _refused(f"{name}: {clean(one.iban)[:40]} is no IBAN: its check digits do not hold")
-    if one.bic and not is_bic(plain_account(one.bic)):
-        raise _refused(f"{name}: {clean(one.bic)[:40]} is no BIC")
-    if not 0 < one.amount <= LARGEST or not is_exact_in(one.amount, "EUR"):
-        raise _refused(f"{name}: {one.amount:f} is not an amount from 0.01 to {LARGEST} in cents")
+    _check_text(f"{name}: the reference", transfer.reference, 35)
+    _check_text(f"{name}: the beneficiary", transfer.beneficiary, 70)
+    if not is_iban(transfer.iban):
+        raise _refused(
+            f"{name}: {clean(transfer.iban)[:40]} is no IBAN: its check digits do not hold"
+        )
+    if transfer.bic and not is_bic(plain_account(transfer.bic)):
+        raise _refused(f"{name}: {clean(transfer.bic)[:40]} is no BIC")
+    if not 0 < transfer.amount <= LARGEST or not is_exact_in(transfer.amount, "EUR"):
+        raise _refused(
+            f"{name}: {transfer.amount:f} is not an amount from 0.01 to {LARGEST} in cents"
+        )
 
 
-def _check_text(what: str, text: str, longest: int) -> None:
+def _check_text(subject: str, text: str, longest: int) -> None:
     if not text.strip():
-        raise _refused(f"{what} is missing")
+        raise _refused(f"{subject} is missing")
     if len(text) > longest:
-        raise _refused(f"{what} is longer than SEPA's {longest} characters")
+        raise _refused(f"{subject} is longer than SEPA's {longest} characters")
     if not _CHARACTERS.fullmatch(text) or text != text.strip():
-        raise _refused(f"{what} holds a character that SEPA does not carry: {visible(text)}")
+        raise _refused(f"{subject} holds a character that SEPA does not carry: {visible(text)}")
 
 
 def _refuse_repeats(transfers: Sequence[CreditTransfer]) -> None:
     again = [
-        name for name, count in Counter(one.reference for one in transfers).items() if count > 1
+        name
+        for name, count in Counter(transfer.reference for transfer in transfers).items()
+        if count > 1
     ]
     if again:
         raise _refused(f"{again[0]}: the reference is there more than once")
 
 
-def _refused(what: str) -> InputError:
-    return InputError(f"{what}; no file was made", do="leave it out, or pay it by hand at the bank")
+def _refused(problem: str) -> InputError:
+    return InputError(
+        f"{problem}; no file was made", do="leave it out, or pay it by hand at the bank"
+    )

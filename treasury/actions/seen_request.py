@@ -112,18 +112,18 @@ _UNITS: Final = {
 
 def facts_of(request: RampSeen) -> tuple[Fact, ...]:
     """The facts; the version and the maker may move, for they only say that something may have."""
-    told = [Fact(name=name.replace("_", " "), value=_shown(request, name)) for name in _MATERIAL]
-    told.append(Fact(name="created by", value=_shown(request, "created_by"), material=False))
-    told.append(Fact(name="version", value=_shown(request, "version"), material=False))
-    return tuple(told)
+    facts = [Fact(name=name.replace("_", " "), value=_text(request, name)) for name in _MATERIAL]
+    facts.append(Fact(name="created by", value=_text(request, "created_by"), material=False))
+    facts.append(Fact(name="version", value=_text(request, "version"), material=False))
+    return tuple(facts)
 
 
-def moved(seen: RampSeen, fresh: RampSeen) -> tuple[Moved, ...]:
+def moved(agreed: RampSeen, fresh: RampSeen) -> tuple[Moved, ...]:
     """The facts that differ, except the version, which only says that something may have moved."""
-    return changed(facts_of(seen), facts_of(fresh))
+    return changed(facts_of(agreed), facts_of(fresh))
 
 
-def _shown(request: RampSeen, name: str) -> str:
+def _text(request: RampSeen, name: str) -> str:
     value = getattr(request, name)
     if value is None:
         return NOT_SHOWN

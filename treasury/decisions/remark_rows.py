@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.journal.decision_history import standing_files, standing_hashes, standing_marks
+from treasury.journal.decision_history import standing_files, standing_hashes, standing_remarks
 from treasury.journal.decision_log import Decided
 
 __all__ = ["REQUEST_MARKS", "mark_table"]
@@ -39,7 +39,7 @@ REQUEST_MARKS: Final = pa.schema(
 
 def mark_table(decided: Decided) -> pa.Table:
     """What people said and did about requests, by request; columns as in REQUEST_MARKS."""
-    marks, files = standing_marks(decided.entries), standing_files(decided.entries)
+    marks, files = standing_remarks(decided.entries), standing_files(decided.entries)
     hashes = standing_hashes(decided.acts)
     rows = []
     for request in sorted({*marks, *files, *hashes}):

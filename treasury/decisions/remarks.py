@@ -19,11 +19,11 @@ from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import (
     NOT_UPLOADED,
-    Mark,
     PaymentFile,
-    read_mark,
+    Remark,
+    read_remark,
     standing_files,
-    standing_marks,
+    standing_remarks,
 )
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.lake import Snapshot
@@ -70,19 +70,19 @@ class Marking:
 
     def marked_sent(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
-    ) -> Mark:
+    ) -> Remark:
         """Say that the payment was sent, though no statement shows it yet."""
         return self._mark("marked_sent", request, reason, actor, dry_run=dry_run)
 
     def will_not_fund(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
-    ) -> Mark:
+    ) -> Remark:
         """Say that the request will not be funded; at the service it stays open."""
         return self._mark("will_not_fund", request, reason, actor, dry_run=dry_run)
 
     def not_uploaded(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
-    ) -> Mark:
+    ) -> Remark:
         """Say that the payment file which the request is in was not uploaded, so that it is paid.
 
         Raises ActionRefused where the request is in no payment file.
@@ -97,7 +97,7 @@ class Marking:
         seq: int | None = None,
         actor: Actor | None = None,
         dry_run: bool = False,
-    ) -> Mark:
+    ) -> Remark:
         """Take the last remark on a request back.
 
         `seq` is the remark that is meant: no other is taken back. Raises ActionRefused where
@@ -111,7 +111,7 @@ class Marking:
         `seq` is the place of the remark; empty for a request that is in a payment file only.
         """
         decided = read_decided(self._journal, until=self._until)
-        marks, table = standing_marks(decided.entries), mark_table(decided)
+        marks, table = standing_remarks(decided.entries), mark_table(decided)
         ids = table["request_id"].to_pylist()
         places = [marks[name].seq if name in marks else None for name in ids]
         found = table.append_column("seq", pa.array(places, pa.int64()))
@@ -126,15 +126,15 @@ class Marking:
         *,
         meant: int | None = None,
         dry_run: bool,
-    ) -> Mark:
+    ) -> Remark:
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason and word != "undo":
             raise InputError("a remark is made with a reason", do="give the reason")
         row = self._find(request)
         intended = [] if meant is None else [meant]
 
-        def build(decided: Decided) -> tuple[list[Draft], Mark]:
-            stands = standing_marks(decided.entries).get(row["id"])
+        def build(decided: Decided) -> tuple[list[Draft], Remark]:
+            stands = standing_remarks(decided.entries).get(row["id"])
             file = standing_files(decided.entries).get(row["id"])
             if stands is not None and stands.mark == word:
                 return [], stands
@@ -151,7 +151,7 @@ class Marking:
                 "undoes": undoes,
                 "facts": {name: value_text(row[name]) for name in FACTS},
             }
-            planned = Mark(
+            planned = Remark(
                 seq=None,
                 mark=word,
                 request_id=row["id"],
@@ -167,7 +167,7 @@ class Marking:
             return build(read_decided(self._journal, until=self._until))[1]
         require_present(self._until)
         added, mark = decide(self._journal, build)
-        return read_mark(added[0]) if added else mark
+        return read_remark(added[0]) if added else mark
 
     def _find(self, name: str) -> dict[str, Any]:
         rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()
@@ -192,7 +192,7 @@ def _check_file(row: dict[str, Any], file: PaymentFile | None) -> None:
 def _check(
     word: str,
     row: dict[str, Any],
-    there: Mark | None,
+    there: Remark | None,
     file: PaymentFile | None,
     meant: int | None,
 ) -> None:
@@ -232,7 +232,7 @@ def _require_waiting(word: str, row: dict[str, Any]) -> None:
         )
 
 
-def foreseen_remark(decided: Decided, planned: Mark) -> Decided:
+def foreseen_remark(decided: Decided, planned: Remark) -> Decided:
     """What would be decided once this remark was journaled."""
     body = {"reason": planned.reason, "undoes": planned.undoes}
     who = Actor(planned.by, "environment")

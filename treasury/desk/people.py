@@ -38,7 +38,7 @@ from treasury.errors import InputError, NothingStored
 from treasury.ground.decoding import convert
 from treasury.items import Carrying, Effects, Limits, OpenItems, effects_between
 from treasury.journal import Actor, Journal
-from treasury.journal.decision_history import Decision, Mark
+from treasury.journal.decision_history import Decision, Remark
 from treasury.journal.decision_log import Decided, read_decided, require_present
 from treasury.journal.kept_heads import publish_head
 from treasury.journal.period_history import (
@@ -127,7 +127,7 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         after, lines = foreseen(decided, planned), {one.entry_id for one in planned}
         return self._effects(decided, after, booked, lines)
 
-    def remark_effects(self, planned: Mark) -> Effects:
+    def remark_effects(self, planned: Remark) -> Effects:
         """What a planned remark would change in the open items of the last month that has ended."""
         decided = read_decided(self.journal, until=self.until)
         return self._effects(decided, foreseen_remark(decided, planned))

@@ -27,16 +27,16 @@ __all__ = [
     "NOT_UPLOADED",
     "Decision",
     "GivenHash",
-    "Mark",
     "PaymentFile",
+    "Remark",
     "decision_table",
     "decisions",
     "read_decision",
-    "read_mark",
+    "read_remark",
     "standing",
     "standing_files",
     "standing_hashes",
-    "standing_marks",
+    "standing_remarks",
 ]
 
 DECISIONS: Final = pa.schema(
@@ -87,7 +87,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What spoke against it, and was outweighed by its reason."""
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
     """A remark on a ramp request that stands: `marked_sent` or `will_not_fund`.
 
     `name` is how people call the request: its payment reference, else its id.
@@ -145,7 +145,7 @@ def decisions(journal: Journal, *, until: datetime | None = None) -> pa.Table:
 
     `until` leaves out what was decided later.
     """
-    return decision_table(standing(_known(journal, MATCH, until)))
+    return decision_table(standing(_entries_until(journal, MATCH, until)))
 
 
 def decision_table(stand: Iterable[Decision]) -> pa.Table:
@@ -167,21 +167,21 @@ def decision_table(stand: Iterable[Decision]) -> pa.Table:
     return pa.Table.from_pylist([latest[pair] for pair in sorted(latest)], schema=DECISIONS)
 
 
-def standing_marks(entries: Iterable[Entry]) -> dict[str, Mark]:
+def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
     """The remark that stands on each request, by the request's id."""
-    stand: dict[str, list[Mark]] = {}
+    stand: dict[str, list[Remark]] = {}
     for entry in entries:
         if not entry.kind.startswith(REQUEST):
             continue
-        marks = stand.setdefault(entry.subject, [])
+        remarks = stand.setdefault(entry.subject, [])
         word = entry.kind.removeprefix(REQUEST)
         if word == NOT_UPLOADED:
             continue
         if word != _UNDO:
-            marks.append(read_mark(entry))
-        elif marks:
-            marks.pop()
-    return {request: marks[-1] for request, marks in stand.items() if marks}
+            remarks.append(read_remark(entry))
+        elif remarks:
+            remarks.pop()
+    return {request: remarks[-1] for request, remarks in stand.items() if remarks}
 
 
 def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
@@ -201,51 +201,51 @@ def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
 
     By the request's id; `acts` are the entries of actions.
     """
-    given: dict[str, tuple[str, GivenHash]] = {}
+    hashes: dict[str, tuple[str, GivenHash]] = {}
     for entry in acts:
         if entry.kind == "action.proposed":
             if entry.body["kind"] == _GIVES_HASH:
-                made = GivenHash(seq=entry.seq, by=entry.actor.name, at=entry.at)
-                given[entry.subject] = entry.body["target"], made
-        elif entry.subject in given:
-            request, before = given.pop(entry.subject)
+                new_hash = GivenHash(seq=entry.seq, by=entry.actor.name, at=entry.at)
+                hashes[entry.subject] = entry.body["target"], new_hash
+        elif entry.subject in hashes:
+            request, before = hashes.pop(entry.subject)
             after = _hash_after(before, entry)
             if after is not None:
-                given[entry.subject] = request, after
-    in_order = sorted(given.values(), key=lambda pair: pair[1].seq)
+                hashes[entry.subject] = request, after
+    in_order = sorted(hashes.values(), key=lambda pair: pair[1].seq)
     return dict(in_order)
 
 
-def _hash_after(given: GivenHash, entry: Entry) -> GivenHash | None:
+def _hash_after(last: GivenHash, entry: Entry) -> GivenHash | None:
     """What one more entry of its action makes of a hash; None for nothing."""
     match entry.kind.removeprefix("action."):
         case "done":
-            return msgspec.structs.replace(given, state="done")
-        case _ if given.state == "done":
-            return given
+            return msgspec.structs.replace(last, state="done")
+        case _ if last.state == "done":
+            return last
         case "sending":
-            return msgspec.structs.replace(given, state="left", attempts=given.attempts + 1)
+            return msgspec.structs.replace(last, state="left", attempts=last.attempts + 1)
         case "unknown":
-            return msgspec.structs.replace(given, state="left")
+            return msgspec.structs.replace(last, state="left")
         case "rejected" | "withdrawn" | "lapsed":
             return None
-        case "refused" | "recovered" if given.state == "left":
-            if entry.body.get("attempt", given.attempts) < given.attempts:
-                return given
+        case "refused" | "recovered" if last.state == "left":
+            if entry.body.get("attempt", last.attempts) < last.attempts:
+                return last
             again = entry.body.get("again")
-            return msgspec.structs.replace(given, state="open") if again else None
-    return given
+            return msgspec.structs.replace(last, state="open") if again else None
+    return last
 
 
-def _known(journal: Journal, kind: str, until: datetime | None) -> list[Entry]:
+def _entries_until(journal: Journal, kind: str, until: datetime | None) -> list[Entry]:
     return [entry for entry in journal.entries(kind) if until is None or entry.at <= until]
 
 
 def read_decision(entry: Entry) -> Decision:
     """The decision that a journal's entry makes or takes back."""
     body = entry.body
-    one = body.get("expectation_id")
-    several = body.get("expectation_ids") or ([] if one is None else [one])
+    expectation_id = body.get("expectation_id")
+    several = body.get("expectation_ids") or ([] if expectation_id is None else [expectation_id])
     return Decision(
         seq=entry.seq,
         verb=entry.kind.removeprefix(MATCH),
@@ -266,18 +266,20 @@ def read_decision(entry: Entry) -> Decision:
 
 def _undone(entry: Entry, undo: Decision, stand: dict[int, Decision]) -> int:
     """Which decision is taken back: the one that is named, else the last on that pair."""
-    named = entry.body.get("undoes")
-    if named is not None:
-        return int(named)
+    seq_undone = entry.body.get("undoes")
+    if seq_undone is not None:
+        return int(seq_undone)
     pair = (undo.entry_id, undo.expectations)
-    same = [seq for seq, one in stand.items() if (one.entry_id, one.expectations) == pair]
-    return max(same, default=0)
+    on_pair = [
+        seq for seq, decision in stand.items() if (decision.entry_id, decision.expectations) == pair
+    ]
+    return max(on_pair, default=0)
 
 
-def read_mark(entry: Entry) -> Mark:
+def read_remark(entry: Entry) -> Remark:
     """The remark that a journal's entry makes or takes back."""
     facts = entry.body.get("facts") or {}
-    return Mark(
+    return Remark(
         seq=entry.seq,
         mark=entry.kind.removeprefix(REQUEST),
         request_id=entry.subject,

@@ -102,9 +102,9 @@ def decide(
     plans: list[Plan] = []
 
     def drafts(head: Head) -> Sequence[Draft]:
-        wanted, plan = build(read_decided(journal, head=head))
+        planned, plan = build(read_decided(journal, head=head))
         plans[:] = [plan]
-        return wanted
+        return planned
 
     added = journal.decide(drafts, rests_on=KINDS, thorough=thorough)
     return added, plans[0]

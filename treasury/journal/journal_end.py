@@ -60,8 +60,8 @@ class NotedEnd:
         """Note the end; never an earlier one than is noted, except `instead` of a lost one."""
         try:
             with FileLock(f"{self._file}.lock", timeout=WAIT_SECONDS):
-                known = None if instead else self.read()
-                if known is None or known.seq < head.seq:
+                last = None if instead else self.read()
+                if last is None or last.seq < head.seq:
                     text = f"{head.seq}:{head.hash} {self._place}\n"
                     durable.write_whole(self._file, text.encode())
         except OSError as error:
@@ -97,10 +97,10 @@ def _read_own(path: Path) -> str:
     return content.decode("utf-8")
 
 
-def gone_back(noted: Head) -> JournalError:
+def gone_back(end: Head) -> JournalError:
     """The error for a journal that does not hold the entry that was noted as its end."""
     return JournalError(
-        f"the journal went back: its entry {noted.seq} was noted here and is not in it, so it may"
+        f"the journal went back: its entry {end.seq} was noted here and is not in it, so it may"
         " not know what was sent since; nothing was added, nothing is sent",
         do="put the newest copy of the journal back; where there is none, `treasury journal adopt"
         " --reason …` goes on with this one, and whatever was ready has to be proposed anew",

@@ -101,13 +101,13 @@ def schema_version(connection: sa.Connection) -> int:
 
 def is_present(connection: sa.Connection) -> bool:
     """Whether the journal has the present form; JournalError where a newer treasury wrote it."""
-    found = schema_version(connection)
-    if found > SCHEMA_VERSION:
+    version = schema_version(connection)
+    if version > SCHEMA_VERSION:
         raise JournalError(
-            f"the journal was written by a newer version of treasury (schema {found})",
+            f"the journal was written by a newer version of treasury (schema {version})",
             do="update treasury; nothing was changed",
         )
-    return found == SCHEMA_VERSION
+    return version == SCHEMA_VERSION
 
 
 def bring_up_to_date(connection: sa.Connection) -> None:

@@ -104,8 +104,8 @@ class Journal:
                 " second needs pip install 'treasury[postgresql]'",
             ) from None
         where = place if isinstance(place, Path) else folder
-        named = FILE_NAME if isinstance(place, Path) else address_of(self._engine.url)
-        self._end = None if where is None else NotedEnd(where, named)
+        address = FILE_NAME if isinstance(place, Path) else address_of(self._engine.url)
+        self._end = None if where is None else NotedEnd(where, address)
         self._guard = ChainGuard(file_of(self._engine.url))
         self._now = now
         self.who: Final = who
@@ -300,8 +300,8 @@ class Journal:
 
     def lost(self) -> Head | None:
         """The end that was noted in the workspace, if the journal does not hold it; else None."""
-        noted = None if self._end is None else self._end.read()
-        return None if noted is None or self.holds(noted) else noted
+        end = None if self._end is None else self._end.read()
+        return None if end is None or self.holds(end) else end
 
     @property
     def folder(self) -> Path | None:
@@ -355,10 +355,10 @@ class Journal:
     def _wrong_end(self, connection: sa.Connection) -> JournalError | None:
         """The error for a journal that went back, or whose noted end does not read."""
         try:
-            noted = None if self._end is None else self._end.read()
+            end = None if self._end is None else self._end.read()
         except JournalError as unreadable:
             return unreadable
-        return None if noted is None or holds(connection, noted) else gone_back(noted)
+        return None if end is None or holds(connection, end) else gone_back(end)
 
     def _is_current(self, head: Head, rests_on: Sequence[str] | None) -> bool:
         if not self._may_exist():
@@ -380,7 +380,7 @@ class Journal:
         for draft, body in zip(drafts, bodies, strict=True):
             if draft.nonce is not None:
                 _write(connection, unwritten)
-                _refuse_seen(connection, draft.nonce)
+                _refuse_repeated_nonce(connection, draft.nonce)
             at = self._now().astimezone(UTC)
             before = at if before is None else max(at, before)
             row: dict[str, Any] = {
@@ -410,9 +410,9 @@ class Journal:
         if not self._may_exist():
             return []
         with self._reading() as connection:
-            found = connection.execute(query)
-            names = tuple(found.keys())
-            return [dict(zip(names, row, strict=True)) for row in found]
+            cursor = connection.execute(query)
+            names = tuple(cursor.keys())
+            return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def _may_exist(self) -> bool:
         """Whether a journal may be there: asking a SQLite file that is not must not make it."""
@@ -456,10 +456,10 @@ class Journal:
         """Let go of connections that a parent process opened, or to a file that was replaced."""
         file = file_of(self._engine.url)
         try:
-            found = None if file is None else file.stat()
+            status = None if file is None else file.stat()
         except OSError:
-            found = None
-        opened = (os.getpid(), *((found.st_dev, found.st_ino) if found else ()))
+            status = None
+        opened = (os.getpid(), *((status.st_dev, status.st_ino) if status else ()))
         with self._lock:
             if opened != self._opened:
                 for engine in (self._engine, self._chain_engine):
@@ -535,11 +535,11 @@ def _write(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
         rows.clear()
 
 
-def _refuse_seen(connection: sa.Connection, nonce: str) -> None:
-    seen = connection.execute(sa.select(entries).where(entries.c.nonce == nonce)).one_or_none()
-    if seen is not None:
+def _refuse_repeated_nonce(connection: sa.Connection, nonce: str) -> None:
+    entry = connection.execute(sa.select(entries).where(entries.c.nonce == nonce)).one_or_none()
+    if entry is not None:
         raise ActionRefused(
-            f"already decided: {seen.kind} for {seen.subject} by {seen.actor} at {seen.at}",
+            f"already decided: {entry.kind} for {entry.subject} by {entry.actor} at {entry.at}",
             do="look at what was decided; to decide anew, begin anew",
         )
 

@@ -141,7 +141,7 @@ def period_history(entries: Iterable[Entry]) -> list[Period]:
         if entry.kind == CLOSE:
             history.append(_period(entry))
         elif entry.kind == REOPEN:
-            last = max(n for n, one in enumerate(history) if one.month == entry.subject)
+            last = max(n for n, period in enumerate(history) if period.month == entry.subject)
             history[last] = msgspec.structs.replace(
                 history[last],
                 reopened_at=entry.at,
@@ -158,7 +158,7 @@ def closed_periods(entries: Iterable[Entry]) -> dict[str, Period]:
 
 def closed_months(history: Iterable[Period]) -> dict[str, Period]:
     """Those of the closes that stand, by month, earliest first."""
-    closed = {one.month: one for one in history if one.is_closed}
+    closed = {period.month: period for period in history if period.is_closed}
     return dict(sorted(closed.items()))
 
 
@@ -184,10 +184,10 @@ def require_turn(month: Month, entries: Iterable[Entry]) -> None:
     everything = tuple(entries)
     history = period_history(everything)
     closed = closed_months(history)
-    there = closed.get(str(month))
-    if there is not None:
+    standing = closed.get(str(month))
+    if standing is not None:
         raise ActionRefused(
-            f"{month} was closed by {there.close.prepared_by} on {there.closed_at:%Y-%m-%d}",
+            f"{month} was closed by {standing.close.prepared_by} on {standing.closed_at:%Y-%m-%d}",
             do=f"reopen it first: treasury periods reopen {month} --reason …",
         )
     if closed and max(closed) > str(month):
@@ -218,18 +218,18 @@ def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> R
 
     Before the first entry that names rules, those were in force that it replaced.
     """
-    found: RulesInForce | None = None
+    rules: RulesInForce | None = None
     for entry in entries:
         if entry.kind not in (RULES_SAVED, CLOSE):
             continue
         if until is None or entry.at <= until:
-            found = _named(entry)
-        elif found is None:
+            rules = _rules_named(entry)
+        elif rules is None:
             return _replaced(entry)
-    return found
+    return rules
 
 
-def _named(entry: Entry) -> RulesInForce:
+def _rules_named(entry: Entry) -> RulesInForce:
     if entry.kind == CLOSE:
         return RulesInForce(entry.body["rules"], entry.body["rules_hash"], entry.at)
     return RulesInForce(entry.body["content"], entry.subject, entry.at)

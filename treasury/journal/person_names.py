@@ -107,17 +107,17 @@ _INVISIBLE: Final = frozenset(
 """What shows nothing and is no control or format character: fillers and variation selectors."""
 
 
-def same_name(one: str, other: str) -> bool:
+def same_name(name: str, another: str) -> bool:
     """Whether two names are the same name: case, width and blanks make no other."""
-    return _plain(one) == _plain(other)
+    return _plain(name) == _plain(another)
 
 
-def same_person(one: str, other: str) -> bool:
+def same_person(name: str, another: str) -> bool:
     """Whether two names may be one person's: what looks alike, in either case, is one.
 
     Invisible characters, width and blanks tell nobody apart either.
     """
-    return not _looks(one).isdisjoint(_looks(other))
+    return not _appearances(name).isdisjoint(_appearances(another))
 
 
 def _plain(name: str) -> str:
@@ -125,11 +125,11 @@ def _plain(name: str) -> str:
 
 
 @lru_cache(_NAMES)
-def _looks(name: str) -> frozenset[str]:
+def _appearances(name: str) -> frozenset[str]:
     """How a name looks in small letters, and as it is written."""
-    shown = "".join(c for c in unicodedata.normalize("NFKC", name) if not _is_invisible(c))
-    written = shown.translate(_CAPITAL).translate(_SMALL)
-    return frozenset(_plain(_plain(form).translate(_SMALL)) for form in (shown, written))
+    visible = "".join(c for c in unicodedata.normalize("NFKC", name) if not _is_invisible(c))
+    written = visible.translate(_CAPITAL).translate(_SMALL)
+    return frozenset(_plain(_plain(form).translate(_SMALL)) for form in (visible, written))
 
 
 def _is_invisible(character: str) -> bool:

@@ -56,8 +56,8 @@ class _Place(msgspec.Struct, frozen=True):
 
 def state_folder() -> Path:
     """The user's own folder for what treasury remembers: `$TREASURY_STATE`, else the platform's."""
-    if named := os.environ.get(STATE_VARIABLE):
-        return Path(named)
+    if folder := os.environ.get(STATE_VARIABLE):
+        return Path(folder)
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":

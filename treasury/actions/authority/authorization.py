@@ -17,7 +17,7 @@ from treasury.actions.action_states import DROPPED, Action
 from treasury.actions.authority.policy import POLICY_FILE, Policy, same_person
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
-from treasury.actions.kinds.kind import Kind, Money
+from treasury.actions.kinds.kind import AssetAmount, Kind
 from treasury.errors import ActionRefused
 from treasury.journal import Actor
 
@@ -32,7 +32,7 @@ def refuse_outdated(
     people = [action.proposed_by, *(approval.actor for approval in action.approvals)]
     try:
         _hold_number(policy.people(kind, action.money, action.facts), people, so)
-        alone: Sequence[Money] = ()
+        alone: Sequence[AssetAmount] = ()
         if not action.approvals:
             at, seq = action.proposed_at, action.seq
             alone = _decided_on(context, policy, kind, action.proposed_by, at, before=seq)
@@ -83,7 +83,7 @@ def refuse_maker(
     )
 
 
-def decided_today(context: Context, policy: Policy, kind: Kind, actor: Actor) -> list[Money]:
+def decided_today(context: Context, policy: Policy, kind: Kind, actor: Actor) -> list[AssetAmount]:
     """What this person approved today, or proposed for nobody to approve, under the same rule."""
     return _decided_on(context, policy, kind, actor, context.now())
 
@@ -96,7 +96,7 @@ def _decided_on(
     at: datetime,
     *,
     before: int | None = None,
-) -> list[Money]:
+) -> list[AssetAmount]:
     """What this person decided alone on the day of an instant, before an entry of the journal."""
     rule, zone = policy.rule(kind), context.settings.zone
     if rule.per_day is None:

@@ -32,7 +32,7 @@ def enrol_key(folder: Path, name: str, key: str) -> None:
             f"that key stands in {POLICY_FILE} as the key of {rules.owner(key)}",
             do="give each person a key of their own",
         )
-    if any(same_name(name, other) for other in policy.keys):
+    if any(same_name(name, enrolled) for enrolled in policy.keys):
         raise InputError(
             f"{name} has a key in {POLICY_FILE}",
             do='write the two as a list there, name = ["…", "…"]: what the older one signed stays'

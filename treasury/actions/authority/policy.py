@@ -61,14 +61,14 @@ from treasury.money import format_amount, parse_amount, total
 from treasury.settings import require_https
 
 if TYPE_CHECKING:
-    from treasury.actions.kinds.kind import Kind, Money
+    from treasury.actions.kinds.kind import AssetAmount, Kind
 
 __all__ = [
     "POLICY_FILE",
     "Hub",
     "Materiality",
     "Policy",
-    "Recovery",
+    "RecoveryTerms",
     "Rule",
     "load_policy",
     "parse_policy",
@@ -95,16 +95,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     per_day: dict[str, Decimal] | None = None
 
 
-class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long the provider remembers a key, and how long its lists may lag behind."""
 
     key_retention_hours: int = 24
     settling_seconds: int = 120
 
-    def remembers(self, made: datetime, now: datetime) -> bool:
+    def remembers(self, created_at: datetime, now: datetime) -> bool:
         """Whether a key is sure to be known when what leaves now arrives, which takes a while."""
         arrives = now + timedelta(seconds=self.settling_seconds)
-        return arrives < made + timedelta(hours=self.key_retention_hours)
+        return arrives < created_at + timedelta(hours=self.key_retention_hours)
 
 
 class Hub(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,7 +126,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     one_person: bool = False
     identified_by: tuple[str, ...] = ("hub", "environment", "system")
     rules: tuple[Rule, ...] = ()
-    recovery: Recovery = Recovery()
+    recovery: RecoveryTerms = RecoveryTerms()
     materiality: dict[str, Materiality] = {}
     hub: Hub | None = None
     keys: dict[str, str | tuple[str, ...]] = {}
@@ -148,10 +148,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def rule(self, kind: Kind) -> Rule:
         """The first rule that names the kind, else the default for it."""
-        named = (r for r in self.rules if any(fnmatchcase(kind.name, k) for k in r.kinds))
-        return next(named, Rule(kinds=(kind.name,)))
+        naming = (r for r in self.rules if any(fnmatchcase(kind.name, k) for k in r.kinds))
+        return next(naming, Rule(kinds=(kind.name,)))
 
-    def people(self, kind: Kind, money: Money | None, facts: Iterable[Fact] = ()) -> int:
+    def people(self, kind: Kind, money: AssetAmount | None, facts: Iterable[Fact] = ()) -> int:
         """How many people have to agree, the maker included; a fact may take a second one."""
         if self.one_person:
             return 1
@@ -159,7 +159,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if rule.two_people_from is not None and money is not None:
             limit = rule.two_people_from.get(money.currency)
             usual = 2 if limit is None or money.amount >= limit else 1
-        least = 2 if any(one.takes_two for one in facts) else 1
+        least = 2 if any(fact.takes_two for fact in facts) else 1
         return max(usual if rule.people is None else rule.people, least)
 
     def check_identity(self, actor: Actor, *, so: str = "nothing was decided") -> None:
@@ -168,10 +168,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if self.hub is not None and source != "hub":  # nobody else vouches: entries may be older
             source = "environment"
         if source not in self.identified_by:
-            known = " or ".join(self.identified_by)
+            trusted = " or ".join(self.identified_by)
             raise ActionRefused(
                 f"{actor.name} is known from the {source} only, and {POLICY_FILE}"
-                f" wants the {known}: {so}",
+                f" wants the {trusted}: {so}",
                 do=self._way_in,
             )
 
@@ -185,9 +185,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         self,
         verb: str,
         kind: Kind,
-        money: Money | None,
+        money: AssetAmount | None,
         actor: Actor,
-        today: Iterable[Money],
+        today: Iterable[AssetAmount],
         *,
         so: str = "nothing was decided",
     ) -> None:
@@ -199,7 +199,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         self.check_identity(actor, so=so)
         rule = self.rule(kind)
         allowed: tuple[str, ...] = getattr(rule, verb)
-        if not any(one == EVERYBODY or same_name(one, actor.name) for one in allowed):
+        if not any(amount == EVERYBODY or same_name(amount, actor.name) for amount in allowed):
             raise ActionRefused(
                 f"{actor.name} may not {verb} {kind.name}: {so}",
                 do=f"ask {' or '.join(allowed) or 'nobody: the policy names no one'}",
@@ -207,19 +207,19 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if money is None:
             return
         self._hold(rule.at_most, money.currency, money.amount, f"may {verb} {kind.name}", so)
-        same = [one.amount for one in today if one.currency == money.currency]
-        whole = total([*same, money.amount])
+        spent = [amount.amount for amount in today if amount.currency == money.currency]
+        whole = total([*spent, money.amount])
         self._hold(rule.per_day, money.currency, whole, f"may {verb} in a day", so)
 
     def _hold(
-        self, limits: Limits | None, currency: str, amount: Decimal, what: str, so: str
+        self, limits: Limits | None, currency: str, amount: Decimal, permission: str, so: str
     ) -> None:
         if limits is None:
             return
         limit = limits.get(currency, Decimal(0))
         if amount > limit:
             raise ActionRefused(
-                f"{format_amount(amount, currency)} is more than one {what}:"
+                f"{format_amount(amount, currency)} is more than one {permission}:"
                 f" {format_amount(limit, currency)}; {so}",
                 do=f"ask somebody whom {POLICY_FILE} allows it, or change the policy",
             )
@@ -240,8 +240,8 @@ def load_policy(folder: Path) -> Policy:
 def parse_policy(text: str, path: Path) -> Policy:
     """The policy that the text of a file is; SettingsError names the file and the key."""
     try:
-        given = tomllib.loads(text, parse_float=Decimal)
-        policy = convert(_amounts(given), Policy)
+        content = tomllib.loads(text, parse_float=Decimal)
+        policy = convert(_amounts(content), Policy)
         read_keys(policy.keys)
         if policy.hub is not None:
             require_https(policy.hub.api, "hub.api: ")
@@ -267,11 +267,11 @@ def read_keys(keys: Mapping[str, str | tuple[str, ...]]) -> dict[str, tuple[str,
 _LIMITS: Final = ("two_people_from", "at_most", "per_day")
 
 
-def _amounts(given: dict[str, Any]) -> dict[str, Any]:
+def _amounts(content: dict[str, Any]) -> dict[str, Any]:
     """The same with exact amounts in the limits; `text` is no key of the file."""
-    if "text" in given:
+    if "text" in content:
         raise InputError("there is no key text", do="remove it")
-    rules = given.get("rules", [])
+    rules = content.get("rules", [])
     for rule in rules if isinstance(rules, list) else []:
         for name in _LIMITS:
             limits = rule.get(name) if isinstance(rule, dict) else None
@@ -280,11 +280,11 @@ def _amounts(given: dict[str, Any]) -> dict[str, Any]:
                     currency: parse_amount(amount, name=f"{name}.{currency}")
                     for currency, amount in limits.items()
                 }
-    currencies = given.get("materiality", {})
+    currencies = content.get("materiality", {})
     for currency, limits in currencies.items() if isinstance(currencies, dict) else ():
         if isinstance(limits, dict):
             currencies[currency] = {
                 name: parse_amount(amount, name=f"materiality.{currency}.{name}")
                 for name, amount in limits.items()
             }
-    return given
+    return content

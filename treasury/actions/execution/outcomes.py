@@ -42,13 +42,13 @@ from treasury.journal import Draft
 from treasury.journal.chain import canonical
 from treasury.text import clean
 
-__all__ = ["Answers", "End", "has_passed"]
+__all__ = ["End", "OutcomeRecorder", "has_passed"]
 
 _NEVER_LEFT: Final = (ServiceUnreachable, RateLimited, Unauthorized, BadCredentials)
 """What says nothing about the action itself: it may be tried again as it is approved."""
-SHOWN: Final = 2_000
+MOST_ERROR_CHARACTERS: Final = 2_000
 """The most characters of an error that an entry tells."""
-LONGEST: Final = 1_000_000
+MOST_ENTRY_CHARACTERS: Final = 1_000_000
 """The most characters of an entry: an answer that is longer is no record of the contract."""
 
 
@@ -61,7 +61,7 @@ class End(msgspec.Struct, frozen=True):
     """The record was changed in between: read it again, compare, and go on."""
 
 
-class Answers:
+class OutcomeRecorder:
     """Sends the actions of one workspace, each once, and journals what came of it."""
 
     def __init__(self, context: Context) -> None:
@@ -77,9 +77,9 @@ class Answers:
 
     def unreadable(self, action: Action, error: Exception) -> End:
         """The one end of what has left, whatever was raised about its answer since: unknown."""
-        said = error.what if isinstance(error, TreasuryError) else type(error).__name__
+        problem = error.what if isinstance(error, TreasuryError) else type(error).__name__
         cause = error if isinstance(error, ServiceError) else None
-        return self.unknown(action, f"what came back cannot be dealt with: {said}", cause)
+        return self.unknown(action, f"what came back cannot be dealt with: {problem}", cause)
 
     def _send(self, action: Action) -> End:
         kind = kind_of(action.kind)
@@ -90,7 +90,7 @@ class Answers:
         except TreasuryError as error:
             return self._failed(action, kind, client, error)
         if self.is_shown(action, kind, client, record):
-            return self.done(action, record, "answered")
+            return self.carried_out(action, record, "answered")
         return self._read_back(action, kind, client, _no_effect(action, record.value))
 
     def is_shown(self, action: Action, kind: Kind, client: Client, answer: Record[Any]) -> bool:
@@ -127,12 +127,12 @@ class Answers:
         try:
             record = client.ramp.requests.get(action.target)
         except ServiceError as second:
-            what = f"{error.what}; reading it back failed too: {second.what}"
-            return self.unknown(action, what, error)
+            why = f"{error.what}; reading it back failed too: {second.what}"
+            return self.unknown(action, why, error)
         if self.is_shown(action, kind, client, record):
-            return self.done(action, record, "read back")
-        what = f"{error.what}; the service shows it {clean(record.value.status)}"
-        return self.unknown(action, what, error)
+            return self.carried_out(action, record, "read back")
+        why = f"{error.what}; the service shows it {clean(record.value.status)}"
+        return self.unknown(action, why, error)
 
     def _versioned_refusal(
         self, action: Action, kind: Kind, client: Client, error: ServiceError
@@ -147,15 +147,15 @@ class Answers:
         except ServiceError as second:
             if not is_conflict:
                 return self._turned_away(action, error)
-            what = f"{error.what}; its record cannot be read: {second.what}"
-            return self.unknown(action, what, error)
+            why = f"{error.what}; its record cannot be read: {second.what}"
+            return self.unknown(action, why, error)
         if self.is_shown(action, kind, client, record):
-            return self.done(action, record, "read back")
+            return self.carried_out(action, record, "read back")
         if not is_conflict:
             return self._turned_away(action, error)
         if not has_passed(action, record):
-            what = f"{error.what}; yet its record is shown at version {record.value.version}"
-            return self.unknown(action, what, error)
+            why = f"{error.what}; yet its record is shown at version {record.value.version}"
+            return self.unknown(action, why, error)
         refused = self.refused(action, error, again=True)
         return msgspec.structs.replace(refused, bumped=True)
 
@@ -168,20 +168,20 @@ class Answers:
         except OutcomeUnknown as several:
             return self.unknown(action, f"{error.what}; {several.what}", error)
         except ServiceError as second:
-            what = f"{error.what}; its effect cannot be looked up: {second.what}"
+            why = f"{error.what}; its effect cannot be looked up: {second.what}"
         else:
             if record is not None:
                 return self.unknown(action, f"{error.what}; and its effect shows", error)
-            what = f"{error.what}; its effect does not show, or not yet"
+            why = f"{error.what}; its effect does not show, or not yet"
         if error.status not in kind.refuses_repeat:
             return None
-        return self.unknown(action, what, error, refusal_in_doubt=True)
+        return self.unknown(action, why, error, refusal_in_doubt=True)
 
     def _key_spent(self, action: Action, kind: Kind, client: Client, error: KeySpent) -> End:
         """The key was used: by us, before a crash, or for a first attempt that was refused."""
         record = self.look_up(action, kind, client)
         if record is not None:
-            return self.done(action, record, "read back")
+            return self.carried_out(action, record, "read back")
         return self.unknown(action, f"{error.what}; nothing listed carries the key", error)
 
     def look_up(self, action: Action, kind: Kind, client: Client) -> Record[Any] | None:
@@ -195,8 +195,8 @@ class Answers:
         """The record that shows the effect; OutcomeUnknown where several might."""
         if kind.look_up is None:
             return None
-        made = tuple(self._book.records())
-        return kind.look_up(client, sent_of(kind, action, made))
+        own_ids = tuple(self._book.records())
+        return kind.look_up(client, sent_of(kind, action, own_ids))
 
     def _forbidden(self, action: Action, error: Forbidden) -> ActionRefused:
         name = action.request.name if action.request is not None else action.id
@@ -216,12 +216,12 @@ class Answers:
         text = error.what.lower()
         if "creator" in text:
             return True
-        named = error.code == "INSUFFICIENT_SCOPE" or "company_" in text or "role" in text
-        return len(self._context.settings.credentials) == 1 and not named
+        names_role = error.code == "INSUFFICIENT_SCOPE" or "company_" in text or "role" in text
+        return len(self._context.settings.credentials) == 1 and not names_role
 
     # What is journaled of it
 
-    def done(self, action: Action, record: Record[Any], how: str) -> End:
+    def carried_out(self, action: Action, record: Record[Any], how: str) -> End:
         """It was carried out: keep the answer, which some services never give again."""
         value = record.value
         event = value.event(kind_of(action.kind).event) if hasattr(value, "event") else None
@@ -266,16 +266,16 @@ class Answers:
     def unknown(
         self,
         action: Action,
-        what: str,
+        why: str,
         cause: ServiceError | None,
         *,
         refusal_in_doubt: bool = False,
     ) -> End:
         """Nobody can tell; its twin is blocked from here on."""
-        what = clean(what)[:SHOWN]
+        why = clean(why)[:MOST_ERROR_CHARACTERS]
         name = action.request.name if action.request is not None else action.id
         error = OutcomeUnknown(
-            f"{action.id} {name}: the service may have carried it out; {what}",
+            f"{action.id} {name}: the service may have carried it out; {why}",
             look_up=f"run `treasury actions recover {action.id}` before deciding again",
             operation=action.operation,
             key=action.key or None,
@@ -284,8 +284,8 @@ class Answers:
             "kind": action.kind,
             "target": action.target,
             "content_hash": action.content_hash,
-            "why": what,
-            "error": clean(cause or error)[:SHOWN],
+            "why": why,
+            "error": clean(cause or error)[:MOST_ERROR_CHARACTERS],
         }
         if refusal_in_doubt:
             body["refusal_in_doubt"] = True
@@ -294,7 +294,7 @@ class Answers:
     def _end(
         self, kind: str, action: Action, body: dict[str, Any], error: TreasuryError | None = None
     ) -> End:
-        if len(canonical(body)) > LONGEST:
+        if len(canonical(body)) > MOST_ENTRY_CHARACTERS:
             raise UnexpectedResponse(
                 f"{action.operation}: the answer is too long to be kept", operation=action.operation
             )
@@ -307,9 +307,11 @@ class Answers:
         try:
             self._book.note([end.draft for end in ends])
         except JournalError as error:
-            said = ", ".join(f"{e.draft.subject} ({e.draft.kind.partition('.')[2]})" for e in ends)
+            actions = ", ".join(
+                f"{e.draft.subject} ({e.draft.kind.partition('.')[2]})" for e in ends
+            )
             raise JournalError(
-                f"{said} was sent, and that could not be journaled: {error.what}",
+                f"{actions} was sent, and that could not be journaled: {error.what}",
                 do="make the journal writable, then run `treasury actions recover`",
             ) from error
 

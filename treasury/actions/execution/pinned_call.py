@@ -14,7 +14,7 @@ from treasury.actions.action_context import Context
 from treasury.actions.action_states import Action, Sending
 from treasury.actions.drafting import body_of
 from treasury.actions.kinds.action_fields import read_fields
-from treasury.actions.kinds.kind import Found, Kind, Safety, Sent
+from treasury.actions.kinds.kind import Findings, Kind, Safety, Sent
 from treasury.api import Client, Record
 from treasury.api.bodies import Body
 from treasury.journal import Actor, Draft
@@ -60,10 +60,10 @@ def sending_draft(
     ids: tuple[str, ...],
     body: str,
     version: int | None,
-    known: Sequence[str],
+    foreign_ids: Sequence[str],
 ) -> Draft:
     """The entry that pins what is about to be sent."""
-    told = {
+    content = {
         "kind": action.kind,
         "operation": action.operation,
         "target": action.target,
@@ -79,10 +79,10 @@ def sending_draft(
         "ids": ids,
         "key": action.key,
         "version": version,
-        "known": known,
+        "known": foreign_ids,
         "body": body,
     }
-    return Draft("action.sending", action.id, told, actor)
+    return Draft("action.sending", action.id, content, actor)
 
 
 def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
@@ -104,7 +104,7 @@ def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
     return reply.record(kind.model)
 
 
-def sent_of(kind: Kind, action: Action, known: Sequence[str] = ()) -> Sent:
+def sent_of(kind: Kind, action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
     """The call as it left, for recognising its effect."""
     sending = action.sending
     assert sending is not None
@@ -116,7 +116,7 @@ def sent_of(kind: Kind, action: Action, known: Sequence[str] = ()) -> Sent:
         key=action.key,
         version=sending.version,
         at=min(sending.at, sending.left_at),  # an entry is never earlier than the one before it
-        known=(*sending.known, *known),
+        foreign_ids=(*sending.foreign_ids, *foreign_ids),
     )
 
 
@@ -124,10 +124,10 @@ def _likeness(kind: Kind, fields: Any, sending: Sending) -> Body | None:
     """The body again, from what was sent, for comparing records with it."""
     if kind.alike is None or not sending.body:
         return None
-    given = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
+    content = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
     resolved = {
-        "fiat": str(given.get("fiatCurrencyId", "")),
-        "crypto": str(given.get("cryptoCurrencyId", "")),
+        "fiat": str(content.get("fiatCurrencyId", "")),
+        "crypto": str(content.get("cryptoCurrencyId", "")),
     }
-    found = Found(facts=(), says="", masked="", version=sending.version, resolved=resolved)
-    return body_of(kind, fields, found, str(given.get("idempotencyKey", "")))
+    findings = Findings(facts=(), says="", masked="", version=sending.version, resolved=resolved)
+    return body_of(kind, fields, findings, str(content.get("idempotencyKey", "")))

@@ -17,7 +17,7 @@ from treasury.actions.action_history import MAKES
 from treasury.actions.action_states import UNSETTLED, Action, Sending
 from treasury.actions.authority.authorization import refuse_outdated
 from treasury.actions.authority.policy import same_person
-from treasury.actions.execution.outcomes import Answers, End, has_passed
+from treasury.actions.execution.outcomes import End, OutcomeRecorder, has_passed
 from treasury.actions.execution.pinned_call import post, sending_draft
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import Kind
@@ -36,19 +36,19 @@ from treasury.errors import (
 from treasury.journal import Draft
 from treasury.text import clean
 
-__all__ = ["Recovery"]
+__all__ = ["ActionRecovery"]
 
 JUDGED: Final = frozenset({400, 402, 415, 422})
 """The statuses of a service that has looked at the call itself, and does not do it."""
 
 
-class Recovery:
+class ActionRecovery:
     """Settles actions one by one; what stays open says why in its entry."""
 
-    def __init__(self, context: Context, answers: Answers) -> None:
+    def __init__(self, context: Context, outcomes: OutcomeRecorder) -> None:
         self._context = context
         self._book = context.book
-        self._answers = answers
+        self._outcomes = outcomes
 
     def unsettled(self) -> list[Action]:
         """What may have been carried out and is not known to have been."""
@@ -72,7 +72,7 @@ class Recovery:
                 isinstance(error, TreasuryError) and not left_again
             ):
                 raise  # nobody answers, or nothing may be sent: it stays as it is
-            return self._ended(self._answers.unreadable(now, error))
+            return self._ended(self._outcomes.unreadable(now, error))
 
     def adopt_by_key(self, action: Action) -> Action:
         """What is said not to have been carried out is done where a record carries its key."""
@@ -80,10 +80,10 @@ class Recovery:
         if action.state in UNSETTLED | {"done"} or not (action.attempts and action.key):
             return action
         self._context.require_place(action)
-        record = self._answers.look_up(action, kind, self._context.connect(action.credential))
+        record = self._outcomes.look_up(action, kind, self._context.connect(action.credential))
         if record is None or getattr(record.value, "idempotency_key", None) != action.key:
             return action
-        return self._ended(self._answers.done(action, record, "adopted"))
+        return self._ended(self._outcomes.carried_out(action, record, "adopted"))
 
     def _settle_by_class(self, action: Action) -> Action:
         kind = kind_of(action.kind)
@@ -125,9 +125,9 @@ class Recovery:
             return self._looked_up(action, kind, client, error.what)
         except ServiceError as error:
             return self._refused_again(action, error)
-        if not self._answers.is_shown(action, kind, client, record):
+        if not self._outcomes.is_shown(action, kind, client, record):
             return self._open(action, "the answer does not show what was sent", None)
-        return self._ended(self._answers.done(action, record, "sent again"))
+        return self._ended(self._outcomes.carried_out(action, record, "sent again"))
 
     def _outdated(self, kind: Kind, action: Action) -> str:
         """Why the present policy does not allow it; empty where it does.
@@ -154,14 +154,14 @@ class Recovery:
 
     def _versioned(self, action: Action, kind: Kind, client: Client) -> Action:
         record = client.ramp.requests.get(action.target)
-        if self._answers.is_shown(action, kind, client, record):
-            return self._ended(self._answers.done(action, record, "read back"))
+        if self._outcomes.is_shown(action, kind, client, record):
+            return self._ended(self._outcomes.carried_out(action, record, "read back"))
         assert action.sending is not None
         if has_passed(action, record):
             return self._not_carried_out(action, record)
         if record.value.version != action.sending.version:  # an old answer, or none at all
-            what = f"it was sent on version {action.sending.version}, and the record is shown at"
-            return self._open(action, f"{what} {record.value.version}", None)
+            why = f"it was sent on version {action.sending.version}, and the record is shown at"
+            return self._open(action, f"{why} {record.value.version}", None)
         outdated = self._outdated(kind, action)
         if outdated:
             return self._open(action, outdated, None)
@@ -172,16 +172,16 @@ class Recovery:
             record = post(client, kind, action.sending, action.key)
         except VersionConflict as conflict:
             record = client.ramp.requests.get(action.target)
-            if self._answers.is_shown(action, kind, client, record):
-                return self._ended(self._answers.done(action, record, "read back"))
+            if self._outcomes.is_shown(action, kind, client, record):
+                return self._ended(self._outcomes.carried_out(action, record, "read back"))
             if has_passed(action, record):
                 return self._not_carried_out(action, record)
             return self._open(action, conflict.what, conflict)
         except ServiceError as error:
             return self._refused_again(action, error)
-        if not self._answers.is_shown(action, kind, client, record):
+        if not self._outcomes.is_shown(action, kind, client, record):
             return self._open(action, f"the service shows it {clean(record.value.status)}", None)
-        return self._ended(self._answers.done(action, record, "sent again"))
+        return self._ended(self._outcomes.carried_out(action, record, "sent again"))
 
     def _neither(self, action: Action, kind: Kind, client: Client) -> Action:
         if self._settles(action):
@@ -189,7 +189,7 @@ class Recovery:
         return self._looked_up(action, kind, client, "it is not sent a second time")
 
     def _ended(self, end: End) -> Action:
-        self._answers.note([end])
+        self._outcomes.note([end])
         return self._book.get(end.draft.subject)
 
     def _leave_again(self, action: Action) -> Action:
@@ -213,7 +213,7 @@ class Recovery:
                     ids=sent.ids,
                     body=sent.body,
                     version=sent.version,
-                    known=sent.known,
+                    foreign_ids=sent.foreign_ids,
                 )
             ]
 
@@ -222,14 +222,14 @@ class Recovery:
 
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
         """A refusal of the second sending speaks for the first only once that has arrived."""
-        asked = not error.may_have_executed
+        is_answer = not error.may_have_executed
         assert action.sending is not None
         first = action.sending.first_left_at
         seconds = self._context.load_policy().recovery.settling_seconds
         late = self._context.wall() >= first + timedelta(seconds=seconds)
-        if asked and late and error.status in JUDGED:
-            return self._ended(self._answers.refused(action, error))
-        return self._ended(self._answers.unknown(action, error.what, error))
+        if is_answer and late and error.status in JUDGED:
+            return self._ended(self._outcomes.refused(action, error))
+        return self._ended(self._outcomes.unknown(action, error.what, error))
 
     def _not_carried_out(self, action: Action, record: Record[Any]) -> Action:
         """Its version has passed without the effect: what was sent can never take effect now."""
@@ -243,22 +243,22 @@ class Recovery:
     def _looked_up(self, action: Action, kind: Kind, client: Client, why: str) -> Action:
         record = None
         try:
-            record = self._answers.look_up(action, kind, client)
+            record = self._outcomes.look_up(action, kind, client)
         except NotFound as error:
             why = f"{why}; {error.what}"
         if record is not None:
-            return self._ended(self._answers.done(action, record, "adopted"))
+            return self._ended(self._outcomes.carried_out(action, record, "adopted"))
         if action.refusal_in_doubt:
             return self._recovered(action, f"{action.why}; and no record shows it", again=False)
-        shown = "no record shows it" if kind.look_up is not None else "the service lists none"
-        what = f"OUTCOME UNKNOWN: {why}; {shown}"
-        return self._open(action, what, None)
+        listing = "no record shows it" if kind.look_up is not None else "the service lists none"
+        outcome = f"OUTCOME UNKNOWN: {why}; {listing}"
+        return self._open(action, outcome, None)
 
-    def _open(self, action: Action, what: str, cause: ServiceError | None) -> Action:
+    def _open(self, action: Action, why: str, cause: ServiceError | None) -> Action:
         """It stays unknown; said once, however often it is asked."""
-        if (action.state, action.why) == ("unknown", what):
+        if (action.state, action.why) == ("unknown", why):
             return action
-        return self._ended(self._answers.unknown(action, what, cause))
+        return self._ended(self._outcomes.unknown(action, why, cause))
 
     def _recovered(self, action: Action, why: str, *, again: bool) -> Action:
         body = {

@@ -24,14 +24,15 @@ from treasury.actions.drafting import (
     is_as_approved,
     proposal,
 )
-from treasury.actions.execution.outcomes import Answers, End
+from treasury.actions.execution.outcomes import End, OutcomeRecorder
 from treasury.actions.execution.pinned_call import sending_draft
 from treasury.actions.execution.transaction_hashes import new_uses, requests_with_hash
 from treasury.actions.execution.twins import new_among, twins_since
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
-from treasury.actions.kinds.kind import Kind
-from treasury.actions.kinds.service_records import Live, Records
+from treasury.actions.kinds.kind import Findings, Kind
+from treasury.actions.kinds.service_records import LiveSource, ServiceRecords
+from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.api.bodies import Body
 from treasury.api.codec import encode
@@ -46,24 +47,24 @@ from treasury.errors import (
 )
 from treasury.journal import Draft
 
-__all__ = ["Lives", "Sender"]
+__all__ = ["LiveServices", "Sender"]
 
 _ROUNDS: Final = 3
 """How often a version that was raised in between is read again."""
 
 
-class Lives:
+class LiveServices:
     """The services as they are now, one reading for each credential of a batch."""
 
     def __init__(self, connect: Callable[[str], Client]) -> None:
         self._connect = connect
-        self._lives: dict[str, Live] = {}
+        self._readers: dict[str, LiveSource] = {}
 
-    def of(self, credential: str) -> Live:
+    def reader(self, credential: str) -> LiveSource:
         """What the service says to a credential."""
-        if credential not in self._lives:
-            self._lives[credential] = Live(lambda: self._connect(credential))
-        return self._lives[credential]
+        if credential not in self._readers:
+            self._readers[credential] = LiveSource(lambda: self._connect(credential))
+        return self._readers[credential]
 
 
 class _Prepared(msgspec.Struct, frozen=True):
@@ -73,24 +74,30 @@ class _Prepared(msgspec.Struct, frozen=True):
     ids: tuple[str, ...]
     body: str
     version: int | None
-    known: tuple[str, ...]
+    foreign_ids: tuple[str, ...]
 
 
 class Sender:
     """Executes the actions of one workspace."""
 
-    def __init__(self, context: Context, answers: Answers) -> None:
+    def __init__(self, context: Context, outcomes: OutcomeRecorder) -> None:
         self._context = context
         self._book = context.book
-        self._answers = answers
+        self._outcomes = outcomes
 
-    def execute(self, action_id: str, lives: Lives) -> Action:
-        """Carry out an action that is ready; raises unless it is done."""
+    def execute(
+        self, action_id: str, services: LiveServices, findings: Findings | None = None
+    ) -> Action:
+        """Carry out an action that is ready; raises unless it is done.
+
+        `findings` are what was read for it a moment ago, and is not read again.
+        """
         for _ in range(_ROUNDS):
-            prepared = self._prepare(self._ready(action_id), lives)
+            prepared = self._prepare(self._ready(action_id), services, findings)
+            findings = None
             self._leave([prepared])
-            end = self._answers.send(self._book.get(action_id))
-            self._answers.note([end])
+            end = self._outcomes.send(self._book.get(action_id))
+            self._outcomes.note([end])
             if end.bumped:
                 continue
             if end.error is not None:
@@ -102,7 +109,7 @@ class Sender:
         )
 
     def execute_all(
-        self, action_ids: Sequence[str], lives: Lives
+        self, action_ids: Sequence[str], services: LiveServices
     ) -> dict[str, TreasuryError | None]:
         """Carry out several that may safely be sent again, journaled together.
 
@@ -114,32 +121,32 @@ class Sender:
         prepared: list[_Prepared] = []
         for action_id in action_ids:
             try:
-                prepared.append(self._prepare(self._ready(action_id), lives))
+                prepared.append(self._prepare(self._ready(action_id), services))
             except TreasuryError as error:
                 outcome[action_id] = error
         prepared = self._leave(prepared, outcome)
-        left = {one.action.id: self._book.get(one.action.id) for one in prepared}
+        leaving = {call.action.id: self._book.get(call.action.id) for call in prepared}
         ends: dict[str, End] = {}
         begun: set[str] = set()
         try:
-            for one in prepared:
-                begun.add(one.action.id)
-                end = ends[one.action.id] = self._answers.send(left[one.action.id])
+            for call in prepared:
+                begun.add(call.action.id)
+                end = ends[call.action.id] = self._outcomes.send(leaving[call.action.id])
                 if isinstance(end.error, ServiceUnreachable | OutcomeUnknown):
                     break
         finally:  # one that was begun and has no end stays as it is: it may have been carried out
-            kept = [self._not_left(one) for name, one in left.items() if name not in begun]
-            self._answers.note([*ends.values(), *kept])
-        for end in (*ends.values(), *kept):
+            unsent = [self._not_left(call) for name, call in leaving.items() if name not in begun]
+            self._outcomes.note([*ends.values(), *unsent])
+        for end in (*ends.values(), *unsent):
             outcome[end.draft.subject] = end.error
         for action_id, end in ends.items():
             if end.bumped:
-                outcome[action_id] = self._once_more(action_id, lives)
+                outcome[action_id] = self._once_more(action_id, services)
         return outcome
 
-    def _once_more(self, action_id: str, lives: Lives) -> TreasuryError | None:
+    def _once_more(self, action_id: str, services: LiveServices) -> TreasuryError | None:
         try:
-            self.execute(action_id, lives)
+            self.execute(action_id, services)
         except TreasuryError as error:
             return error
         return None
@@ -150,9 +157,15 @@ class Sender:
             do="execute it again when that is settled",
             operation=action.operation,
         )
-        return self._answers.refused(action, error, again=True)
+        return self._outcomes.refused(action, error, again=True)
 
-    def carry_out(self, confirmed: Confirmation, lives: Lives, nonce: str | None) -> Action:
+    def carry_out(
+        self,
+        confirmed: Confirmation,
+        services: LiveServices,
+        nonce: str | None,
+        compare: Callable[[RampSeen | None], None] | None,
+    ) -> Action:
         """Propose what was confirmed and execute it at once, where one person is enough."""
         if confirmed.needed > 1:
             raise ActionRefused(
@@ -162,10 +175,11 @@ class Sender:
         self._context.require_original()
         kind = kind_of(confirmed.kind)
         self._context.connect(confirmed.credential).require_writes(kind.operation)
-        found = kind.read(
-            read_fields(kind.fields, confirmed.fields), Records(lives.of(confirmed.credential))
-        )
-        moved = changed(confirmed.facts, found.facts)
+        fields = read_fields(kind.fields, confirmed.fields)
+        findings = kind.read(fields, ServiceRecords(services.reader(confirmed.credential)))
+        if compare is not None:
+            compare(findings.request)
+        moved = changed(confirmed.facts, findings.facts)
         if moved:
             raise _lapse(confirmed.target or confirmed.kind, moved)
         policy = self._context.load_policy()
@@ -178,7 +192,7 @@ class Sender:
             ]
 
         action_id = self._book.decide(entries)[-1].subject
-        return self.execute(action_id, lives)
+        return self.execute(action_id, services, findings)
 
     # Before it leaves
 
@@ -193,7 +207,9 @@ class Sender:
             _require_ready(action)
         return action
 
-    def _prepare(self, action: Action, lives: Lives) -> _Prepared:
+    def _prepare(
+        self, action: Action, services: LiveServices, findings: Findings | None = None
+    ) -> _Prepared:
         """What is to leave, by what the world says now; an entry where the approval lapses."""
         kind = kind_of(action.kind)
         self._context.require_original()
@@ -215,32 +231,32 @@ class Sender:
         fields = read_fields(kind.fields, action.fields)
         self._context.load_policy().check_identity(self._context.who(), so="nothing was sent")
         refuse_outdated(self._context, kind, action)
-        live = lives.of(action.credential)
-        found = kind.read(fields, Records(live))
-        moved = changed(action.facts, found.facts)
+        live = services.reader(action.credential)
+        findings = findings or kind.read(fields, ServiceRecords(live))
+        moved = changed(action.facts, findings.facts)
         if moved:
             self._lapsed(action, _lapse(action.id, moved), moved)
-        if found.problem:
+        if findings.problem:
             raise ActionRefused(
-                f"{action.id}: {found.problem}; nothing was sent",
+                f"{action.id}: {findings.problem}; nothing was sent",
                 do="mend that and execute it again, or withdraw it",
             )
         others = requests_with_hash(self._context, kind, fields, before=action.seq)
         uses = new_uses(others, action.facts)
         if uses is not None:
             self._lapsed(action, _lapse(action.id, [uses]), [uses])
-        body = body_of(kind, fields, found, action.key)
+        body = body_of(kind, fields, findings, action.key)
         self._refuse_strangers(kind, action, fields, body, live)
-        if found.drawn is not None:
-            live.draw(*found.drawn)
-        known: tuple[str, ...] = ()
+        if findings.drawn is not None:
+            live.draw(*findings.drawn)
+        foreign_ids: tuple[str, ...] = ()
         if kind.alike is not None and body is not None:
-            known = tuple(str(one.id) for one in kind.alike(client, fields, body))
+            foreign_ids = tuple(str(record.id) for record in kind.alike(client, fields, body))
         text = "" if body is None else encode(body.wire()).decode()
-        return _Prepared(action, kind.ids(fields), text, found.version, known)
+        return _Prepared(action, kind.ids(fields), text, findings.version, foreign_ids)
 
     def _refuse_strangers(
-        self, kind: Kind, action: Action, fields: Any, body: Body | None, live: Live
+        self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource
     ) -> None:
         """The approval lapses where the service has what does the same and nobody was shown.
 
@@ -256,7 +272,7 @@ class Sender:
             return
         since = self._book.wished_since(action.fingerprint, action.proposed_at)
         try:
-            twins = [*kind.twins(Records(live, since=since), fields, body)]
+            twins = [*kind.twins(ServiceRecords(live, since=since), fields, body)]
         except (Forbidden, NotOffered, ActionRefused) as error:
             if kind.safety != "keyed":
                 raise
@@ -325,28 +341,28 @@ class Sender:
 
         def entries() -> list[Draft]:
             leaving.clear()
-            for one in prepared:
+            for call in prepared:
                 try:
-                    now = self._book.get(one.action.id)
+                    now = self._book.get(call.action.id)
                     _require_ready(now)
                     self._refuse_blocked(now)
                 except ActionRefused as error:
                     if outcome is None:
                         raise
-                    outcome[one.action.id] = error
+                    outcome[call.action.id] = error
                     continue
-                leaving.append(one)
+                leaving.append(call)
             return [
                 sending_draft(
                     self._context,
-                    one.action,
+                    call.action,
                     actor,
-                    ids=one.ids,
-                    body=one.body,
-                    version=one.version,
-                    known=one.known,
+                    ids=call.ids,
+                    body=call.body,
+                    version=call.version,
+                    foreign_ids=call.foreign_ids,
                 )
-                for one in leaving
+                for call in leaving
             ]
 
         self._book.decide(entries, thorough=True)
@@ -366,7 +382,7 @@ def _require_ready(action: Action) -> None:
     if action.state == "ready":
         return
     by = action.sending.actor.name if action.sending is not None else ""
-    said = {
+    state_words = {
         "proposed": f"waits for {action.waits_for} more to approve it",
         "sending": f"is being sent by {by}, or was cut off",
         "unknown": "may have been carried out",
@@ -377,7 +393,7 @@ def _require_ready(action: Action) -> None:
         "sending": f"run `treasury actions recover {action.id}` if nobody is sending it",
         "unknown": f"run `treasury actions recover {action.id}`",
     }.get(action.state, "propose it again if it is still wanted")
-    raise ActionRefused(f"{action.id} {said}; nothing was sent", do=advice)
+    raise ActionRefused(f"{action.id} {state_words}; nothing was sent", do=advice)
 
 
 def _lapse(name: str, moved: Sequence[Moved]) -> ActionRefused:

@@ -36,18 +36,18 @@ def requests_with_hash(
     """
     if kind.gives_hash is None:
         return ()
-    wanted, request = _key(kind.gives_hash(fields)), fields.request_id
+    key, request = _key(kind.gives_hash(fields)), fields.request_id
     names: list[str] = []
     snapshot = context.snapshot() if context.snapshot is not None else None
     if snapshot is not None and snapshot.commit is not None:
-        found = snapshot.sql(_STORED, {"hash": wanted, "request": request})
-        names += found["name"].to_pylist()
+        rows = snapshot.sql(_STORED, {"hash": key, "request": request})
+        names += rows["name"].to_pylist()
     for action in context.book.all():
-        given = action.fields.get("transaction_hash")
+        transaction_hash = action.fields.get("transaction_hash")
         later = before is not None and action.state in OPEN and action.seq >= before
         if action.kind != kind.name or action.target == request or action.state in DROPPED or later:
             continue
-        if given is not None and _key(given) == wanted:
+        if transaction_hash is not None and _key(transaction_hash) == key:
             names.append(action.request.name if action.request is not None else action.target)
     return tuple(dict.fromkeys(map(clean, names)))
 
@@ -61,11 +61,11 @@ def uses_fact(names: Sequence[str]) -> Fact | None:
 
 def new_uses(names: Iterable[str], facts: Iterable[Fact]) -> Moved | None:
     """The requests that whoever agreed was not shown."""
-    shown = next((one.value for one in facts if one.name == STANDS_ON), "")
-    fresh = [name for name in names if name not in shown.split(", ")]
-    return Moved(STANDS_ON, shown or "no other request", ", ".join(fresh)) if fresh else None
+    agreed = next((fact.value for fact in facts if fact.name == STANDS_ON), "")
+    fresh = [name for name in names if name not in agreed.split(", ")]
+    return Moved(STANDS_ON, agreed or "no other request", ", ".join(fresh)) if fresh else None
 
 
-def _key(given: str) -> str:
+def _key(transaction_hash: str) -> str:
     """A hash as it is compared: on chains that write 0x, letters of either case are the same."""
-    return given.lower() if given[:2].lower() == "0x" else given
+    return transaction_hash.lower() if transaction_hash[:2].lower() == "0x" else transaction_hash

@@ -51,18 +51,18 @@ def fingerprint_of(name: str, content: Mapping[str, Any], facts: Iterable[Fact])
 
     An amount counts by its value, an address without its case, a receiver by who it is.
     """
-    same = {field: _plain(field, value) for field, value in content.items()}
-    receiver = next((one.value for one in facts if one.name == "receiver"), None)
-    if receiver is not None and any(field in same for field in _TO):
-        same = {field: value for field, value in same.items() if field not in _TO}
-        same["receiver"] = receiver
-    return hashlib.sha256(canonical([name, same]).encode()).hexdigest()
+    likeness = {field: _plain(field, value) for field, value in content.items()}
+    receiver = next((fact.value for fact in facts if fact.name == "receiver"), None)
+    if receiver is not None and any(field in likeness for field in _TO):
+        likeness = {field: value for field, value in likeness.items() if field not in _TO}
+        likeness["receiver"] = receiver
+    return hashlib.sha256(canonical([name, likeness]).encode()).hexdigest()
 
 
 def _plain(field: str, value: Any) -> Any:
     if field.endswith("amount"):
-        whole, point, rest = f"{Decimal(value):f}".partition(".")
-        return f"{whole}{point}{rest}".rstrip("0").rstrip(".") if point else whole
+        whole, point, decimals = f"{Decimal(value):f}".partition(".")
+        return f"{whole}{point}{decimals}".rstrip("0").rstrip(".") if point else whole
     if isinstance(value, str) and _HEXADECIMAL.fullmatch(value):
         return value.lower()
     return value
@@ -75,13 +75,13 @@ def twins_since(twins: Iterable[Twin], moment: datetime) -> list[Twin]:
 
 def twin_fact(twins: Iterable[Twin]) -> Fact | None:
     """What a person is shown of them; None where there are none. That there are is no obstacle."""
-    shown = ", ".join(map(str, twins))
-    return fact(LIKE, shown, material=False) if shown else None
+    listing = ", ".join(map(str, twins))
+    return fact(LIKE, listing, material=False) if listing else None
 
 
 def new_among(twins: Iterable[Twin], facts: Iterable[Fact]) -> Moved | None:
     """The twins that whoever agreed was not shown."""
-    shown = next((one.value for one in facts if one.name == LIKE), "")
-    ids = {one.partition(" ")[0] for one in shown.split(", ")}
-    fresh = [one for one in twins if clean(one.id) not in ids]
-    return Moved(LIKE, shown or NONE, ", ".join(map(str, fresh))) if fresh else None
+    agreed = next((fact.value for fact in facts if fact.name == LIKE), "")
+    ids = {words.partition(" ")[0] for words in agreed.split(", ")}
+    fresh = [twin for twin in twins if clean(twin.id) not in ids]
+    return Moved(LIKE, agreed or NONE, ", ".join(map(str, fresh))) if fresh else None

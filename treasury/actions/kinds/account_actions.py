@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
-from treasury.actions.kinds.kind import Found, Kind, Money, Sent, echoes, is_created
-from treasury.actions.kinds.service_records import Records
+from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Sent, echoes, is_created
+from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import Client, Record
 from treasury.api.bodies import (
@@ -112,12 +112,12 @@ def _on(account: Account) -> list[Fact]:
     return [fact("account", account_name(account)), active(account, "account", "account_id")]
 
 
-def _read_virtual(fields: NewVirtualAccount, records: Records) -> Found:
+def _read_virtual(fields: NewVirtualAccount, records: ServiceRecords) -> Findings:
     _offered(fields.in_currency, _PAID_IN, "in_currency")
     _offered(fields.target_cryptocurrency, _COINS, "target_cryptocurrency")
     account = records.account(fields.account_id, "account_id")
     lead = f'virtual account "{clean(fields.name)}" in {fields.in_currency}, converted into'
-    return Found(
+    return Findings(
         facts=tuple(_on(account)),
         says=f"{lead} {fields.target_cryptocurrency}, for account {account_name(account)}.",
         masked=f"{lead} {fields.target_cryptocurrency}, for account"
@@ -125,32 +125,32 @@ def _read_virtual(fields: NewVirtualAccount, records: Records) -> Found:
     )
 
 
-def _read_wallet(fields: WalletOn, records: Records) -> Found:
+def _read_wallet(fields: WalletOn, records: ServiceRecords) -> Findings:
     account = records.account(fields.account_id, "account_id")
     chains = {account.chain} if account.chain else {w.chain for w in records.wallets(account.id)}
     chains.discard(None)
     wrong = bool(chains) and fields.chain not in chains
-    said = ", ".join(sorted(filter(None, chains)))
-    problem = f"account {account_name(account)} is on {said}, not on {fields.chain}"
+    places = ", ".join(sorted(filter(None, chains)))
+    problem = f"account {account_name(account)} is on {places}, not on {fields.chain}"
     facts = [
         *_on(account),
-        fact("account chain", said or None, field="chain", problem=problem if wrong else ""),
+        fact("account chain", places or None, field="chain", problem=problem if wrong else ""),
     ]
-    return Found(
+    return Findings(
         facts=tuple(facts),
         says=f"wallet on {fields.chain} for account {account_name(account)}.",
         masked=f"wallet on {fields.chain} for account {account_name(account, masked=True)}.",
     )
 
 
-def _read_checkout(fields: Checkout, records: Records) -> Found:
+def _read_checkout(fields: Checkout, records: ServiceRecords) -> Findings:
     _offered(fields.in_currency, _PAID_IN, "in_currency")
     _offered(fields.out_cryptocurrency, _COINS, "out_cryptocurrency")
     account = records.account(fields.account_id, "account_id")
-    money = Money(fields.in_currency, fields.in_amount)
+    money = AssetAmount(fields.in_currency, fields.in_amount)
     facts = [*_on(account), *_decimals(fields.in_amount, fields.in_currency, "in_amount")]
     lead = f"checkout of {money}, paid out as {fields.out_cryptocurrency} to account"
-    return Found(
+    return Findings(
         facts=tuple(facts),
         says=f"{lead} {account_name(account)}.",
         masked=f"{lead} {account_name(account, masked=True)}.",
@@ -158,12 +158,12 @@ def _read_checkout(fields: Checkout, records: Records) -> Found:
     )
 
 
-def _read_card(fields: CardPayment, _: Records) -> Found:
-    money = Money(fields.currency, fields.amount)
+def _read_card(fields: CardPayment, _: ServiceRecords) -> Findings:
+    money = AssetAmount(fields.currency, fields.amount)
     reference = clean(fields.reference_id)
     end = f', described as "{clean(fields.description)}"' if fields.description else ""
     lead = f"{money} for the {clean(fields.type)} card reference"
-    return Found(
+    return Findings(
         facts=(
             fact("card", f"{fields.type} {fields.reference_id}"),
             *_decimals(fields.amount, fields.currency, "amount"),
@@ -174,11 +174,11 @@ def _read_card(fields: CardPayment, _: Records) -> Found:
     )
 
 
-def _read_suspended(fields: OnAccount, records: Records) -> Found:
+def _read_suspended(fields: OnAccount, records: ServiceRecords) -> Findings:
     account = records.account(fields.account_id, "account_id")
     wrong = account.status != "SUSPENDED"
     problem = f"account {account_name(account)} is {account.status}, not SUSPENDED" if wrong else ""
-    return Found(
+    return Findings(
         facts=(
             fact("account", account_name(account)),
             fact("account status", account.status, field="account_id", problem=clean(problem)),
@@ -192,7 +192,7 @@ def _on_account(fields: OnAccount) -> tuple[str, ...]:
     return (fields.account_id,)
 
 
-def _virtual_body(fields: NewVirtualAccount, _: Found, key: str) -> Body:
+def _virtual_body(fields: NewVirtualAccount, _: Findings, key: str) -> Body:
     return NewVirtualBankAccount(
         name=fields.name,
         in_currency=fields.in_currency,
@@ -201,7 +201,7 @@ def _virtual_body(fields: NewVirtualAccount, _: Found, key: str) -> Body:
     )
 
 
-def _checkout_body(fields: Checkout, _: Found, key: str) -> Body:
+def _checkout_body(fields: Checkout, _: Findings, key: str) -> Body:
     return NewPaymentSession(
         in_amount=fields.in_amount,
         in_currency=fields.in_currency,
@@ -213,7 +213,7 @@ def _checkout_body(fields: Checkout, _: Found, key: str) -> Body:
     )
 
 
-def _card_body(fields: CardPayment, _: Found, key: str) -> Body:
+def _card_body(fields: CardPayment, _: Findings, key: str) -> Body:
     return NewPaymentRequest(
         type=fields.type,
         reference_id=fields.reference_id,
@@ -228,45 +228,49 @@ def _card_body(fields: CardPayment, _: Found, key: str) -> Body:
 def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
     """The one wallet on the chain that was not there before."""
     listed = client.finance.wallets.iterate(*sent.ids)
-    found = [
+    created = [
         record
         for record in listed
-        if record.value.id not in {None, *sent.known} and record.value.chain == sent.fields.chain
+        if record.value.id not in {None, *sent.foreign_ids}
+        and record.value.chain == sent.fields.chain
     ]
-    return only_one(found, "GET /accounts/{accountId}/wallets") if found else None
+    return only_one(created, "GET /accounts/{accountId}/wallets") if created else None
 
 
 def _wallets_there(client: Client, fields: WalletOn, _: Body) -> Iterable[Any]:
     return (record.value for record in client.finance.wallets.iterate(fields.account_id))
 
 
-def _is_virtual(one: VirtualBankAccount, sent: Sent) -> bool:
-    wanted = (sent.fields.name, sent.fields.target_cryptocurrency)
-    return one.id not in sent.known and (one.name, one.target_cryptocurrency) == wanted
+def _is_virtual(account: VirtualBankAccount, sent: Sent) -> bool:
+    likeness = (sent.fields.name, sent.fields.target_cryptocurrency)
+    return (
+        account.id not in sent.foreign_ids
+        and (account.name, account.target_cryptocurrency) == likeness
+    )
 
 
 def _find_virtual(client: Client, sent: Sent) -> Record[Any] | None:
     """The one virtual account of that name and coin that was made since."""
     listed = client.finance.virtual_bank_accounts.iterate(*sent.ids, sort_order="DESC")
-    found = [record for record in listed if _is_virtual(record.value, sent)]
-    return only_one(found, "GET /accounts/{accountId}/virtual-bank-accounts") if found else None
+    created = [record for record in listed if _is_virtual(record.value, sent)]
+    return only_one(created, "GET /accounts/{accountId}/virtual-bank-accounts") if created else None
 
 
 def _same_virtual(
-    records: Records, fields: NewVirtualAccount, _: Body
+    records: ServiceRecords, fields: NewVirtualAccount, _: Body
 ) -> Iterable[VirtualBankAccount]:
     """The account's virtual accounts of that name and coin."""
-    wanted = (fields.name, fields.target_cryptocurrency)
-    for one in records.lately("virtual_accounts", fields.account_id):
-        if (one.name, one.target_cryptocurrency) == wanted:
-            yield one
+    likeness = (fields.name, fields.target_cryptocurrency)
+    for account in records.lately("virtual_accounts", fields.account_id):
+        if (account.name, account.target_cryptocurrency) == likeness:
+            yield account
 
 
-def _same_wallets(records: Records, fields: WalletOn, _: Body) -> Iterable[Wallet]:
+def _same_wallets(records: ServiceRecords, fields: WalletOn, _: Body) -> Iterable[Wallet]:
     """The account's wallets on that chain, of which nothing says when they were made."""
-    for one in records.wallets(fields.account_id):
-        if one.id is not None and one.chain == fields.chain:
-            yield one
+    for wallet in records.wallets(fields.account_id):
+        if wallet.id is not None and wallet.chain == fields.chain:
+            yield wallet
 
 
 def _virtual_there(client: Client, fields: NewVirtualAccount, _: Body) -> Iterable[Any]:

@@ -57,43 +57,43 @@ def _declared(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     return {field.name: field.required for field in msgspec.structs.fields(kind)}
 
 
-def read_fields(kind: type[T], given: Mapping[str, object]) -> T:
+def read_fields(kind: type[T], values: Mapping[str, object]) -> T:
     """The struct of these fields; InputError names the first that cannot be taken."""
-    known = field_names(kind)
-    for name in given:
-        if name not in known:
-            raise InputError(f"{name}: there is no such field", do=f"give: {', '.join(known)}")
+    declared = field_names(kind)
+    for name in values:
+        if name not in declared:
+            raise InputError(f"{name}: there is no such field", do=f"give: {', '.join(declared)}")
     read = {
-        name: _value(name, given[name], is_amount=_is_amount(kind, name))
-        for name in known
-        if given.get(name) not in {None, ""}
+        name: _value(name, values[name], is_amount=_is_amount(kind, name))
+        for name in declared
+        if values.get(name) not in {None, ""}
     }
-    missing = [name for name, required in known.items() if required and name not in read]
+    missing = [name for name, required in declared.items() if required and name not in read]
     if missing:
         raise InputError(f"{missing[0]}: is missing", do=f"give {', '.join(missing)}")
     try:
         return kind(**read)
     except InputError as error:
-        raise beside_field(error, known, read) from None
+        raise beside_field(error, declared, read) from None
 
 
 def beside_field(
-    error: InputError, known: Iterable[str], given: Mapping[str, object]
+    error: InputError, declared: Iterable[str], values: Mapping[str, object]
 ) -> InputError:
     """What a body says of a field, begun with that field as a form needs it.
 
     A body begins with its own name; the field is in its sentence, or what was given for it is.
     """
-    what = error.what.partition(": ")[2] or error.what
-    names = set(known)
-    named = (word for word in _WORDS.findall(what) if word in names)
-    shown = (
-        name for name, value in given.items() if isinstance(value, str) and repr(value) in what
+    problem = error.what.partition(": ")[2] or error.what
+    names = set(declared)
+    mentioned = (word for word in _WORDS.findall(problem) if word in names)
+    quoted = (
+        name for name, value in values.items() if isinstance(value, str) and repr(value) in problem
     )
-    field = next(named, None) or next(shown, None)
+    field = next(mentioned, None) or next(quoted, None)
     if field is None:
-        return InputError(what, do=error.do)
-    return InputError(f"{field}: {what.removeprefix(f'{field} ')}", do=error.do)
+        return InputError(problem, do=error.do)
+    return InputError(f"{field}: {problem.removeprefix(f'{field} ')}", do=error.do)
 
 
 def _value(name: str, value: object, *, is_amount: bool) -> Any:

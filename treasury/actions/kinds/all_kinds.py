@@ -10,7 +10,7 @@ from typing import Final
 
 from treasury.actions.kinds.account_actions import ACCOUNT_KINDS
 from treasury.actions.kinds.company_actions import COMPANY_KINDS
-from treasury.actions.kinds.kind import Found, Kind
+from treasury.actions.kinds.kind import Findings, Kind
 from treasury.actions.kinds.onboarding_actions import ONBOARDING_KINDS
 from treasury.actions.kinds.ramp_actions import RAMP_KINDS
 from treasury.actions.kinds.transfer_actions import TRANSFER_KINDS
@@ -39,7 +39,7 @@ def kind_of(name: str) -> Kind:
 
 def sentence(
     kind: Kind,
-    found: Found,
+    findings: Findings,
     *,
     actor: str,
     client_id: str,
@@ -54,11 +54,11 @@ def sentence(
     `masked` shows the end of an account only, for a place that is saved or shared. The text holds
     what people and services wrote, on one visible line: escape it where it is shown.
     """
-    said = clean(found.masked if masked else found.says)
-    parts = [f"{kind.verb} {said}", kind.consequence]
-    if found.request is not None:
-        creator = clean(found.request.created_by) or "unknown"
-        parts.append(f"Created by {creator}, version {found.request.version}.")
+    content = clean(findings.masked if masked else findings.says)
+    parts = [f"{kind.verb} {content}", kind.consequence]
+    if findings.request is not None:
+        creator = clean(findings.request.created_by) or "unknown"
+        parts.append(f"Created by {creator}, version {findings.request.version}.")
     parts += [f"{note}." for note in notes]
     parts.append(
         f"{verb} by {clean(actor)} at {instant_words(at, '%Y-%m-%d %H:%M:%S')},"

@@ -23,8 +23,8 @@ def address_problem(chain: str | None, address: str) -> str:
     return f"an address on {chain} is 0x and 40 hexadecimal digits"
 
 
-def transaction_problem(chain: str | None, given: str) -> str:
+def transaction_problem(chain: str | None, transaction_hash: str) -> str:
     """Why the text can be no transaction on the chain; empty where it can."""
-    if chain not in _EVM or _TRANSACTION.fullmatch(given):
+    if chain not in _EVM or _TRANSACTION.fullmatch(transaction_hash):
         return ""
     return f"a transaction on {chain} is 0x and 64 hexadecimal digits"

@@ -13,8 +13,8 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.chains import address_problem
-from treasury.actions.kinds.kind import Found, Kind, Sent, is_created
-from treasury.actions.kinds.service_records import Records
+from treasury.actions.kinds.kind import Findings, Kind, Sent, is_created
+from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.api import Client, Record
 from treasury.api.bodies import (
     BankAccountChanges,
@@ -54,13 +54,17 @@ class DescribeWallet(msgspec.Struct, frozen=True, kw_only=True):
     description: str
 
 
-def _read_account(fields: NewBankAccount, records: Records) -> Found:
+def _read_account(fields: NewBankAccount, records: ServiceRecords) -> Findings:
     number, field = _number(fields)
-    same = [one for one in records.company_bank_accounts() if number and _is_number(one, number)]
-    facts = [fact("payee account", number or None, field=field, problem=_registered(same))]
+    duplicates = [
+        account
+        for account in records.company_bank_accounts()
+        if number and _is_number(account, number)
+    ]
+    facts = [fact("payee account", number or None, field=field, problem=_registered(duplicates))]
     lead = f'bank account "{clean(fields.name)}" at {clean(fields.bank_name)} in'
     holder = f"{clean(fields.bank_country)}, held by {clean(fields.company_name)}, number"
-    return Found(
+    return Findings(
         facts=(
             *facts,
             fact("bank", fields.bank_name),
@@ -79,52 +83,52 @@ def _number(fields: NewBankAccount) -> tuple[str, str]:
 
 
 def _is_number(account: CompanyBankAccount, number: str) -> bool:
-    shown = (account.iban, account.account_number)
-    return any(one is not None and plain_account(one) == number for one in shown)
+    numbers = (account.iban, account.account_number)
+    return any(written is not None and plain_account(written) == number for written in numbers)
 
 
-def _registered(same: Iterable[CompanyBankAccount | CompanyWallet]) -> str:
+def _registered(duplicates: Iterable[CompanyBankAccount | CompanyWallet]) -> str:
     """Why it is not registered again; records that were turned down do not count."""
-    for one in same:
-        if one.verification_status != "DENIED":
-            return f"it is registered already, as {one.id} ({one.verification_status})"
+    for record in duplicates:
+        if record.verification_status != "DENIED":
+            return f"it is registered already, as {record.id} ({record.verification_status})"
     return ""
 
 
-def _read_wallet(fields: NewCompanyWallet, records: Records) -> Found:
-    same = [one for one in records.company_wallets() if fields.is_like(one)]
+def _read_wallet(fields: NewCompanyWallet, records: ServiceRecords) -> Findings:
+    duplicates = [wallet for wallet in records.company_wallets() if fields.is_like(wallet)]
     wrong = address_problem(fields.chain, fields.address)
-    told: list[Fact] = [
-        fact("address", fields.address, field="address", problem=wrong or _registered(same)),
+    facts: list[Fact] = [
+        fact("address", fields.address, field="address", problem=wrong or _registered(duplicates)),
         fact("chain", fields.chain),
     ]
     name = f' "{clean(fields.description)}"' if fields.description else ""
     lead = f"company wallet{name} on {fields.chain} at"
-    return Found(
-        facts=tuple(told),
+    return Findings(
+        facts=tuple(facts),
         says=f"{lead} {clean(fields.address)}.",
         masked=f"{lead} …{fields.address[-4:]}.",
     )
 
 
-def _account_body(fields: NewBankAccount, _: Found, __: str) -> Body:
+def _account_body(fields: NewBankAccount, _: Findings, __: str) -> Body:
     return fields
 
 
 def _find_account(client: Client, sent: Sent) -> Record[Any] | None:
     assert sent.body is not None
     listed = client.ramp.bank_accounts.iterate(sort_order="DESC")
-    near = list(created_since(listed, sent.body, sent.at, sent.known))
+    near = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
     details = [client.ramp.bank_accounts.get(record.value.id) for record in near]
-    found = [record for record in details if sent.body.is_like(record.value)]
-    return only_one(found, "GET /company-bank-accounts") if found else None
+    created = [record for record in details if sent.body.is_like(record.value)]
+    return only_one(created, "GET /company-bank-accounts") if created else None
 
 
 def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
     assert sent.body is not None
     listed = client.ramp.wallets.iterate(sort_order="DESC")
-    found = list(created_since(listed, sent.body, sent.at, sent.known))
-    return only_one(found, "GET /company-wallets") if found else None
+    created = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
+    return only_one(created, "GET /company-wallets") if created else None
 
 
 def _accounts_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
@@ -140,12 +144,12 @@ def _wallets_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
 # What is changed on one, and who is let in
 
 
-def _read_name(fields: RenameAccount, records: Records) -> Found:
+def _read_name(fields: RenameAccount, records: ServiceRecords) -> Findings:
     field = "company_bank_account_id"
     account = records.company_bank_account(fields.company_bank_account_id, field)
     number = account.iban or account.account_number or ""
     lead = f'bank account "{clean(account.name)}" to "{clean(fields.name)}", number'
-    return Found(
+    return Findings(
         facts=(
             _now("name", account.name, fields.name),
             fact("payee account", number or None),
@@ -157,12 +161,12 @@ def _read_name(fields: RenameAccount, records: Records) -> Found:
     )
 
 
-def _read_description(fields: DescribeWallet, records: Records) -> Found:
+def _read_description(fields: DescribeWallet, records: ServiceRecords) -> Findings:
     field = "company_wallet_id"
     wallet = records.company_wallet(fields.company_wallet_id, field)
     lead = f'as "{clean(fields.description)}" the company wallet "{clean(wallet.description)}" at'
     address = wallet.address or ""
-    return Found(
+    return Findings(
         facts=(
             _now("description", wallet.description, fields.description),
             fact("wallet address", wallet.address),
@@ -175,9 +179,9 @@ def _read_description(fields: DescribeWallet, records: Records) -> Found:
     )
 
 
-def _now(field: str, so_far: str | None, wanted: str) -> Fact:
-    same = "it is that already" if so_far == wanted else ""
-    return fact(f"{field} so far", so_far or "none", field=field, problem=same)
+def _now(field: str, so_far: str | None, new: str) -> Fact:
+    problem = "it is that already" if so_far == new else ""
+    return fact(f"{field} so far", so_far or "none", field=field, problem=problem)
 
 
 def _versioned(version: int | None, field: str) -> Fact:
@@ -185,19 +189,21 @@ def _versioned(version: int | None, field: str) -> Fact:
     return fact("version", version, material=False, field=field, problem=problem)
 
 
-def _read_invitation(fields: Invitation, records: Records) -> Found:
+def _read_invitation(fields: Invitation, records: ServiceRecords) -> Findings:
     if fields.role not in _ROLES:
         raise InputError(
             f"role: {clean(fields.role)!r} is no role", do=f"use one of: {', '.join(_ROLES)}"
         )
     if not all(fields.email.partition("@")) or " " in fields.email:
         raise InputError(f"email: {clean(fields.email)!r} is no address", do="write it as a@b.eu")
-    same = [one for one in records.company_users() if fields.is_like(one)]
-    problem = f"{same[0].email} is a user already, as {same[0].role}" if same else ""
+    duplicates = [user for user in records.company_users() if fields.is_like(user)]
+    problem = (
+        f"{duplicates[0].email} is a user already, as {duplicates[0].role}" if duplicates else ""
+    )
     lead = f"{clean(fields.first_name)} {clean(fields.last_name)}"
     ends = f"as {fields.role}, who may {_ROLES[fields.role]}."
     domain = fields.email.rpartition("@")[2]
-    return Found(
+    return Findings(
         facts=(
             fact("email", fields.email, field="email", problem=clean(problem)),
             fact("role", fields.role),
@@ -207,18 +213,18 @@ def _read_invitation(fields: Invitation, records: Records) -> Found:
     )
 
 
-def _renaming(fields: RenameAccount, found: Found, _: str) -> Body:
-    return BankAccountChanges(name=fields.name, version=_version(found))
+def _renaming(fields: RenameAccount, findings: Findings, _: str) -> Body:
+    return BankAccountChanges(name=fields.name, version=_version(findings))
 
 
-def _describing(fields: DescribeWallet, found: Found, _: str) -> Body:
-    return CompanyWalletChanges(description=fields.description, version=_version(found))
+def _describing(fields: DescribeWallet, findings: Findings, _: str) -> Body:
+    return CompanyWalletChanges(description=fields.description, version=_version(findings))
 
 
-def _version(found: Found) -> int:
-    if found.version is None:
+def _version(findings: Findings) -> int:
+    if findings.version is None:
         raise InputError("version: was not shown", do="sync its details")
-    return found.version
+    return findings.version
 
 
 def _is_named(account: CompanyBankAccount, sent: Sent) -> bool:
@@ -240,12 +246,12 @@ def _described(client: Client, sent: Sent) -> Record[Any] | None:
 
 
 def _find_user(client: Client, sent: Sent) -> Record[Any] | None:
-    found = [
+    invited = [
         record
         for record in client.ramp.users.all()
-        if sent.fields.is_like(record.value) and record.value.id not in sent.known
+        if sent.fields.is_like(record.value) and record.value.id not in sent.foreign_ids
     ]
-    return only_one(found, "GET /company/users") if found else None
+    return only_one(invited, "GET /company/users") if invited else None
 
 
 def _users_there(client: Client, _: Any, body: Body) -> Iterable[Any]:

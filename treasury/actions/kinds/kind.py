@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from treasury.actions.action_facts import Fact
-from treasury.actions.kinds.service_records import Records
+from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from treasury.api import Client
     from treasury.api.service_calls import Service
 
-__all__ = ["Found", "Kind", "Money", "Safety", "Sent", "echoes", "is_created"]
+__all__ = ["AssetAmount", "Findings", "Kind", "Safety", "Sent", "echoes", "is_created"]
 
 Safety = Literal["keyed", "versioned", "neither"]
 """How often an operation may be sent.
@@ -36,7 +36,7 @@ was read, so of two only one can take effect. `neither`: at most once, whatever 
 """
 
 
-class Money(msgspec.Struct, frozen=True):
+class AssetAmount(msgspec.Struct, frozen=True):
     """An amount in its currency or asset."""
 
     currency: str
@@ -46,7 +46,7 @@ class Money(msgspec.Struct, frozen=True):
         return format_amount(self.amount, self.currency)
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What is known before an action: its facts, the sentence of what will happen, what it needs.
 
     `masked` is the sentence for a place that is saved or shared: accounts by their ends only.
@@ -55,7 +55,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[Fact, ...]
     says: str
     masked: str
-    money: Money | None = None
+    money: AssetAmount | None = None
     version: int | None = None
     request: RampSeen | None = None
     resolved: Mapping[str, str] = {}
@@ -66,7 +66,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def problem(self) -> str:
         """Why it cannot be taken, beginning with the field; empty where it can."""
-        wrong = next((one for one in self.facts if one.problem), None)
+        wrong = next((fact for fact in self.facts if fact.problem), None)
         if wrong is None:
             return ""
         return f"{wrong.field}: {wrong.problem}" if wrong.field else wrong.problem
@@ -81,7 +81,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     version: int | None
     at: datetime
-    known: tuple[str, ...] = ()
+    foreign_ids: tuple[str, ...] = ()
     """Ids of like records that were there before, or that other actions have made."""
 
 
@@ -91,9 +91,9 @@ def echoes(*names: str) -> Callable[[Any, Sent], bool]:
     def shows(record: Any, sent: Sent) -> bool:
         pairs = [(getattr(record, "idempotency_key", None), sent.key)]
         pairs += [(getattr(record, name, None), getattr(sent.fields, name)) for name in names]
-        is_record = record.id is not None or any(shown is not None for shown, _ in pairs)
+        is_record = record.id is not None or any(answer is not None for answer, _ in pairs)
         return is_record and all(
-            shown == wanted for shown, wanted in pairs if None not in {shown, wanted}
+            answer == sent_value for answer, sent_value in pairs if None not in {answer, sent_value}
         )
 
     return shows
@@ -103,7 +103,7 @@ def is_created(record: Any, sent: Sent) -> bool:
     """Whether an answer is a record that the body may have created, and none from before."""
     assert sent.body is not None
     answer = Record(record, b"")
-    return any(created_since([answer], sent.body, sent.at, sent.known))
+    return any(created_since([answer], sent.body, sent.at, sent.foreign_ids))
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,9 +118,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     fields: type[Any]
     model: type[Any]
     """What the service answers with; Raw where what it says of a deletion is not shown."""
-    read: Callable[[Any, Records], Found]
+    read: Callable[[Any, ServiceRecords], Findings]
     ids: Callable[[Any], tuple[str, ...]]
-    body: Callable[[Any, Found, str], Body | None]
+    body: Callable[[Any, Findings, str], Body | None]
     shows: Callable[[Any, Sent], bool] | None = None
     """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
     kind without it shows nothing: its effect is looked up."""
@@ -133,7 +133,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     several might. A kind without it cannot be looked up: the service does not list it."""
     alike: Callable[[Client, Any, Body], Iterable[Any]] | None = None
     """Records that are like what is to be created, before it is: they are none of ours."""
-    twins: Callable[[Records, Any, Body], Iterable[Any]] | None = None
+    twins: Callable[[ServiceRecords, Any, Body], Iterable[Any]] | None = None
     """Records that do the same, to be seen before it is done once more."""
     gives_hash: Callable[[Any], str] | None = None
     """The transaction hash that it gives for its request, which no other request has."""

@@ -14,8 +14,8 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.account_actions import OnAccount
-from treasury.actions.kinds.kind import Found, Kind, Sent, is_created
-from treasury.actions.kinds.service_records import Records
+from treasury.actions.kinds.kind import Findings, Kind, Sent, is_created
+from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import Client, Record
 from treasury.api.bodies import (
@@ -39,7 +39,7 @@ _CHAINS: Final = ("BASE", "AVALANCHE")
 _HOLDER: Final = "ACCOUNT_HOLDER"
 _NAMES: Final = ("first_name", "last_name", "name", "vat_number")
 _ADDRESS: Final = PostalAddress.__struct_fields__
-_GONE: Final = Record(msgspec.Raw(b"null"), b"null")
+_DELETED: Final = Record(msgspec.Raw(b"null"), b"null")
 """What shows that a record was deleted: nothing."""
 _DELETED_BEFORE: Final = frozenset({404, 409})
 
@@ -113,8 +113,8 @@ def _masked(party: Party) -> str:
 
 def _address(fields: _About, now: Mapping[str, str]) -> PostalAddress | None:
     """The address as it is to be: what is not given stays, for it is sent whole."""
-    given = {name: value for name in _ADDRESS if (value := getattr(fields, name))}
-    return PostalAddress(**(dict(now) | given)) if given else None
+    changes = {name: value for name in _ADDRESS if (value := getattr(fields, name))}
+    return PostalAddress(**(dict(now) | changes)) if changes else None
 
 
 def _plain(fields: _About) -> dict[str, str]:
@@ -122,20 +122,22 @@ def _plain(fields: _About) -> dict[str, str]:
     return {name: value for name in _About.__struct_fields__ if (value := getattr(fields, name))}
 
 
-def _read_new_party(fields: MakeParty, _: Records) -> Found:
-    told = ", ".join(f"{name.replace('_', ' ')} {clean(v)}" for name, v in _plain(fields).items())
+def _read_new_party(fields: MakeParty, _: ServiceRecords) -> Findings:
+    details = ", ".join(
+        f"{name.replace('_', ' ')} {clean(v)}" for name, v in _plain(fields).items()
+    )
     kind = clean(fields.party_type).lower()
     facts = [fact("party type", fields.party_type, field="party_type")]
     facts += [fact(name.replace("_", " "), value) for name, value in _plain(fields).items()]
     own = f", our id {clean(fields.external_id)}" if fields.external_id else ""
-    return Found(
+    return Findings(
         facts=tuple(facts),
-        says=f"{kind} party {_called(fields)}: {told}{own}.",
+        says=f"{kind} party {_called(fields)}: {details}{own}.",
         masked=f"{kind} party{own}.",
     )
 
 
-def _party_body(fields: MakeParty, _: Found, key: str) -> Body:
+def _party_body(fields: MakeParty, _: Findings, key: str) -> Body:
     names = {name: getattr(fields, name) for name in _NAMES}
     return NewParty(
         party_type=cast("Any", fields.party_type),  # which the body checks
@@ -149,8 +151,8 @@ def _party_body(fields: MakeParty, _: Found, key: str) -> Body:
 def _find_party(client: Client, sent: Sent) -> Record[Any] | None:
     assert sent.body is not None
     listed = client.finance.parties.iterate(sort_order="DESC")
-    found = list(created_since(listed, sent.body, sent.at, sent.known))
-    return only_one(found, "GET /parties") if found else None
+    created = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
+    return only_one(created, "GET /parties") if created else None
 
 
 def _parties_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
@@ -160,30 +162,30 @@ def _parties_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
 
 def _now(party: Party) -> dict[str, str | None]:
     """What the service says of it now, by the names of the fields."""
-    told: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
-    return told | {name: getattr(party.address, name, None) for name in _ADDRESS}
+    names: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
+    return names | {name: getattr(party.address, name, None) for name in _ADDRESS}
 
 
-def _read_changes(fields: ChangeParty, records: Records) -> Found:
+def _read_changes(fields: ChangeParty, records: ServiceRecords) -> Findings:
     party = records.party(fields.party_id, "party_id")
-    now, wanted = _now(party), _plain(fields)
-    if not wanted:
+    now, new = _now(party), _plain(fields)
+    if not new:
         raise InputError("name: nothing is to change", do="give what is to be different")
-    if all(now[name] == value for name, value in wanted.items()):
-        first = next(iter(wanted))
+    if all(now[name] == value for name, value in new.items()):
+        first = next(iter(new))
         problem = f"{clean(party.id)} is so already"
     else:
         first, problem = "party_id", ""
     changes = ", ".join(
         f"{name.replace('_', ' ')} from {clean(now[name]) or 'none'} to {clean(value)}"
-        for name, value in wanted.items()
+        for name, value in new.items()
     )
     facts = [fact("party", party.id, field=first, problem=problem), *_party_facts(party)]
-    facts += [fact(f"{name.replace('_', ' ')} so far", now[name] or "none") for name in wanted]
-    return Found(
+    facts += [fact(f"{name.replace('_', ' ')} so far", now[name] or "none") for name in new]
+    return Findings(
         facts=tuple(facts),
         says=f"party {_called(party)} ({clean(party.id)}): {changes}.",
-        masked=f"{_masked(party)}: {', '.join(name.replace('_', ' ') for name in wanted)}.",
+        masked=f"{_masked(party)}: {', '.join(name.replace('_', ' ') for name in new)}.",
         version=party.version,
         resolved={name: value for name in _ADDRESS if (value := now[name])},
     )
@@ -199,9 +201,11 @@ def _party_facts(party: Party) -> list[Fact]:
     ]
 
 
-def _changes_body(fields: ChangeParty, found: Found, _: str) -> Body:
+def _changes_body(fields: ChangeParty, findings: Findings, _: str) -> Body:
     names = {name: getattr(fields, name) for name in _NAMES}
-    return PartyChanges(version=found.version, **names, address=_address(fields, found.resolved))
+    return PartyChanges(
+        version=findings.version, **names, address=_address(fields, findings.resolved)
+    )
 
 
 def _is_changed(party: Party, sent: Sent) -> bool:
@@ -214,9 +218,9 @@ def _changed(client: Client, sent: Sent) -> Record[Any] | None:
     return record if _is_changed(record.value, sent) else None
 
 
-def _read_party(fields: OnParty, records: Records) -> Found:
+def _read_party(fields: OnParty, records: ServiceRecords) -> Findings:
     party = records.party(fields.party_id, "party_id")
-    return Found(
+    return Findings(
         facts=(fact("party", party.id), *_party_facts(party)),
         says=f"party {_called(party)} ({clean(party.id)}).",
         masked=f"{_masked(party)}.",
@@ -230,13 +234,13 @@ def _on_party(fields: OnParty) -> tuple[str, ...]:
 # Accounts
 
 
-def _free(external_id: str, records: Records) -> Fact:
+def _free(external_id: str, records: ServiceRecords) -> Fact:
     holds = records.holds_name(external_id)
     problem = f"account {clean(holds.id)} has that id already" if holds is not None else ""
     return fact("our id", external_id, field="external_id", problem=problem)
 
 
-def _read_opening(fields: OpenAccount, records: Records) -> Found:
+def _read_opening(fields: OpenAccount, records: ServiceRecords) -> Findings:
     if fields.chain not in _CHAINS:
         raise InputError(
             f"chain: {clean(fields.chain)!r} is none of the service's",
@@ -244,14 +248,14 @@ def _read_opening(fields: OpenAccount, records: Records) -> Found:
         )
     party = records.party(fields.party_id, "party_id")
     lead = f"account {clean(fields.external_id)} on {fields.chain} for"
-    return Found(
+    return Findings(
         facts=(*_party_facts(party), _free(fields.external_id, records)),
         says=f"{lead} {_called(party)}.",
         masked=f"{lead} {_masked(party)}.",
     )
 
 
-def _opening_body(fields: OpenAccount, _: Found, key: str) -> Body:
+def _opening_body(fields: OpenAccount, _: Findings, key: str) -> Body:
     return NewAccount(
         external_id=fields.external_id,
         name=fields.name,
@@ -264,8 +268,8 @@ def _opening_body(fields: OpenAccount, _: Found, key: str) -> Body:
 def _find_account(client: Client, sent: Sent) -> Record[Any] | None:
     assert sent.body is not None
     listed = client.finance.accounts.iterate(external_id=sent.fields.external_id)
-    found = list(created_since(listed, sent.body, sent.at, sent.known))
-    return only_one(found, "GET /accounts") if found else None
+    created = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
+    return only_one(created, "GET /accounts") if created else None
 
 
 def _accounts_there(client: Client, fields: OpenAccount, body: Body) -> Iterable[Any]:
@@ -273,11 +277,11 @@ def _accounts_there(client: Client, fields: OpenAccount, body: Body) -> Iterable
     return (record.value for record in listed if body.is_like(record.value))
 
 
-def _read_naming(fields: ChangeAccount, records: Records) -> Found:
+def _read_naming(fields: ChangeAccount, records: ServiceRecords) -> Findings:
     account = records.account(fields.account_id, "account_id")
     was = clean(account.external_id) or "none"
     lead = f"from {was} to {clean(fields.external_id)} for account"
-    return Found(
+    return Findings(
         facts=(
             fact("our id so far", account.external_id or "none"),
             _free(fields.external_id, records),
@@ -297,7 +301,7 @@ def _renamed(client: Client, sent: Sent) -> Record[Any] | None:
     return record if _is_renamed(record.value, sent) else None
 
 
-def _read_role(fields: HoldAccount, records: Records) -> Found:
+def _read_role(fields: HoldAccount, records: ServiceRecords) -> Findings:
     if fields.role_type != _HOLDER:
         raise InputError(
             f"role_type: {clean(fields.role_type)!r} is no role", do=f"use {_HOLDER}, the only one"
@@ -305,31 +309,31 @@ def _read_role(fields: HoldAccount, records: Records) -> Found:
     account = records.account(fields.account_id, "account_id")
     party = records.party(fields.party_id, "party_id")
     holders = records.holders(account.id)
-    there = any(one.id == party.id for one in holders)
-    names = ", ".join(sorted(_called(one) for one in holders)) or "nobody shown"
-    said = fact(
+    is_holder = any(holder.id == party.id for holder in holders)
+    names = ", ".join(sorted(_called(holder) for holder in holders)) or "nobody shown"
+    holding = fact(
         "holders so far",
         names,
         material=False,  # a list may lag; that the party is no holder yet is what matters
         field="party_id",
-        problem="it holds the account" if there else "",
+        problem="it holds the account" if is_holder else "",
     )
-    return Found(
-        facts=(active(account, "account", "account_id"), *_party_facts(party), said),
+    return Findings(
+        facts=(active(account, "account", "account_id"), *_party_facts(party), holding),
         says=f"{_called(party)} a holder of account {account_name(account)}, held by {names}.",
         masked=f"{_masked(party)} a holder of account {account_name(account, masked=True)}.",
     )
 
 
-def _role_body(fields: HoldAccount, _: Found, key: str) -> Body:
+def _role_body(fields: HoldAccount, _: Findings, key: str) -> Body:
     return NewPartyRole(
         party_id=fields.party_id, role_type=fields.role_type, idempotency_key=key or None
     )
 
 
 def _is_role(role: PartyRole, sent: Sent) -> bool:
-    wanted = (sent.fields.party_id, sent.fields.role_type)
-    return (role.party_id, role.role_type) == wanted
+    new_role = (sent.fields.party_id, sent.fields.role_type)
+    return (role.party_id, role.role_type) == new_role
 
 
 def _find_role(client: Client, sent: Sent) -> Record[Any] | None:
@@ -337,16 +341,20 @@ def _find_role(client: Client, sent: Sent) -> Record[Any] | None:
     return next((record for record in roles if _is_role(record.value, sent)), None)
 
 
-def _read_empty(fields: OnAccount, records: Records) -> Found:
+def _read_empty(fields: OnAccount, records: ServiceRecords) -> Findings:
     account = records.account(fields.account_id, "account_id")
-    held = [(one.asset, one.total) for _, one in records.holdings(account.id) if one.total]
-    said = ", ".join(f"{clean(asset)} {amount:f}" for asset, amount in held)
-    problem = f"account {account_name(account)} still holds {said}" if held else ""
-    return Found(
+    balances = [
+        (holding.asset, holding.total)
+        for _, holding in records.holdings(account.id)
+        if holding.total
+    ]
+    amounts = ", ".join(f"{clean(asset)} {amount:f}" for asset, amount in balances)
+    problem = f"account {account_name(account)} still holds {amounts}" if balances else ""
+    return Findings(
         facts=(
             fact("account", account_name(account)),
             fact("account status", account.status),
-            fact("holds", said or "nothing", field="account_id", problem=problem),
+            fact("holds", amounts or "nothing", field="account_id", problem=problem),
         ),
         says=f"account {account_name(account)}.",
         masked=f"account {account_name(account, masked=True)}.",
@@ -357,22 +365,24 @@ def _on_account(fields: OnAccount) -> tuple[str, ...]:
     return (fields.account_id,)
 
 
-def _gone(get: Callable[[Client, str], object]) -> Callable[[Client, Sent], Record[Any] | None]:
+def _deleted(get: Callable[[Client, str], object]) -> Callable[[Client, Sent], Record[Any] | None]:
     """It is deleted where the service does not know it any more."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         try:
             get(client, *sent.ids)
         except NotFound:
-            return _GONE
+            return _DELETED
         return None
 
     return look_up
 
 
 def _kind(name: str, verb: str, consequence: str, operation: str, **more: Any) -> Kind:
-    told: dict[str, Any] = {"credential": "maker", "safety": "neither"}
-    return Kind(name=name, verb=verb, consequence=consequence, operation=operation, **(told | more))
+    usual: dict[str, Any] = {"credential": "maker", "safety": "neither"}
+    return Kind(
+        name=name, verb=verb, consequence=consequence, operation=operation, **(usual | more)
+    )
 
 
 ONBOARDING_KINDS: Final = (
@@ -416,7 +426,7 @@ ONBOARDING_KINDS: Final = (
         ids=_on_party,
         body=lambda _fields, _found, _key: None,
         refuses_repeat=_DELETED_BEFORE,
-        look_up=_gone(lambda client, party: client.finance.parties.get(party)),
+        look_up=_deleted(lambda client, party: client.finance.parties.get(party)),
     ),
     _kind(
         "account.create",
@@ -457,7 +467,7 @@ ONBOARDING_KINDS: Final = (
         ids=_on_account,
         body=lambda _fields, _found, _key: None,
         refuses_repeat=_DELETED_BEFORE,
-        look_up=_gone(lambda client, account: client.finance.accounts.get(account)),
+        look_up=_deleted(lambda client, account: client.finance.accounts.get(account)),
     ),
     _kind(
         "party_role.create",

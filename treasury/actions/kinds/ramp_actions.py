@@ -14,8 +14,8 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.chains import transaction_problem
-from treasury.actions.kinds.kind import Found, Kind, Money, Sent, is_created
-from treasury.actions.kinds.service_records import Records
+from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Sent, is_created
+from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.seen_request import RampSeen, facts_of
 from treasury.api import Client, Record
 from treasury.api.bodies import Body, NewRampRequest, RampAmount, RampTransactionHash, RecordVersion
@@ -66,22 +66,22 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
 # Decisions on a request
 
 
-def _read(status: str) -> Callable[[OnRequest, Records], Found]:
-    def read(fields: OnRequest, records: Records) -> Found:
+def _read(status: str) -> Callable[[OnRequest, ServiceRecords], Findings]:
+    def read(fields: OnRequest, records: ServiceRecords) -> Findings:
         return _in(status, records.ramp_request(fields.request_id, "request_id"))
 
     return read
 
 
-def _in(status: str, request: RampRequest) -> Found:
-    seen = RampSeen.of(request)
-    return _found(seen, status, f"{what(seen)}{where(seen)}", masked_by=seen)
+def _in(status: str, request: RampRequest) -> Findings:
+    ramp = RampSeen.of(request)
+    return _findings(ramp, status, f"{exchange_words(ramp)}{payee_words(ramp)}", masked_by=ramp)
 
 
-def _read_approval(fields: OnRequest, records: Records) -> Found:
+def _read_approval(fields: OnRequest, records: ServiceRecords) -> Findings:
     """What is approved also needs a target that is verified: its coins or euros go there."""
     request = records.ramp_request(fields.request_id, "request_id")
-    found = _in("AWAITING_APPROVAL", request)
+    findings = _in("AWAITING_APPROVAL", request)
     wallet, account = request.company_wallet, request.company_bank_account
     target: CompanyWallet | CompanyBankAccount | None = None
     if request.ramp_type == "ON_RAMP" and wallet is not None and wallet.id:
@@ -89,102 +89,104 @@ def _read_approval(fields: OnRequest, records: Records) -> Found:
     elif account is not None and account.id:
         target = records.company_bank_account(account.id, "request_id")
     if target is None:
-        return found
+        return findings
     name = "wallet" if isinstance(target, CompanyWallet) else "bank account"
-    said = _verified(name, target.verification_status, "request_id")
+    verification = _verified(name, target.verification_status, "request_id")
     # What matters of it is whether it stands in the way, so that it may come and go.
-    said = msgspec.structs.replace(said, material=False)
-    return msgspec.structs.replace(found, facts=(*found.facts, said))
+    verification = msgspec.structs.replace(verification, material=False)
+    return msgspec.structs.replace(findings, facts=(*findings.facts, verification))
 
 
-def _found(
-    seen: RampSeen,
+def _findings(
+    ramp: RampSeen,
     status: str,
     says: str,
     *,
     masked_by: RampSeen | None = None,
     more: Iterable[Fact] = (),
-    money: Money | None = None,
-) -> Found:
-    facts = (*_with_problems(seen, status), *more)
-    masked = says if masked_by is None else f"{what(seen)}{where(seen, masked=True)}"
-    return Found(
+    money: AssetAmount | None = None,
+) -> Findings:
+    facts = (*_with_problems(ramp, status), *more)
+    masked = (
+        says if masked_by is None else f"{exchange_words(ramp)}{payee_words(ramp, masked=True)}"
+    )
+    return Findings(
         facts=facts,
         says=f"{says}.",
         masked=f"{masked}.",
-        money=money or _gross(seen),
-        version=seen.version,
-        request=seen,
+        money=money or _gross(ramp),
+        version=ramp.version,
+        request=ramp,
     )
 
 
-def _with_problems(seen: RampSeen, status: str) -> Iterable[Fact]:
-    for one in facts_of(seen):
+def _with_problems(ramp: RampSeen, status: str) -> Iterable[Fact]:
+    for shown_fact in facts_of(ramp):
         problem = ""
-        if one.name == "status" and seen.status != status:
-            problem = f"{seen.name} is {seen.status or 'of unknown status'}, not {status}"
-        elif one.name == "version" and seen.version is None:
-            problem = f"{seen.name} was shown without its version: sync its details"
-        yield msgspec.structs.replace(one, problem=clean(problem))
+        if shown_fact.name == "status" and ramp.status != status:
+            problem = f"{ramp.name} is {ramp.status or 'of unknown status'}, not {status}"
+        elif shown_fact.name == "version" and ramp.version is None:
+            problem = f"{ramp.name} was shown without its version: sync its details"
+        yield msgspec.structs.replace(shown_fact, problem=clean(problem))
 
 
-def _gross(seen: RampSeen) -> Money | None:
+def _gross(ramp: RampSeen) -> AssetAmount | None:
     pair = (
-        (seen.fiat_currency, seen.fiat_amount)
-        if seen.on_ramp
-        else (seen.crypto_currency, seen.crypto_amount)
+        (ramp.fiat_currency, ramp.fiat_amount)
+        if ramp.on_ramp
+        else (ramp.crypto_currency, ramp.crypto_amount)
     )
     currency, amount = pair
-    return None if currency is None or amount is None else Money(currency, amount)
+    return None if currency is None or amount is None else AssetAmount(currency, amount)
 
 
-def _read_change(fields: ChangeAmount, records: Records) -> Found:
+def _read_change(fields: ChangeAmount, records: ServiceRecords) -> Findings:
     request = records.ramp_request(fields.request_id, "request_id")
-    seen = RampSeen.of(request)
-    now = _gross(seen)
+    ramp = RampSeen.of(request)
+    now = _gross(ramp)
     unit = now.currency if now is not None else "?"
-    new = Money(unit, fields.amount)
+    new = AssetAmount(unit, fields.amount)
     problem = ""
     if now is not None and now.amount == fields.amount:
-        problem = f"{seen.name} is of {now} already"
+        problem = f"{ramp.name} is of {now} already"
     elif unit != "?" and not is_exact_in(fields.amount, unit):
         problem = f"{fields.amount} has more decimals than {unit}, which has {exponent(unit)}"
-    asked = fact("new amount", new, field="amount", problem=problem)
-    direction = _DIRECTIONS.get(seen.ramp_type, seen.ramp_type)
-    says = f"{direction} {clean(seen.name)} from {now or 'an amount not shown'} to {new}"
-    return _found(seen, "AWAITING_APPROVAL", says, more=(asked,), money=new)
+    new_amount = fact("new amount", new, field="amount", problem=problem)
+    direction = _DIRECTIONS.get(ramp.ramp_type, ramp.ramp_type)
+    says = f"{direction} {clean(ramp.name)} from {now or 'an amount not shown'} to {new}"
+    return _findings(ramp, "AWAITING_APPROVAL", says, more=(new_amount,), money=new)
 
 
-def _read_hash(fields: SubmitHash, records: Records) -> Found:
+def _read_hash(fields: SubmitHash, records: ServiceRecords) -> Findings:
     request = records.ramp_request(fields.request_id, "request_id")
-    seen = RampSeen.of(request)
+    ramp = RampSeen.of(request)
     wallet = request.deposit_wallet
-    chain = (wallet.chain if wallet else None) or seen.crypto_chain
-    given, problem = fields.transaction_hash, ""
-    if seen.on_ramp:
-        problem = f"{seen.name} is an on-ramp, which takes no transaction hash"
+    chain = (wallet.chain if wallet else None) or ramp.crypto_chain
+    new_hash, problem = fields.transaction_hash, ""
+    if ramp.on_ramp:
+        problem = f"{ramp.name} is an on-ramp, which takes no transaction hash"
     elif request.blockchain_transaction_hash:
-        problem = f"{seen.name} has the hash {request.blockchain_transaction_hash} already"
+        problem = f"{ramp.name} has the hash {request.blockchain_transaction_hash} already"
     else:
-        problem = transaction_problem(chain, given)
+        problem = transaction_problem(chain, new_hash)
     more = (
         fact("hash so far", request.blockchain_transaction_hash or "none"),
         fact("deposit address", wallet and wallet.address),
         fact("deposit chain", chain),
-        fact("transaction hash", given, field="transaction_hash", problem=clean(problem)),
+        fact("transaction hash", new_hash, field="transaction_hash", problem=clean(problem)),
     )
-    sent = f"{_crypto(seen)} sent to {clean(wallet and wallet.address) or 'an address not shown'}"
-    says = f"off-ramp {clean(seen.name)}: {sent} with transaction {clean(given)}"
-    return _found(seen, "AWAITING_FUNDS", says, more=more)
+    sent = f"{_crypto(ramp)} sent to {clean(wallet and wallet.address) or 'an address not shown'}"
+    says = f"off-ramp {clean(ramp.name)}: {sent} with transaction {clean(new_hash)}"
+    return _findings(ramp, "AWAITING_FUNDS", says, more=more)
 
 
-def _crypto(seen: RampSeen) -> str:
-    if seen.crypto_amount is None:
-        return seen.crypto_currency or "crypto"
-    return format_amount(seen.crypto_amount, seen.crypto_currency or "?")
+def _crypto(ramp: RampSeen) -> str:
+    if ramp.crypto_amount is None:
+        return ramp.crypto_currency or "crypto"
+    return format_amount(ramp.crypto_amount, ramp.crypto_currency or "?")
 
 
-def what(request: RampSeen) -> str:
+def exchange_words(request: RampSeen) -> str:
     """`on-ramp PAY-1: EUR 25,000.00 gross (fee EUR 200.00, net EUR 24,800.00) for USDC 26.5`."""
     fiat, crypto = request.fiat_currency or "?", request.crypto_currency or "?"
     amounts = (
@@ -204,29 +206,29 @@ def what(request: RampSeen) -> str:
     return f"{direction} {clean(request.name)}: {first} for {second}"
 
 
-def where(request: RampSeen, *, masked: bool = False) -> str:
+def payee_words(request: RampSeen, *, masked: bool = False) -> str:
     """`, delivered to wallet 0xb7… on BASE`, `, paid to account NL05…`."""
     account = request.payee_account
     if account is None:
         return ", to a payee that the service does not show"
-    shown = f"…{account[-4:]}" if masked else clean(account)
+    payee = f"…{account[-4:]}" if masked else clean(account)
     if request.on_ramp:
-        return f", delivered to wallet {shown}" + (
+        return f", delivered to wallet {payee}" + (
             f" on {clean(request.payee_chain)}" if request.payee_chain else ""
         )
-    return f", paid to account {shown}"
+    return f", paid to account {payee}"
 
 
-def _version(fields: OnRequest, found: Found, _: str) -> Body:
-    return RecordVersion(version=_read_version(fields, found))
+def _version(fields: OnRequest, findings: Findings, _: str) -> Body:
+    return RecordVersion(version=_read_version(fields, findings))
 
 
-def _read_version(fields: OnRequest, found: Found) -> int:
-    if found.version is None:
+def _read_version(fields: OnRequest, findings: Findings) -> int:
+    if findings.version is None:
         raise InputError(
             f"request_id: {fields.request_id} was shown without its version", do="sync its details"
         )
-    return found.version
+    return findings.version
 
 
 def _request_ids(fields: OnRequest) -> tuple[str, ...]:
@@ -253,21 +255,21 @@ def _amount_changed(request: RampRequest, sent: Sent) -> bool:
 
 
 def _hash_added(request: RampRequest, sent: Sent) -> bool:
-    said = request.blockchain_transaction_hash or ""
-    return bool(said.lower() == sent.fields.transaction_hash.lower())
+    transaction_hash = request.blockchain_transaction_hash or ""
+    return bool(transaction_hash.lower() == sent.fields.transaction_hash.lower())
 
 
 # A new request
 
 
-def _read_new(fields: NewRequest, records: Records) -> Found:
+def _read_new(fields: NewRequest, records: ServiceRecords) -> Findings:
     on_ramp = fields.ramp_type == "ON_RAMP"
     target, chain, payee, address = _target(fields, records, on_ramp=on_ramp)
     fiat = records.fiat_currency(fields.fiat_currency, "fiat_currency")
-    wanted = fields.chain or chain
-    crypto = records.crypto_currency(fields.crypto_currency, wanted, "crypto_currency")
+    network = fields.chain or chain
+    crypto = records.crypto_currency(fields.crypto_currency, network, "crypto_currency")
     units = (fiat.currency or fields.fiat_currency, crypto.currency or fields.crypto_currency)
-    unit, other = units if on_ramp else units[::-1]
+    unit, bought = units if on_ramp else units[::-1]
     facts = (
         *_company(records),
         *target,
@@ -275,34 +277,34 @@ def _read_new(fields: NewRequest, records: Records) -> Found:
         *_enabled(crypto),
     )
     body = f"{_DIRECTIONS[fields.ramp_type]} request: {format_amount(fields.amount, unit)} for"
-    coins = f"{other} on {crypto.chain}" if on_ramp and crypto.chain else other
+    coins = f"{bought} on {crypto.chain}" if on_ramp and crypto.chain else bought
     goes = "delivered to" if on_ramp else "paid to"
     masked = f"…{address[-4:]}" if address else "an account not shown"
-    return Found(
+    return Findings(
         facts=facts,
         says=f"{body} {coins}, {goes} {payee}{clean(address) or masked}.",
         masked=f"{body} {coins}, {goes} {payee}{masked}.",
-        money=Money(unit, fields.amount),
+        money=AssetAmount(unit, fields.amount),
         resolved={"fiat": fiat.id, "crypto": crypto.id},
     )
 
 
 def _target(
-    fields: NewRequest, records: Records, *, on_ramp: bool
+    fields: NewRequest, records: ServiceRecords, *, on_ramp: bool
 ) -> tuple[list[Fact], str | None, str, str]:
     """Facts of the wallet or bank account, its chain, its name and its address."""
     if fields.ramp_type not in _DIRECTIONS:
         raise InputError(
             f"ramp_type: {fields.ramp_type!r} is no ramp type", do="use ON_RAMP or OFF_RAMP"
         )
-    own, other = "company_wallet_id", "company_bank_account_id"
+    own, opposite = "company_wallet_id", "company_bank_account_id"
     if not on_ramp:
-        own, other = other, own
+        own, opposite = opposite, own
     target_id = getattr(fields, own)
     if target_id is None:
         raise InputError(f"{own}: is missing for {fields.ramp_type}", do=f"give {own}")
-    if getattr(fields, other) is not None:
-        raise InputError(f"{other}: an {fields.ramp_type} has none", do=f"leave {other} out")
+    if getattr(fields, opposite) is not None:
+        raise InputError(f"{opposite}: an {fields.ramp_type} has none", do=f"leave {opposite} out")
     if on_ramp:
         wallet = records.company_wallet(target_id, own)
         name = f"wallet {clean(wallet.description)} ".replace("  ", " ")
@@ -326,7 +328,7 @@ def _verified(name: str, status: str | None, field: str) -> Fact:
     return fact(f"{name} verification", status, field=field, problem=clean(problem))
 
 
-def _company(records: Records) -> list[Fact]:
+def _company(records: ServiceRecords) -> list[Fact]:
     company = records.company()
     return [] if company is None else [_verified("company", company.kyb_status, "")]
 
@@ -345,12 +347,12 @@ def _enabled(crypto: CryptoCurrency) -> list[Fact]:
     return [fact("currency enabled", "no", field="crypto_currency", problem=problem)]
 
 
-def _new_body(fields: NewRequest, found: Found, key: str) -> Body:
+def _new_body(fields: NewRequest, findings: Findings, key: str) -> Body:
     return NewRampRequest(
         ramp_type=fields.ramp_type,
         amount=fields.amount,
-        fiat_currency_id=found.resolved["fiat"],
-        crypto_currency_id=found.resolved["crypto"],
+        fiat_currency_id=findings.resolved["fiat"],
+        crypto_currency_id=findings.resolved["crypto"],
         company_wallet_id=fields.company_wallet_id,
         company_bank_account_id=fields.company_bank_account_id,
         idempotency_key=key or None,
@@ -363,10 +365,10 @@ def _find_new(client: Client, sent: Sent) -> Record[Any] | None:
     body = sent.body
     since = (sent.at - SKEW).date()
     listed = client.ramp.requests.iterate(created_from=since, sort_order="DESC")
-    near = list(created_since(listed, body, sent.at, sent.known))
+    near = list(created_since(listed, body, sent.at, sent.foreign_ids))
     details = [client.ramp.requests.get(record.value.id) for record in near]
-    found = [record for record in details if body.is_like(record.value)]
-    return only_one(found, "GET /ramp-requests") if found else None
+    created = [record for record in details if body.is_like(record.value)]
+    return only_one(created, "GET /ramp-requests") if created else None
 
 
 def _alike(client: Client, fields: Any, body: Body) -> Iterable[RampRequest]:
@@ -376,20 +378,20 @@ def _alike(client: Client, fields: Any, body: Body) -> Iterable[RampRequest]:
     return (record.value for record in listed if body.is_like(record.value))
 
 
-def _same_requests(records: Records, _: NewRequest, body: Body) -> Iterable[RampRequest]:
+def _same_requests(records: ServiceRecords, _: NewRequest, body: Body) -> Iterable[RampRequest]:
     """Those like it; a list item tells little, so its detail is read.
 
     One that was turned down since counts: whoever did that does not want it made once more.
     """
-    for one in records.lately("ramp_requests"):
-        if body.is_like(one):
-            whole = records.ramp_request(one.id, "request_id")
+    for request in records.lately("ramp_requests"):
+        if body.is_like(request):
+            whole = records.ramp_request(request.id, "request_id")
             if body.is_like(whole):
                 yield whole
 
 
 def _on_request(name: str, verb: str, consequence: str, **more: Any) -> Kind:
-    told: dict[str, Any] = {
+    usual: dict[str, Any] = {
         "fields": OnRequest,
         "read": _read("AWAITING_APPROVAL"),
         "body": _version,
@@ -404,7 +406,7 @@ def _on_request(name: str, verb: str, consequence: str, **more: Any) -> Kind:
         safety="versioned",
         model=RampRequest,
         ids=_request_ids,
-        **(told | more),
+        **(usual | more),
     )
 
 

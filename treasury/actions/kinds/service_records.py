@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -43,7 +43,7 @@ from treasury.money import total
 if TYPE_CHECKING:
     from treasury.api import Client, Record
 
-__all__ = ["LISTS", "Live", "Records", "Source", "Stored"]
+__all__ = ["LISTS", "LiveSource", "RecordSource", "ServiceRecords", "StoredSource"]
 
 T = TypeVar("T")
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -51,57 +51,50 @@ FRESH_SECONDS: Final = 5.0
 """For how long an answer of the service serves within a batch."""
 
 
-class Source(Protocol):
+class RecordSource(Protocol):
     """Gives a record by what it is and its id; None where it does not hold it."""
 
-    def read(self, what: str, record_id: str) -> Any:
+    def read(self, record_type: str, record_id: str) -> Any:
         """The record, or for a list (`wallets`, `holders`, …) the records."""
 
-    def latest(self, what: str, record_id: str, since: datetime) -> Sequence[Any]:
+    def latest(self, list_name: str, record_id: str, since: datetime) -> Sequence[Any]:
         """The records of a list that were made since an instant, or do not say when."""
 
 
-class Records:
-    """What is asked, of one source after the other until one holds it."""
+class ServiceRecords:
+    """The records of the services, asked of one source after the other until one holds them."""
 
-    def __init__(self, *sources: Source, since: datetime = _EVER) -> None:
+    def __init__(self, *sources: RecordSource, since: datetime = _EVER) -> None:
         self._sources = sources
         self._since = since
 
     def account(self, account_id: str, field: str) -> Account:
         """An account of the finance service; InputError names `field` where there is none."""
-        found: Account = self._known("account", account_id, field)
-        return found
+        return cast("Account", self._require("account", account_id, field))
 
     def account_named(self, external_id: str, field: str) -> Account:
         """The account with our own id."""
-        found: Account = self._known("account_named", external_id, field)
-        return found
+        return cast("Account", self._require("account_named", external_id, field))
 
     def holds_name(self, external_id: str) -> Account | None:
         """The account that has this id of ours already; None where none has."""
-        found: Account | None = self._ask("account_named", external_id)
-        return found
+        return cast("Account | None", self._ask("account_named", external_id))
 
     def party(self, party_id: str, field: str) -> Party:
         """A party of the finance service."""
-        found: Party = self._known("party", party_id, field)
-        return found
+        return cast("Party", self._require("party", party_id, field))
 
     def company_users(self) -> Sequence[CompanyUser]:
         """Who may use the ramp service for the company."""
-        found: Sequence[CompanyUser] = self._ask("company_users", "") or ()
-        return found
+        return cast("Sequence[CompanyUser]", self._ask("company_users", "") or ())
 
     def holders(self, account_id: str) -> Sequence[Party]:
         """The parties that hold an account."""
-        found: Sequence[Party] = self._ask("holders", account_id) or ()
-        return found
+        return cast("Sequence[Party]", self._ask("holders", account_id) or ())
 
     def wallets(self, account_id: str) -> Sequence[Wallet]:
         """The wallets of an account with what they hold."""
-        found: Sequence[Wallet] = self._ask("wallets", account_id) or ()
-        return found
+        return cast("Sequence[Wallet]", self._ask("wallets", account_id) or ())
 
     def holdings(self, account_id: str) -> list[tuple[str | None, Holding]]:
         """What an account holds, each with the chain of its wallet."""
@@ -113,95 +106,85 @@ class Records:
 
     def ramp_request(self, request_id: str, field: str) -> RampRequest:
         """A ramp request with its details."""
-        found: RampRequest = self._known("ramp_request", request_id, field)
-        return found
+        return cast("RampRequest", self._require("ramp_request", request_id, field))
 
     def company(self) -> Company | None:
         """The company of the credential."""
-        found: Company | None = self._ask("company", "")
-        return found
+        return cast("Company | None", self._ask("company", ""))
 
     def company_wallet(self, wallet_id: str, field: str) -> CompanyWallet:
         """A wallet that the company registered."""
-        found: CompanyWallet = self._known("company_wallet", wallet_id, field)
-        return found
+        return cast("CompanyWallet", self._require("company_wallet", wallet_id, field))
 
     def company_bank_account(self, account_id: str, field: str) -> CompanyBankAccount:
         """A bank account that the company registered."""
-        found: CompanyBankAccount = self._known("company_bank_account", account_id, field)
-        return found
+        return cast("CompanyBankAccount", self._require("company_bank_account", account_id, field))
 
     def company_wallets(self) -> Sequence[CompanyWallet]:
         """Every wallet that the company registered."""
-        found: Sequence[CompanyWallet] = self._ask("company_wallets", "") or ()
-        return found
+        return cast("Sequence[CompanyWallet]", self._ask("company_wallets", "") or ())
 
     def company_bank_accounts(self) -> Sequence[CompanyBankAccount]:
         """Every bank account that the company registered."""
-        found: Sequence[CompanyBankAccount] = self._ask("company_bank_accounts", "") or ()
-        return found
+        return cast("Sequence[CompanyBankAccount]", self._ask("company_bank_accounts", "") or ())
 
-    def lately(self, what: str, record_id: str = "") -> Sequence[Any]:
+    def lately(self, list_name: str, record_id: str = "") -> Sequence[Any]:
         """The records of a list (`LISTS`) that were made since the instant that is asked about.
 
         Of an account where they are one's. Raises Forbidden or NotOffered where the service does
         not show the list, ActionRefused where it is too long to be read back that far.
         """
-        lists = (source.latest(what, record_id, self._since) for source in self._sources)
+        lists = (source.latest(list_name, record_id, self._since) for source in self._sources)
         return next(filter(None, lists), ())
 
     def fiat_currency(self, code: str, field: str) -> FiatCurrency:
         """A fiat currency of the ramp service by its code."""
-        every: Sequence[FiatCurrency] = self._ask("fiat_currencies", "") or ()
-        found = [one for one in every if code in {one.currency, one.id}]
-        return _only(found, [one.currency for one in every], code, field)
+        offered: Sequence[FiatCurrency] = self._ask("fiat_currencies", "") or ()
+        matches = [unit for unit in offered if code in {unit.currency, unit.id}]
+        return _only(matches, [unit.currency for unit in offered], code, field)
 
     def crypto_currency(self, code: str, chain: str | None, field: str) -> CryptoCurrency:
         """A cryptocurrency of the ramp service by its code, on a chain where it is on several."""
-        every: Sequence[CryptoCurrency] = self._ask("crypto_currencies", "") or ()
-        found = [
-            one for one in every if code in {one.currency, one.id} and chain in {one.chain, None}
-        ]
-        names = [f"{one.currency} on {one.chain}" for one in every]
-        return _only(found, names, f"{code} on {chain}" if chain else code, field)
+        offered: Sequence[CryptoCurrency] = self._ask("crypto_currencies", "") or ()
+        on_chain = [unit for unit in offered if chain in {unit.chain, None}]
+        matches = [unit for unit in on_chain if code in {unit.currency, unit.id}]
+        names = [f"{unit.currency} on {unit.chain}" for unit in offered]
+        return _only(matches, names, f"{code} on {chain}" if chain else code, field)
 
-    def _known(self, what: str, record_id: str, field: str) -> Any:
-        found = self._ask(what, record_id)
-        if found is None:
+    def _require(self, record_type: str, record_id: str, field: str) -> Any:
+        record = self._ask(record_type, record_id)
+        if record is None:
             raise InputError(
-                f"{field}: there is no {what.replace('_', ' ')} {record_id}",
+                f"{field}: there is no {record_type.replace('_', ' ')} {record_id}",
                 do="check the id, and that the credential belongs to the same company",
             )
-        return found
+        return record
 
-    def _ask(self, what: str, record_id: str) -> Any:
-        for source in self._sources:
-            found = source.read(what, record_id)
-            if found is not None:
-                return found
-        return None
+    def _ask(self, record_type: str, record_id: str) -> Any:
+        answers = (source.read(record_type, record_id) for source in self._sources)
+        return next((answer for answer in answers if answer is not None), None)
 
 
-def _only(found: Sequence[T], known: Sequence[str | None], wanted: str, field: str) -> T:
-    if len(found) == 1:
-        return found[0]
-    said = "is on several networks" if found else "is not offered by the ramp service"
+def _only(matches: Sequence[T], offered: Iterable[str | None], code: str, field: str) -> T:
+    if len(matches) == 1:
+        return matches[0]
+    problem = "is on several networks" if matches else "is not offered by the ramp service"
     raise InputError(
-        f"{field}: {wanted} {said}", do=f"use one of: {', '.join(sorted(filter(None, known)))}"
+        f"{field}: {code} {problem}", do=f"use one of: {', '.join(sorted(filter(None, offered)))}"
     )
 
 
-class Stored:
+class StoredSource:
     """The last commit of the lake; it says nothing of what it has not seen whole."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
 
-    def read(self, what: str, record_id: str) -> Any:
+    def read(self, record_type: str, record_id: str) -> Any:
         """The record as it was last synced."""
         if self._snapshot.commit is None:
             return None
-        model, table, column, several = _STORED[what]
+        model, table, column, several = _STORED[record_type]
         query = f"SELECT raw FROM {table} WHERE vanished_at IS NULL"  # noqa: S608 - names of our own
         params = {}
         if column:
@@ -209,20 +192,20 @@ class Stored:
             params["wanted"] = record_id
         rows = self._snapshot.sql(query, params or None).column("raw").to_pylist()
         records = [decode_json(raw, model) for raw in rows]
-        if what == "holders":
+        if record_type == "holders":
             return [role.party for role in records if role.party is not None] or None
-        if what == "wallets":  # what they hold is observed anew by every sync
+        if record_type == "wallets":  # what they hold is observed anew by every sync
             return self._with_balances(records)
         if several:
             return records or None
-        whole = records[:1] if what != "ramp_request" else [r for r in records if r.version]
+        whole = records[:1] if record_type != "ramp_request" else [r for r in records if r.version]
         return whole[0] if whole else None
 
-    def latest(self, what: str, record_id: str, since: datetime) -> Sequence[Any]:
+    def latest(self, list_name: str, record_id: str, since: datetime) -> Sequence[Any]:
         """What the last sync knew of them."""
         if self._snapshot.commit is None:
             return ()
-        listed = LISTS[what]
+        listed = LISTS[list_name]
         query = (
             f"SELECT raw FROM {listed.table} WHERE vanished_at IS NULL"  # noqa: S608 - our own names
             f" AND {listed.column or '$wanted'} = $wanted"
@@ -319,11 +302,11 @@ LISTS: Final = {
         Party, "parties", "", lambda c, _: c.finance.parties.iterate(sort_order="DESC")
     ),
 }
-MOST: Final = 20_000
+MOST_RECORDS: Final = 20_000
 """So many records of a list are read at most; beyond that nobody can tell what it holds."""
 
 
-class Live:
+class LiveSource:
     """The service as it is now; an answer serves for `seconds`, for those that come in a batch."""
 
     def __init__(
@@ -336,87 +319,90 @@ class Live:
         self._connect = connect
         self._seconds = seconds
         self._clock = clock
-        self._known: dict[tuple[str, str], tuple[float, Any]] = {}
+        self._records: dict[tuple[str, str], tuple[float, Any]] = {}
         self._latest: dict[tuple[str, str], tuple[datetime, Sequence[Any]]] = {}
 
-    def read(self, what: str, record_id: str) -> Any:
+    def read(self, record_type: str, record_id: str) -> Any:
         """The record as the service tells it; None where it has none or does not say."""
-        asked = (what, record_id)
+        key = (record_type, record_id)
         now = self._clock()
-        held = self._known.get(asked)
-        fresh = held is not None and now - held[0] < self._seconds
-        if held is not None and fresh and what not in _ALWAYS_ASKED:
-            return held[1]
+        cached = self._records.get(key)
+        fresh = cached is not None and now - cached[0] < self._seconds
+        if cached is not None and fresh and record_type not in _ALWAYS_ASKED:
+            return cached[1]
         try:
-            found = _LIVE[what](self._connect(), record_id)
+            record = _LIVE[record_type](self._connect(), record_id)
         except NotFound:
             return None
         except (Forbidden, NotOffered):
-            if what in _MAY_BE_CLOSED:
+            if record_type in _MAY_BE_CLOSED:
                 return None
             raise
-        self._known[asked] = (now, found)
-        return found
+        self._records[key] = (now, record)
+        return record
 
-    def latest(self, what: str, record_id: str, since: datetime) -> Sequence[Any]:
+    def latest(self, list_name: str, record_id: str, since: datetime) -> Sequence[Any]:
         """What the service lists, read once for a batch and again only to look back a day more."""
-        name = (what, record_id)
+        name = (list_name, record_id)
         if name not in self._latest or since < self._latest[name][0]:
             day = since.replace(hour=0, minute=0, second=0, microsecond=0)
-            listed = LISTS[what].iterate(self._connect(), record_id)
-            self._latest[name] = (day, _created_since(listed, day, what))
+            listed = LISTS[list_name].iterate(self._connect(), record_id)
+            self._latest[name] = (day, _created_since(listed, day, list_name))
         return self._latest[name][1]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
         """Count an amount that was just sent against the balance that was read before it."""
-        asked = ("wallets", account_id)
-        if asked in self._known:
-            at, wallets = self._known[asked]
+        key = ("wallets", account_id)
+        if key in self._records:
+            at, wallets = self._records[key]
             has = next((w for w in wallets if any(_holds(b, asset) for b in w.balances)), None)
             if has is None:
                 return
-            left = [_drawn(has, asset, amount) if one is has else one for one in wallets]
-            self._known[asked] = (at, left)
+            remaining = [
+                _drawn(has, asset, amount) if wallet is has else wallet for wallet in wallets
+            ]
+            self._records[key] = (at, remaining)
 
 
 def _drawn(wallet: Wallet, asset: str, amount: Decimal) -> Wallet:
-    held = [balance.holding() for balance in wallet.balances]
+    holdings = [balance.holding() for balance in wallet.balances]
     return msgspec.structs.replace(
         wallet,
         balances=tuple(
             Balance(
-                asset=one.asset,
-                contract_address=one.contract_address,
-                total=one.total,
-                available=_less(one, amount) if one.asset == asset else one.available,
-                reserved=one.reserved,
+                asset=holding.asset,
+                contract_address=holding.contract_address,
+                total=holding.total,
+                available=_less(holding, amount) if holding.asset == asset else holding.available,
+                reserved=holding.reserved,
             )
-            for one in held
+            for holding in holdings
         ),
     )
 
 
-def _less(held: Holding, amount: Decimal) -> Decimal | None:
-    left = held.available if held.available is not None else held.total
-    return None if left is None else total((left, amount.copy_negate()))
+def _less(holding: Holding, amount: Decimal) -> Decimal | None:
+    spendable = holding.available if holding.available is not None else holding.total
+    return None if spendable is None else total((spendable, amount.copy_negate()))
 
 
 def _holds(balance: Balance, asset: str) -> bool:
     return asset in {balance.asset, balance.token}
 
 
-def _created_since(listed: Iterable[Record[Any]], since: datetime, what: str) -> list[Any]:
+def _created_since(listed: Iterable[Record[Any]], since: datetime, list_name: str) -> list[Any]:
     """What a list that comes newest first holds down to an instant."""
     recent: list[Any] = []
-    for record in islice(listed, MOST + 1):
+    for record in islice(listed, MOST_RECORDS + 1):
         created_at = record.value.created_at
         if created_at is not None and created_at < since:
             return recent
         recent.append(record.value)
-    if len(recent) > MOST:
+    if len(recent) > MOST_RECORDS:
         raise ActionRefused(
-            f"more than {MOST:,} {what.replace('_', ' ')} were made since {since:%Y-%m-%d}, so"
-            " whether one of them is the same nobody can tell; nothing was sent",
+            f"more than {MOST_RECORDS:,} {list_name.replace('_', ' ')} were made since"
+            f" {since:%Y-%m-%d}, so whether one of them is the same nobody can tell;"
+            " nothing was sent",
             do="look for it in the provider's portal, then withdraw it or propose it again",
         )
     return recent

@@ -15,8 +15,8 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.chains import address_problem
-from treasury.actions.kinds.kind import Found, Kind, Money, Sent, echoes
-from treasury.actions.kinds.service_records import Records
+from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Sent, echoes
+from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.api import Client, Record
 from treasury.api.bodies import (
     Body,
@@ -79,9 +79,9 @@ class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
 
 def account_name(account: Account, *, masked: bool = False) -> str:
     """`treasury-eur (f5520527-…)`: our own id for it, and the service's."""
-    shown = f"…{account.id[-4:]}" if masked else clean(account.id)
+    number = f"…{account.id[-4:]}" if masked else clean(account.id)
     name = clean(account.external_id or account.name)
-    return f"{name} ({shown})" if name else shown
+    return f"{name} ({number})" if name else number
 
 
 def active(account: Account, side: str, field: str) -> Fact:
@@ -91,7 +91,7 @@ def active(account: Account, side: str, field: str) -> Fact:
     return fact(f"{side} status", account.status, field=field, problem=clean(problem))
 
 
-def _sender(records: Records, account: Account, field: str) -> list[Fact]:
+def _sender(records: ServiceRecords, account: Account, field: str) -> list[Fact]:
     return [
         fact("sender", account_name(account), field=field),
         active(account, "sender", field),
@@ -99,68 +99,70 @@ def _sender(records: Records, account: Account, field: str) -> list[Fact]:
     ]
 
 
-def _verified(records: Records, account: Account, field: str) -> Fact:
+def _verified(records: ServiceRecords, account: Account, field: str) -> Fact:
     """Whether money may leave: the account's own word, else that of the parties that hold it."""
-    said, may = account.kyc_status, account.may_send
+    status, may = account.kyc_status, account.may_send
     if may is None:
         checks = [party.kyc_status or party.kyb_status for party in records.holders(account.id)]
-        known = sorted({check for check in checks if check})
-        said = ", ".join(known) or None
-        may = None if said is None else all(c in {"VERIFIED", "NOT_REQUIRED"} for c in known)
+        statuses = sorted({check for check in checks if check})
+        status = ", ".join(statuses) or None
+        may = None if status is None else all(c in {"VERIFIED", "NOT_REQUIRED"} for c in statuses)
     problem = (
-        f"the holder of {account_name(account)} is {said}, not VERIFIED" if may is False else ""
+        f"the holder of {account_name(account)} is {status}, not VERIFIED" if may is False else ""
     )
-    return fact("sender verification", said, field=field, problem=clean(problem))
+    return fact("sender verification", status, field=field, problem=clean(problem))
 
 
-def _receiver(fields: _Outward, records: Records) -> tuple[list[Fact], Account]:
-    given = (fields.receiver_account_id, fields.receiver_external_id)
-    if (given[0] is None) == (given[1] is None):
+def _receiver(fields: _Outward, records: ServiceRecords) -> tuple[list[Fact], Account]:
+    ids = (fields.receiver_account_id, fields.receiver_external_id)
+    if (ids[0] is None) == (ids[1] is None):
         raise InputError(
             "receiver_account_id: one receiver is needed",
             do="give receiver_account_id or receiver_external_id, not both",
         )
-    if given[0] is not None:
-        field, account = "receiver_account_id", records.account(given[0], "receiver_account_id")
+    if ids[0] is not None:
+        field, account = "receiver_account_id", records.account(ids[0], "receiver_account_id")
     else:
         field = "receiver_external_id"
-        account = records.account_named(given[1] or "", field)
+        account = records.account_named(ids[1] or "", field)
     return _receiving(account, fields.sender_account_id, field), account
 
 
 def _receiving(account: Account, sender_id: str, field: str) -> list[Fact]:
-    same = "it is the sender" if account.id == sender_id else ""
+    problem = "it is the sender" if account.id == sender_id else ""
     return [
-        fact("receiver", account_name(account), field=field, problem=same),
+        fact("receiver", account_name(account), field=field, problem=problem),
         active(account, "receiver", field),
     ]
 
 
 def _balance(
-    records: Records, account_id: str, asset: str, chain: str | None, amount: Decimal
+    records: ServiceRecords, account_id: str, asset: str, chain: str | None, amount: Decimal
 ) -> list[Fact]:
     """What the sender can spend of the asset; nothing where the service does not say."""
     holdings = records.holdings(account_id)
     if not holdings:
         return []
-    held = [h for on, h in holdings if h.asset == asset and (chain is None or on in {chain, None})]
+    matching = [
+        h for on, h in holdings if h.asset == asset and (chain is None or on in {chain, None})
+    ]
     place = f"{asset} on {chain}" if chain else asset
-    if not held:
+    if not matching:
         problem = f"the sender holds no {place}"
         return [fact("asset held", "no", field="asset" if chain else "cryptocurrency",
                      problem=problem)]  # fmt: skip
-    spendable = [h.available if h.available is not None else h.total for h in held]
-    if any(one is None for one in spendable):
+    spendable = [h.available if h.available is not None else h.total for h in matching]
+    if any(balance is None for balance in spendable):
         return [fact("asset held", place)]
-    left = total(one for one in spendable if one is not None)
+    available = total(balance for balance in spendable if balance is not None)
     problem = ""
-    if left < amount:
+    if available < amount:
         problem = (
-            f"{format_amount(amount, asset)} is over the balance, {format_amount(left, asset)}"
+            f"{format_amount(amount, asset)} is over the balance, {format_amount(available, asset)}"
         )
     return [
         fact("asset held", place),
-        fact("available", format_amount(left, asset), material=False, field="amount",
+        fact("available", format_amount(available, asset), material=False, field="amount",
              problem=problem),
     ]  # fmt: skip
 
@@ -172,7 +174,7 @@ def _decimals(amount: Decimal, unit: str) -> list[Fact]:
     return [fact("amount", amount, field="amount", problem=problem)]
 
 
-def _read_crypto(fields: CryptoTransfer, records: Records) -> Found:
+def _read_crypto(fields: CryptoTransfer, records: ServiceRecords) -> Findings:
     sender = records.account(fields.sender_account_id, "sender_account_id")
     to, to_masked, receiving = _crypto_receiver(fields, records)
     facts = [
@@ -182,10 +184,10 @@ def _read_crypto(fields: CryptoTransfer, records: Records) -> Found:
         *_chain(sender, fields.chain),
         *_balance(records, sender.id, fields.asset, fields.chain, fields.amount),
     ]
-    money = Money(fields.asset, fields.amount)
+    money = AssetAmount(fields.asset, fields.amount)
     end = _described(fields.description)
     lead = f"{money} on {fields.chain} from account"
-    return Found(
+    return Findings(
         facts=tuple(facts),
         says=f"{lead} {account_name(sender)} to {to}{end}.",
         masked=f"{lead} {account_name(sender, masked=True)} to {to_masked}{end}.",
@@ -194,7 +196,9 @@ def _read_crypto(fields: CryptoTransfer, records: Records) -> Found:
     )
 
 
-def _crypto_receiver(fields: CryptoTransfer, records: Records) -> tuple[str, str, list[Fact]]:
+def _crypto_receiver(
+    fields: CryptoTransfer, records: ServiceRecords
+) -> tuple[str, str, list[Fact]]:
     address = fields.external_address
     if address is None:
         facts, account = _receiver(fields, records)
@@ -230,7 +234,7 @@ def _described(description: str | None) -> str:
     return f', described as "{clean(description)}"' if description else ""
 
 
-def _read_fiat(fields: FiatTransfer, records: Records) -> Found:
+def _read_fiat(fields: FiatTransfer, records: ServiceRecords) -> Findings:
     sender = records.account(fields.sender_account_id, "sender_account_id")
     receiving, receiver = _receiver(fields, records)
     facts = [
@@ -239,9 +243,9 @@ def _read_fiat(fields: FiatTransfer, records: Records) -> Found:
         *_decimals(fields.amount, fields.currency),
         *_holds_something(records, sender.id),
     ]
-    money = Money(fields.currency, fields.amount)
+    money = AssetAmount(fields.currency, fields.amount)
     end = _described(fields.description)
-    return Found(
+    return Findings(
         facts=tuple(facts),
         says=f"{money} from account {account_name(sender)} to account"
         f" {account_name(receiver)}{end}.",
@@ -251,21 +255,23 @@ def _read_fiat(fields: FiatTransfer, records: Records) -> Found:
     )
 
 
-def _holds_something(records: Records, account_id: str) -> list[Fact]:
+def _holds_something(records: ServiceRecords, account_id: str) -> list[Fact]:
     """In which asset the service takes it is its own choice, so only nothing at all is wrong."""
-    held = [h for _, h in records.holdings(account_id) if h.asset]
-    spendable = [(h, h.available if h.available is not None else h.total) for h in held]
-    shown = ", ".join(
-        f"{format_amount(left, h.asset or '?')}" for h, left in spendable if left is not None
+    holdings = [h for _, h in records.holdings(account_id) if h.asset]
+    spendable = [(h, h.available if h.available is not None else h.total) for h in holdings]
+    amounts = ", ".join(
+        f"{format_amount(balance, h.asset or '?')}"
+        for h, balance in spendable
+        if balance is not None
     )
-    if not held:
+    if not holdings:
         return []
-    empty = all(left == 0 for _, left in spendable)
+    empty = all(balance == 0 for _, balance in spendable)
     problem = "the sender holds nothing to pay with" if empty else ""
-    return [fact("available", shown or None, material=False, field="amount", problem=problem)]
+    return [fact("available", amounts or None, material=False, field="amount", problem=problem)]
 
 
-def _read_internal(fields: AccountTransfer, records: Records) -> Found:
+def _read_internal(fields: AccountTransfer, records: ServiceRecords) -> Findings:
     sender = records.account(fields.source_account_id, "source_account_id")
     receiver = records.account(fields.destination_account_id, "destination_account_id")
     facts = [
@@ -274,13 +280,13 @@ def _read_internal(fields: AccountTransfer, records: Records) -> Found:
         *_decimals(fields.amount, fields.cryptocurrency),
         *_balance(records, sender.id, fields.cryptocurrency, None, fields.amount),
     ]
-    money = Money(fields.cryptocurrency, fields.amount)
+    money = AssetAmount(fields.cryptocurrency, fields.amount)
 
     def says(*, masked: bool) -> str:
         names = [account_name(account, masked=masked) for account in (sender, receiver)]
         return f"{money} from account {names[0]} to account {names[1]}, inside the service."
 
-    return Found(
+    return Findings(
         facts=tuple(facts),
         says=says(masked=False),
         masked=says(masked=True),
@@ -289,7 +295,7 @@ def _read_internal(fields: AccountTransfer, records: Records) -> Found:
     )
 
 
-def _crypto_body(fields: CryptoTransfer, _: Found, key: str) -> Body:
+def _crypto_body(fields: CryptoTransfer, _: Findings, key: str) -> Body:
     outside = None
     if fields.external_address is not None:
         outside = ExternalAddress(fields.external_field or "", fields.external_address)
@@ -305,7 +311,7 @@ def _crypto_body(fields: CryptoTransfer, _: Found, key: str) -> Body:
     )
 
 
-def _fiat_body(fields: FiatTransfer, _: Found, key: str) -> Body:
+def _fiat_body(fields: FiatTransfer, _: Findings, key: str) -> Body:
     return NewFiatTransfer(
         amount=fields.amount,
         receiver_account_id=fields.receiver_account_id,
@@ -316,7 +322,7 @@ def _fiat_body(fields: FiatTransfer, _: Found, key: str) -> Body:
     )
 
 
-def _internal_body(fields: AccountTransfer, _: Found, key: str) -> Body:
+def _internal_body(fields: AccountTransfer, _: Findings, key: str) -> Body:
     return NewAccountToAccountTransfer(
         source_account_id=fields.source_account_id,
         destination_account_id=fields.destination_account_id,
@@ -329,47 +335,50 @@ def _internal_body(fields: AccountTransfer, _: Found, key: str) -> Body:
 def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
     """The sender's transfer that carries our key; a service that shows no key shows nothing."""
     listed = client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
-    found = [record for record in listed if record.value.idempotency_key == sent.key]
-    if len(found) > 1:
+    keyed = [record for record in listed if record.value.idempotency_key == sent.key]
+    if len(keyed) > 1:
         raise OutcomeUnknown(
-            f"{len(found)} transfers carry the key {sent.key}", look_up="ask the provider"
+            f"{len(keyed)} transfers carry the key {sent.key}", look_up="ask the provider"
         )
-    return found[0] if found else None
+    return keyed[0] if keyed else None
 
 
-def _same_way(fields: _Outward, records: Records) -> Iterable[Transfer]:
+def _same_way(fields: _Outward, records: ServiceRecords) -> Iterable[Transfer]:
     """The sender's transfers to the same receiver with the same description, also failed ones."""
     to = fields.receiver_account_id
     if fields.receiver_external_id is not None:
         to = records.account_named(fields.receiver_external_id, "receiver_external_id").id
-    for one in records.lately("transfers", fields.sender_account_id):
-        ours = one.sender_account_id in {fields.sender_account_id, None}
-        same = one.receiver_account_id in {to, None}
-        said = one.description in {fields.description, None}
-        if ours and same and said:
-            yield one
+    for transfer in records.lately("transfers", fields.sender_account_id):
+        is_sender = transfer.sender_account_id in {fields.sender_account_id, None}
+        is_receiver = transfer.receiver_account_id in {to, None}
+        is_description = transfer.description in {fields.description, None}
+        if is_sender and is_receiver and is_description:
+            yield transfer
 
 
-def _same_crypto(records: Records, fields: CryptoTransfer, _: Body) -> Iterable[Transfer]:
-    wanted = (fields.asset, fields.amount)
-    return (t for t in _same_way(fields, records) if (t.asset, t.amount) == wanted)
+def _same_crypto(records: ServiceRecords, fields: CryptoTransfer, _: Body) -> Iterable[Transfer]:
+    likeness = (fields.asset, fields.amount)
+    return (t for t in _same_way(fields, records) if (t.asset, t.amount) == likeness)
 
 
-def _same_fiat(records: Records, fields: FiatTransfer, _: Body) -> Iterable[Transfer]:
-    wanted = (fields.currency, fields.amount)
-    for one in _same_way(fields, records):
-        asked = one.fiat_origin
-        if asked is not None and (asked.currency, asked.amount) == wanted:
-            yield one
+def _same_fiat(records: ServiceRecords, fields: FiatTransfer, _: Body) -> Iterable[Transfer]:
+    likeness = (fields.currency, fields.amount)
+    for transfer in _same_way(fields, records):
+        origin = transfer.fiat_origin
+        if origin is not None and (origin.currency, origin.amount) == likeness:
+            yield transfer
 
 
-def _same_internal(records: Records, fields: AccountTransfer, _: Body) -> Iterable[Transfer]:
-    wanted = (fields.source_account_id, fields.destination_account_id)
-    for one in records.lately("account_transfers", fields.source_account_id):
-        same = (one.cryptocurrency, one.amount) == (fields.cryptocurrency, fields.amount)
-        between = (one.source_account_id, one.destination_account_id) == wanted
-        if same and between:
-            yield one
+def _same_internal(records: ServiceRecords, fields: AccountTransfer, _: Body) -> Iterable[Transfer]:
+    accounts = (fields.source_account_id, fields.destination_account_id)
+    for transfer in records.lately("account_transfers", fields.source_account_id):
+        is_amount = (transfer.cryptocurrency, transfer.amount) == (
+            fields.cryptocurrency,
+            fields.amount,
+        )
+        between = (transfer.source_account_id, transfer.destination_account_id) == accounts
+        if is_amount and between:
+            yield transfer
 
 
 def _sender_id(fields: _Outward) -> tuple[str, ...]:

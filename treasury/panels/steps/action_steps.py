@@ -19,6 +19,7 @@ from treasury.actions import KINDS, Action, Confirmation, Outcome, RampSeen, Ran
 from treasury.api.models import RampRequest
 from treasury.errors import (
     ActionRefused,
+    InputError,
     JournalError,
     OutcomeUnknown,
     ServiceError,
@@ -79,14 +80,18 @@ def ask(
     for done, row in enumerate(rows):
         seen = RampSeen.from_row(row)
         work.say(f"Reading {seen.name} from the service", done, len(rows))
-        found = _read(desk, _reader(desk), seen.id)
+        try:
+            drafted = desk.actions.draft(kind, reason=reason, live=True, request_id=seen.id)
+        except (ActionRefused, InputError):
+            request = desk.client(_reader(desk)).ramp.requests.get(seen.id).value
+            if request.status == AWAITING:
+                raise
+            left_out.append(request)
+        else:
+            about = f"{seen.name}: " if len(rows) > 1 else ""
+            changes += [f"{about}{change}" for change in moved(seen, _seen(drafted))]
+            drafts.append(drafted)
         work.check()
-        if found.status != AWAITING:
-            left_out.append(found)
-            continue
-        about = f"{seen.name}: " if len(rows) > 1 else ""
-        changes += [f"{about}{change}" for change in moved(seen, RampSeen.of(found))]
-        drafts.append(desk.actions.draft(kind, reason=reason, live=True, request_id=seen.id))
     return Asked(
         nonce=uuid.uuid4().hex,
         kind=kind,
@@ -135,15 +140,17 @@ def carry_out(desk: Desk, asked: Asked, work: Work) -> Outcome:
     confirmed = asked.confirmed
     seen, verb = _seen(confirmed), KINDS[confirmed.kind].verb
     work.say(f"Checking that {seen.name} has not moved")
-    fresh = RampSeen.of(_read(desk, confirmed.credential, seen.id))
-    if fresh != seen:
-        raise ActionRefused(
-            f"{seen.name} changed while you looked at it: {_changes(seen, fresh)}."
-            " Nothing was sent",
-            do="look at it as it is now, then decide again",
-        )
-    work.pass_the_point(f"Sent: {verb.lower()} {seen.name}. Waiting for the answer")
-    outcome = desk.actions.carry_out(confirmed, nonce=asked.nonce).outcome
+
+    def compare(fresh: RampSeen | None) -> None:
+        if fresh is not None and fresh != seen:
+            raise ActionRefused(
+                f"{seen.name} changed while you looked at it: {_changes(seen, fresh)}."
+                " Nothing was sent",
+                do="look at it as it is now, then decide again",
+            )
+        work.pass_the_point(f"Sent: {verb.lower()} {seen.name}. Waiting for the answer")
+
+    outcome = desk.actions.carry_out(confirmed, nonce=asked.nonce, compare=compare).outcome
     assert outcome is not None  # it raises unless it is done
     return outcome
 
@@ -168,10 +175,6 @@ def what_became(desk: Desk, asked: Asked, error: TreasuryError) -> tuple[bool, s
     if left:
         return False, "It may have been sent."
     return True, "Nothing was sent."
-
-
-def _read(desk: Desk, credential: str, request_id: str) -> RampRequest:
-    return desk.client(credential).ramp.requests.get(request_id).value
 
 
 def _reader(desk: Desk) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from treasury.errors import ActionRefused
 from treasury.journal import Draft, Head, Journal
-from treasury.journal.decision_history import FILE_MADE, standing_files, standing_marks
+from treasury.journal.decision_history import FILE_MADE, standing_files, standing_remarks
 from treasury.journal.decision_log import read_decided
 from treasury.text import clean
 
@@ -30,7 +30,7 @@ def note_file(
 
     def build(head: Head) -> Sequence[Draft]:
         entries = read_decided(journal, head=head).entries
-        files, marks = standing_files(entries), standing_marks(entries)
+        files, marks = standing_files(entries), standing_remarks(entries)
         remarked = sorted({clean(marks[one].by) for one in wanted if one in marks})
         if remarked:
             raise ActionRefused(
