@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.lake import BOOL
-from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt.camt_file import CamtFile
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.profiles import Profile
@@ -159,7 +159,7 @@ _BLANK: Final = _SPACE + b"\xff\xfe\0\x1a"
 
 
 def open_file(
-    source: Source,
+    source: ByteSource,
     name: str,
     *,
     profiles: Sequence[Profile] = (),

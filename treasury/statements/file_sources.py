@@ -25,7 +25,7 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, open_regular
-from treasury.statements.byte_stream import Source, UnknownFormat
+from treasury.statements.byte_stream import ByteSource, UnknownFormat
 
 __all__ = ["STDIN", "Document", "documents"]
 
@@ -57,7 +57,7 @@ class Document(msgspec.Struct, frozen=True):
     """A file to read. `is_asked_for`: a person named it, rather than the folder it lies in."""
 
     name: str
-    open: Callable[[], AbstractContextManager[Source]]
+    open: Callable[[], AbstractContextManager[ByteSource]]
     is_asked_for: bool = True
     path: Path | None = None
     """The plain file that it is; None for one from an archive or from standard input."""
@@ -124,7 +124,7 @@ def _matching(pattern: str) -> Iterator[Document]:
 
 def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
     @contextmanager
-    def opened() -> Iterator[Source]:
+    def opened() -> Iterator[ByteSource]:
         try:
             with open_regular(path) as source:
                 yield source
@@ -145,14 +145,14 @@ def _from_standard_input() -> Iterator[Document]:
         _copy("standard input", sys.stdin.buffer, kept)
 
         @contextmanager
-        def opened() -> Iterator[Source]:
+        def opened() -> Iterator[ByteSource]:
             kept.seek(0)
             yield kept
 
         yield from _unpacked(Document("standard input", opened))
 
 
-def _copy(name: str, source: Source, kept: tempfile.SpooledTemporaryFile[bytes]) -> None:
+def _copy(name: str, source: ByteSource, kept: tempfile.SpooledTemporaryFile[bytes]) -> None:
     size = 0
     while chunk := source.read(1 << 20):
         size += len(chunk)
@@ -188,7 +188,7 @@ def _gunzipped(document: Document) -> Document:
     name = document.name.removesuffix(".gz")
 
     @contextmanager
-    def opened() -> Iterator[Source]:
+    def opened() -> Iterator[ByteSource]:
         with document.open() as packed:
             counted = _Counted(packed)
             with gzip.GzipFile(fileobj=io.BufferedReader(counted)) as plain:
@@ -229,7 +229,7 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
 
 
 def _seekable(
-    document: Document, source: Source, spooled: tempfile.SpooledTemporaryFile[bytes]
+    document: Document, source: ByteSource, spooled: tempfile.SpooledTemporaryFile[bytes]
 ) -> AbstractContextManager[IO[bytes]]:
     """The archive's bytes, to be read from anywhere: a zip lists its files at its end."""
     if document.path is not None:
@@ -242,7 +242,7 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
     name = f"{document.name}/{member.filename}"
 
     @contextmanager
-    def opened() -> Iterator[Source]:
+    def opened() -> Iterator[ByteSource]:
         try:
             unpacked = archive.open(member)
         except (RuntimeError, NotImplementedError) as error:
@@ -260,7 +260,7 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
 class _Counted(io.RawIOBase):
     """A source that counts what is read of it, as the standard library wants one."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self._source = source
         self.count = 0
 
@@ -279,7 +279,7 @@ class _Counted(io.RawIOBase):
 class _Bounded:
     """Unpacked bytes, up to what is credible for the packed ones."""
 
-    def __init__(self, source: Source, name: str, packed: Callable[[], int]) -> None:
+    def __init__(self, source: ByteSource, name: str, packed: Callable[[], int]) -> None:
         self._source = source
         self._name = name
         self._packed = packed

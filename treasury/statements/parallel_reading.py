@@ -36,7 +36,7 @@ from treasury.statements.entry_rows import Problem, statement_table
 from treasury.statements.file_sources import Document
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
-__all__ = ["Job", "Outcome", "read_in_processes", "work"]
+__all__ = ["Job", "ReadingOutcome", "read_in_processes", "work"]
 
 _LARGE: Final = 8 << 20
 """Bytes from which a file is worth a process of its own, which takes half a second to start."""
@@ -57,7 +57,7 @@ class Job(msgspec.Struct, frozen=True):
     currencies: dict[str, str] = {}
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ReadingOutcome(msgspec.Struct, frozen=True):
     """What a process says about a file: its head, or why it was refused."""
 
     name: str = ""
@@ -181,7 +181,7 @@ class _Workers:
                 f"{Path(job.path).name}: the process that read it ended",
                 do="run this again; if it happens again, read the file with workers=1",
             )
-        outcome = decode_json(answer, Outcome)
+        outcome = decode_json(answer, ReadingOutcome)
         if outcome.error:
             kind = UnknownFormat if outcome.is_unknown else StatementError
             return _refused(kind(outcome.error, do=outcome.do), document)
@@ -194,7 +194,7 @@ class _Workers:
         return process
 
 
-def _mapped(outcome: Outcome, job: Job) -> StatementFile:
+def _mapped(outcome: ReadingOutcome, job: Job) -> StatementFile:
     """The file that a process read, its rows mapped from where it left them."""
     return StatementFile(
         outcome.name,
@@ -208,7 +208,7 @@ def _mapped(outcome: Outcome, job: Job) -> StatementFile:
     )
 
 
-def work(job: Job) -> Outcome:
+def work(job: Job) -> ReadingOutcome:
     """Read one file and leave its rows where the job says, batch by batch."""
     path = Path(job.path)
     try:
@@ -226,9 +226,9 @@ def work(job: Job) -> Outcome:
                     writer.write_batch(batch)
     except StatementError as error:
         is_unknown = isinstance(error, UnknownFormat)
-        return Outcome(error=error.what, do=error.do, is_unknown=is_unknown)
+        return ReadingOutcome(error=error.what, do=error.do, is_unknown=is_unknown)
     except OSError as error:
-        return Outcome(error=f"{path}: {error.strerror}", do="check the path of the file")
+        return ReadingOutcome(error=f"{path}: {error.strerror}", do="check the path of the file")
     statements = statement_table(file.statements)
     with (
         pa.OSFile(f"{job.out}.statements", "wb") as sink,
@@ -236,4 +236,4 @@ def work(job: Job) -> Outcome:
     ):
         writer.write_table(statements)
     problems = all_problems(file, path.name)
-    return Outcome(path.name, file.sha256, file.format, problems, file.lost_count)
+    return ReadingOutcome(path.name, file.sha256, file.format, problems, file.lost_count)

@@ -14,18 +14,23 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.money import format_amount, total
-from treasury.statements.balance_proof import Balance, Tally, closing_balance, opening_balance
+from treasury.statements.balance_proof import (
+    StatementBalance,
+    Tally,
+    closing_balance,
+    opening_balance,
+)
 from treasury.statements.entry_identity import Ordinals, content_id, entry_id, entry_ids
 from treasury.statements.entry_rows import EntryRow, Problem, StatementRow
 
-__all__ = ["MOST_PROBLEMS", "Draft", "Head", "check_number"]
+__all__ = ["MOST_PROBLEMS", "StatementDraft", "StatementHead", "check_number"]
 
 MOST_PROBLEMS = 1000
 _MOST_STATEMENTS = 50_000
 _EXACT = Context(prec=80)
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class StatementHead(msgspec.Struct, frozen=True, kw_only=True):
     """What a statement says about itself before its movements."""
 
     file_name: str
@@ -42,7 +47,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     from_date: date | None = None
     to_date: date | None = None
     created_at: datetime | None = None
-    balances: Sequence[Balance] = ()
+    balances: Sequence[StatementBalance] = ()
     told_apart_by: tuple[object, ...] = ()
     """What else tells it from another statement, as the bank wrote it."""
     is_page: bool = False
@@ -58,10 +63,10 @@ def check_number(statements: int, file_name: str) -> None:
         )
 
 
-class Draft:
+class StatementDraft:
     """One statement being read; `ids` counts those of the file that cannot be told apart."""
 
-    def __init__(self, head: Head, ids: Ordinals) -> None:
+    def __init__(self, head: StatementHead, ids: Ordinals) -> None:
         self.head = head
         self.problems: list[Problem] = []
         self.rows = 0
@@ -156,11 +161,13 @@ class Draft:
                 pending = (amount for amount, counts in moved if not counts)
                 self.pending[way] = total((self.pending[way], *pending))
 
-    def add_balance(self, balance: Balance) -> None:
+    def add_balance(self, balance: StatementBalance) -> None:
         """A balance that stands after the movements."""
         self._balances.append(balance)
 
-    def _with_signs(self, opening: Balance, closing: Balance) -> tuple[Balance, Balance]:
+    def _with_signs(
+        self, opening: StatementBalance, closing: StatementBalance
+    ) -> tuple[StatementBalance, StatementBalance]:
         """Balances that state no sign with the one that the movements show, else as credits."""
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
@@ -209,6 +216,6 @@ class Draft:
         )
 
 
-def _told(balance: Balance) -> str:
+def _told(balance: StatementBalance) -> str:
     day = f" {balance.day}" if balance.day else ""
     return f"{balance.code}{day} {format_amount(balance.amount, balance.currency)}"

@@ -18,7 +18,7 @@ from xml.parsers import expat
 import msgspec
 
 from treasury.errors import StatementError
-from treasury.statements.byte_stream import Source
+from treasury.statements.byte_stream import ByteSource
 
 __all__ = ["Cut", "Piece", "local_name", "plain_text"]
 
@@ -66,7 +66,7 @@ class Cut:
 
     def __init__(
         self,
-        source: Source,
+        source: ByteSource,
         file_name: str,
         containers: Callable[[str, str], bool],
         *,

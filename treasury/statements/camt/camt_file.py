@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
-from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt import camt_paths
 from treasury.statements.camt.bank_xml import Cut
 from treasury.statements.camt.camt_statement import CamtStatement
@@ -47,7 +47,7 @@ class CamtFile:
     that cannot be read is a problem and keeps its statement from being proved.
     """
 
-    def __init__(self, source: Source, file_name: str, accounts: Collection[str] = ()) -> None:
+    def __init__(self, source: ByteSource, file_name: str, accounts: Collection[str] = ()) -> None:
         self.file_name = file_name
         self.format = ""
         self.statements: tuple[StatementRow, ...] = ()

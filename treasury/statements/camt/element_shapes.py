@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Fields", "Paths", "Reader"]
+__all__ = ["ElementValues", "Paths", "Reader"]
 
 Paths = Mapping[str, str]
 """Path of local names below the element -> name of the value.
@@ -30,7 +30,7 @@ _CURRENCY: Final = re.compile(r"""\sCcy\s*=\s*["']([^"']*)["']""")
 _TEXT_OR_TAG: Final = re.compile(r"""<(?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+|<""")
 
 
-class Fields(msgspec.Struct, frozen=True, gc=False):
+class ElementValues(msgspec.Struct, frozen=True, gc=False):
     """The values found in one element, by name.
 
     The currency beside an amount `.x` is the working value `x_currency`; beside a list `x*` it is a
@@ -88,7 +88,7 @@ class Reader:
         self._paths = paths
         self._shapes: dict[str, _Shape] = {}
 
-    def read(self, raw: str) -> Fields:
+    def read(self, raw: str) -> ElementValues:
         """The values in an element's text, white space around them removed.
 
         Of several elements that give the same single value the first that is not empty counts.
@@ -108,7 +108,7 @@ class Reader:
                 lists.setdefault(name, []).append(_unescape(text) if "&" in text else text)
                 if currency is not None:
                     lists.setdefault(f"{name}_currency", []).append(currency)
-        return Fields(
+        return ElementValues(
             shape.columns.pick(pieces, escaped=escaped),
             shape.working.pick(pieces, escaped=escaped),
             lists,

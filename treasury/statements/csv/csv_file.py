@@ -16,19 +16,19 @@ import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
 from treasury.money import format_amount
-from treasury.statements.balance_proof import Balance
-from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.balance_proof import StatementBalance
+from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.csv.csv_course import Course
 from treasury.statements.csv.csv_headerless import headerless_layout
 from treasury.statements.csv.csv_layout import SAMPLE, Layout, layout_of
 from treasury.statements.csv.csv_proposal import proposal
-from treasury.statements.csv.csv_rows import Key, Movement, Rows, stated_above
-from treasury.statements.csv.csv_text import CsvText, Row
+from treasury.statements.csv.csv_rows import CsvMovement, CsvRows, Key, stated_above
+from treasury.statements.csv.csv_text import CsvRow, CsvText
 from treasury.statements.csv.profiles import BUILT_IN, Profile
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, Problem, StatementRow, entry_batch
 from treasury.statements.field_values import account_number, reference
-from treasury.statements.statement_draft import MOST_PROBLEMS, Draft, Head
+from treasury.statements.statement_draft import MOST_PROBLEMS, StatementDraft, StatementHead
 
 __all__ = ["GUESSED", "CsvFile"]
 
@@ -52,7 +52,7 @@ class CsvFile:
 
     def __init__(
         self,
-        source: Source,
+        source: ByteSource,
         file_name: str,
         profiles: Sequence[Profile] = (),
         account: str | None = None,
@@ -91,7 +91,7 @@ class CsvFile:
             self.format = f"CSV {layout.profile.name}"
             above = list(islice(text.rows(layout.delimiter), layout.header + 1))
             stated = stated_above(above[:-1])
-            rows = Rows(layout, stated, self._account, self.file_name, self._currencies)
+            rows = CsvRows(layout, stated, self._account, self.file_name, self._currencies)
             rows.learn(_below(text, layout))
             self.decimal = rows.decimal
             courses = self._courses(text, rows, layout)
@@ -124,7 +124,7 @@ class CsvFile:
         what = f"{self.file_name}: not a bank statement in any known format"
         return UnknownFormat(what, do=_KNOWN)
 
-    def _courses(self, text: CsvText, rows: Rows, layout: Layout) -> dict[Key, Course]:
+    def _courses(self, text: CsvText, rows: CsvRows, layout: Layout) -> dict[Key, Course]:
         """Days and balances of each account and currency, in the order of the file.
 
         Where balances do not follow, fees that stand beside the amounts may be part of them or not:
@@ -146,7 +146,7 @@ class CsvFile:
         self._lost.clear()
         self.lost_count = self._read_count = 0
 
-    def _followed(self, text: CsvText, rows: Rows, layout: Layout) -> dict[Key, Course]:
+    def _followed(self, text: CsvText, rows: CsvRows, layout: Layout) -> dict[Key, Course]:
         courses: dict[Key, Course] = {}
         for one in self._movements(text, rows, layout):
             course = courses.get(one.key)
@@ -164,7 +164,7 @@ class CsvFile:
         return courses
 
     def _entries(
-        self, text: CsvText, rows: Rows, layout: Layout, drafts: dict[Key, Draft]
+        self, text: CsvText, rows: CsvRows, layout: Layout, drafts: dict[Key, StatementDraft]
     ) -> Iterator[pa.RecordBatch]:
         self._is_told = True
         batch: list[EntryRow] = []
@@ -183,9 +183,9 @@ class CsvFile:
         if batch:
             yield entry_batch(batch)
 
-    def _movements(self, text: CsvText, rows: Rows, layout: Layout) -> Iterator[Movement]:
+    def _movements(self, text: CsvText, rows: CsvRows, layout: Layout) -> Iterator[CsvMovement]:
         """The movements, each with the rows of text below it."""
-        last: Movement | None = None
+        last: CsvMovement | None = None
         for row in _below(text, layout):
             rows.check_quotes(row)
             one = self._read(row, rows)
@@ -205,7 +205,7 @@ class CsvFile:
         if last is not None:
             yield last
 
-    def _read(self, row: Row, rows: Rows) -> Movement | None:
+    def _read(self, row: CsvRow, rows: CsvRows) -> CsvMovement | None:
         try:
             one = rows.read(row)
         except StatementError:
@@ -234,7 +234,7 @@ class CsvFile:
                 do="look whether the profile names the right columns",
             )
 
-    def _entry(self, one: Movement, rows: Rows) -> EntryRow:
+    def _entry(self, one: CsvMovement, rows: CsvRows) -> EntryRow:
         (account, currency), row = one.key, one.row
 
         def said(role: str) -> str | None:
@@ -269,7 +269,9 @@ class CsvFile:
             setattr(entry, f"{side}_{part}", getattr(entry, f"counterparty_{part}"))
         return entry
 
-    def _drafts(self, courses: dict[Key, Course], rows: Rows, layout: Layout) -> dict[Key, Draft]:
+    def _drafts(
+        self, courses: dict[Key, Course], rows: CsvRows, layout: Layout
+    ) -> dict[Key, StatementDraft]:
         ids = Ordinals()
         stated = (rows.above("opening"), rows.above("closing"))
         drafts = {
@@ -291,10 +293,10 @@ class CsvFile:
         stated: tuple[Decimal | None, Decimal | None],
         layout: Layout,
         ids: Ordinals,
-    ) -> Draft:
+    ) -> StatementDraft:
         account, currency = key
         first, last = course.first_day, course.last_day
-        head = Head(
+        head = StatementHead(
             file_name=self.file_name,
             format=self.format,
             place=f"line {course.line}",
@@ -305,7 +307,7 @@ class CsvFile:
             balances=_balances(course, stated, currency or ""),
             told_apart_by=("CSV",),
         )
-        draft = Draft(head, ids)
+        draft = StatementDraft(head, ids)
         for off in course.off:
             states, reached = (
                 format_amount(amount, currency or "").strip()
@@ -323,12 +325,12 @@ class CsvFile:
 
 def _balances(
     course: Course, stated: tuple[Decimal | None, Decimal | None], currency: str
-) -> tuple[Balance, ...]:
+) -> tuple[StatementBalance, ...]:
     """Opening and closing: as stated above the table, else as the balance column has them."""
     ends = [a if a is not None else b for a, b in zip(stated, course.ends, strict=True)]
     days = (course.first_day, course.last_day)
     return tuple(
-        Balance(code, amount, currency, day)
+        StatementBalance(code, amount, currency, day)
         for code, amount, day in zip(("OPBD", "CLBD"), ends, days, strict=True)
         if amount is not None
     )
@@ -338,7 +340,7 @@ def _off_count(courses: Mapping[Key, Course]) -> int:
     return sum(course.off_count for course in courses.values())
 
 
-def _below(text: CsvText, layout: Layout) -> Iterator[Row]:
+def _below(text: CsvText, layout: Layout) -> Iterator[CsvRow]:
     """The rows below the header."""
     return islice(text.rows(layout.delimiter), layout.header + 1, None)
 

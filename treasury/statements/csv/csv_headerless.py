@@ -15,8 +15,8 @@ from typing import Final
 from treasury.errors import InputError
 from treasury.statements.csv.csv_course import Course
 from treasury.statements.csv.csv_layout import Layout, is_header, samples
-from treasury.statements.csv.csv_rows import Key, Rows
-from treasury.statements.csv.csv_text import Row
+from treasury.statements.csv.csv_rows import CsvRows, Key
+from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.profiles import BUILT_IN, Profile
 from treasury.statements.field_values import account_number
@@ -49,7 +49,7 @@ def _numbered_columns(profile: Profile) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _is_shaped(rows: Sequence[Row], shape: str) -> bool:
+def _is_shaped(rows: Sequence[CsvRow], shape: str) -> bool:
     """Whether nearly all rows look like this."""
     dated = [row for row in rows if cell(row.cells[0])]  # the others go on with a text
     fitting = sum(_fits(row.cells, shape) for row in dated)
@@ -79,7 +79,7 @@ _FITS: Final[dict[str, Callable[[str], bool]]] = {
 }
 
 
-def _is_signed(layout: Layout, sample: Sequence[Row], file_name: str) -> bool:
+def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool:
     """Whether amounts carry their own sign, or the balances show which way they are."""
     if "amount" in layout.columns:
         if not {"balance", "balance_before"} & layout.columns.keys():
@@ -87,7 +87,7 @@ def _is_signed(layout: Layout, sample: Sequence[Row], file_name: str) -> bool:
         (place,) = layout.columns["amount"]
         if any(cell("".join(row.cells[place : place + 1])).startswith("-") for row in sample):
             return True
-    rows = Rows(layout, {}, None, file_name, {})
+    rows = CsvRows(layout, {}, None, file_name, {})
     rows.learn(sample)
     courses: dict[Key, Course] = defaultdict(lambda: Course(0))
     for row in sample:

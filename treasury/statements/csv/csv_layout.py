@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from treasury.errors import StatementError
-from treasury.statements.csv.csv_text import Row, rows_of
+from treasury.statements.csv.csv_text import CsvRow, rows_of
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.csv_words import SIGNS
 from treasury.statements.csv.profiles import Profile, plain
@@ -65,7 +65,7 @@ def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str)
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
-def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[Row]]]:
+def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[CsvRow]]]:
     """The first rows as each delimiter cuts them."""
     head = lines[:SAMPLE]
     for delimiter in _DELIMITERS:
@@ -73,7 +73,7 @@ def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[Ro
             yield delimiter, list(_whole(head, delimiter, file_name))
 
 
-def _whole(lines: Sequence[str], delimiter: str, file_name: str) -> Iterator[Row]:
+def _whole(lines: Sequence[str], delimiter: str, file_name: str) -> Iterator[CsvRow]:
     """The rows in some lines, of which the last may end within a cell."""
     try:
         yield from rows_of(iter(lines), delimiter, file_name)
@@ -113,7 +113,7 @@ def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, .
     return columns
 
 
-def is_header(row: Row) -> bool:
+def is_header(row: CsvRow) -> bool:
     """Whether a row names columns: it has three words and more, and neither a day nor an amount."""
     said = [text for text in map(cell, row.cells) if text]
     return len(said) > 2 and not any(is_day(text) or is_amount(text) for text in said)

@@ -20,7 +20,7 @@ from treasury.statements.csv.csv_layout import (
     is_same,
     samples,
 )
-from treasury.statements.csv.csv_text import Row
+from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.csv_words import IN, OUT
 from treasury.statements.csv.profiles import Profile, plain
@@ -43,7 +43,9 @@ def proposal(lines: Sequence[str], file_name: str) -> Layout | None:
     return best[1] if best else None
 
 
-def _proposed(header: Row, below: Sequence[Row], delimiter: str, number: int) -> Layout | None:
+def _proposed(
+    header: CsvRow, below: Sequence[CsvRow], delimiter: str, number: int
+) -> Layout | None:
     names = [cell(text) for text in header.cells]
     rows = [row.cells for row in below if len(row.cells) >= len(names) - 1 > 0]
     if len([name for name in names if name]) < 3 or not rows:

@@ -18,10 +18,10 @@ from typing import Final, Self
 import msgspec
 
 from treasury.errors import StatementError
-from treasury.statements.byte_stream import Source
+from treasury.statements.byte_stream import ByteSource
 from treasury.statements.text_encoding import Letters, utf_16
 
-__all__ = ["CsvText", "Row", "rows_of"]
+__all__ = ["CsvRow", "CsvText", "rows_of"]
 
 _CHUNK: Final = 1 << 18
 _IN_MEMORY: Final = 16 << 20
@@ -31,7 +31,7 @@ _MOST_NUL: Final = 1000
 _DO: Final = "export it from the bank again; nothing of it was stored"
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+class CsvRow(msgspec.Struct, frozen=True, gc=False):
     """A row of the file: its cells, the lines it was written on, the first line's number."""
 
     cells: list[str]
@@ -42,7 +42,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class CsvText:
     """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text."""
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str) -> None:
         self.encoding = ""
         self._nul_count = self._size = 0
         self._source = source
@@ -82,11 +82,11 @@ class CsvText:
         if rest := rest + decoder.decode(b"", final=True):
             yield rest
 
-    def rows(self, delimiter: str) -> Iterator[Row]:
+    def rows(self, delimiter: str) -> Iterator[CsvRow]:
         """The rows from the first on."""
         return rows_of(self.lines(), delimiter, self._file_name)
 
-    def _keep(self, source: Source) -> None:
+    def _keep(self, source: ByteSource) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")()
         is_utf8 = True
         letters = Letters()
@@ -112,7 +112,7 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) ->
     return True
 
 
-def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Row]:
+def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[CsvRow]:
     """The rows that lines of text hold; a cell in quotes may go on over several.
 
     StatementError where one is still open at the end: it would hold all that follows its quote.
@@ -137,7 +137,7 @@ def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Ro
             if ended:
                 what = f"{file_name} line {before + 1}: a quote that begins there is not closed"
                 raise StatementError(what, do=_DO)
-            yield Row(cells, "".join(taken).rstrip("\n"), before + 1)
+            yield CsvRow(cells, "".join(taken).rstrip("\n"), before + 1)
             before = reader.line_num
             taken.clear()
     except csv.Error as error:

@@ -13,7 +13,7 @@ from treasury.errors import StatementError
 from treasury.statements.bank_file import open_file
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.csv_layout import SAMPLE, samples
-from treasury.statements.csv.csv_text import CsvText, Row
+from treasury.statements.csv.csv_text import CsvRow, CsvText
 from treasury.statements.csv.csv_values import cell
 from treasury.statements.csv.profiles import Profile
 from treasury.statements.entry_rows import Problem, statement_table
@@ -91,7 +91,7 @@ def sketch_profile(path: Path) -> str:
     return "\n".join((_SKETCH.format(name=document.name), *columns))
 
 
-def _width(row: Row) -> int:
+def _width(row: CsvRow) -> int:
     return len(row.cells)
 
 

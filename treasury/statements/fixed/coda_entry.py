@@ -10,7 +10,7 @@ from typing import Final
 from treasury.errors import InputError
 from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number, reference
-from treasury.statements.fixed.fixed_records import Record, set_parties, six_digit_day
+from treasury.statements.fixed.fixed_records import FixedRecord, set_parties, six_digit_day
 
 __all__ = ["amount_of", "belgian_iban", "belgian_reference", "entry_of", "signed_amount"]
 
@@ -60,7 +60,9 @@ def belgian_reference(digits: str) -> str | None:
     return f"+++{digits[:3]}/{digits[3:7]}/{digits[7:]}+++"
 
 
-def entry_of(records: Sequence[Record], currency: str, parent: EntryRow | None = None) -> EntryRow:
+def entry_of(
+    records: Sequence[FixedRecord], currency: str, parent: EntryRow | None = None
+) -> EntryRow:
     """The row of a movement or of one of its details, which has its parent's day.
 
     Its `position` is the line of its first record. InputError for what cannot be read.
@@ -103,7 +105,7 @@ def entry_of(records: Sequence[Record], currency: str, parent: EntryRow | None =
     return row
 
 
-def _joined(records: Sequence[Record], places: dict[str, tuple[int, int]]) -> str:
+def _joined(records: Sequence[FixedRecord], places: dict[str, tuple[int, int]]) -> str:
     """A communication that goes on over several records, put together as it was cut."""
     parts = (places.get(record.text[:2]) for record in records)
     return "".join(
@@ -155,9 +157,9 @@ def _printed(text: str) -> tuple[str, ...]:
     return tuple(filter(None, found))
 
 
-def _add_information(row: EntryRow, records: Sequence[Record]) -> None:
+def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
     """What records 31 to 33 say beside: the other party's name, or more text."""
-    groups: list[list[Record]] = []
+    groups: list[list[FixedRecord]] = []
     for record in records:
         if record.text.startswith("31"):
             groups.append([record])

@@ -19,14 +19,14 @@ from treasury.identifiers import is_iban
 from treasury.money import parse_amount
 from treasury.statements.field_values import reference
 from treasury.statements.mt.mt_details import WORKING, Columns, details_of
-from treasury.statements.mt.mt_tags import Movements
+from treasury.statements.mt.mt_tags import MtMovements
 from treasury.statements.mt.mt_values import Lines, lines_of, with_currency
-from treasury.statements.statement_draft import Draft, Head
+from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 __all__ = ["movement_columns"]
 
 
-def movement_columns(draft: Draft, found: Movements) -> Columns:
+def movement_columns(draft: StatementDraft, found: MtMovements) -> Columns:
     """The columns of some movements of a statement, complete; what is not in it is null.
 
     A movement that cannot be read is lost, and the draft says so.
@@ -43,7 +43,7 @@ def movement_columns(draft: Draft, found: Movements) -> Columns:
     return columns
 
 
-def _is_read(draft: Draft, found: Movements, at: int) -> bool:
+def _is_read(draft: StatementDraft, found: MtMovements, at: int) -> bool:
     """Whether its field 61 can be read; the draft notes one that cannot."""
     try:
         lines_of(found.first[at : at + 1])
@@ -53,8 +53,8 @@ def _is_read(draft: Draft, found: Movements, at: int) -> bool:
     return True
 
 
-def _only(found: Movements, kept: Sequence[int]) -> Movements:
-    return Movements(
+def _only(found: MtMovements, kept: Sequence[int]) -> MtMovements:
+    return MtMovements(
         [found.first[at] for at in kept],
         [found.texts[at] for at in kept],
         [found.raws[at] for at in kept],
@@ -63,7 +63,9 @@ def _only(found: Movements, kept: Sequence[int]) -> Movements:
     )
 
 
-def _columns(head: Head, lines: Lines, found: Movements) -> tuple[Columns, list[str | None] | None]:
+def _columns(
+    head: StatementHead, lines: Lines, found: MtMovements
+) -> tuple[Columns, list[str | None] | None]:
     """The columns, and the names that ids are made of where they are written otherwise."""
     count = len(lines.marks)
     columns = details_of(found.texts, found.numbered)
@@ -118,7 +120,7 @@ def _codes(kinds: Sequence[str], codes: Sequence[str | None] | None) -> list[str
 
 
 def _add_status(
-    columns: Columns, head: Head, lines: Lines, details: Sequence[tuple[str, ...]] | None
+    columns: Columns, head: StatementHead, lines: Lines, details: Sequence[tuple[str, ...]] | None
 ) -> None:
     """Whether they are booked, and the columns so far that the bank did not state.
 

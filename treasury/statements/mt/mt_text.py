@@ -14,7 +14,7 @@ from itertools import chain
 from typing import IO, Final
 
 from treasury.errors import StatementError
-from treasury.statements.byte_stream import Source
+from treasury.statements.byte_stream import ByteSource
 from treasury.statements.text_encoding import Letters, utf_16
 
 __all__ = ["MtText", "plain_head"]
@@ -40,7 +40,7 @@ def plain_head(head: bytes) -> bytes:
 class MtText:
     """The lines of a file. `odd_lines` counts those not UTF-8; `encoding` is what they are in."""
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str) -> None:
         self.odd_lines = 0
         self.encoding = ""
         self._source = source

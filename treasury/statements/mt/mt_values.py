@@ -13,7 +13,7 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.money import parse_amount
-from treasury.statements.balance_proof import Balance
+from treasury.statements.balance_proof import StatementBalance
 
 __all__ = ["Lines", "amount_of", "balance_of", "lines_of", "near", "short_day", "with_currency"]
 
@@ -96,7 +96,7 @@ def _odd_line(text: str) -> re.Match[str]:
     return matched
 
 
-def balance_of(text: str, code: str, currency: str | None) -> tuple[Balance, bool]:
+def balance_of(text: str, code: str, currency: str | None) -> tuple[StatementBalance, bool]:
     """A balance, and whether it lacks the currency that it then gets.
 
     InputError where it cannot be read.
@@ -111,7 +111,9 @@ def balance_of(text: str, code: str, currency: str | None) -> tuple[Balance, boo
     sign = -1 if mark in {"D", "RC"} else 1
     value = amount_of(amount)
     known = stated or currency or ""
-    return Balance(code, -value if sign < 0 else value, known, short_day(day)[0]), stated is None
+    return StatementBalance(
+        code, -value if sign < 0 else value, known, short_day(day)[0]
+    ), stated is None
 
 
 @lru_cache(maxsize=4096)

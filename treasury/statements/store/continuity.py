@@ -21,7 +21,7 @@ import msgspec
 
 from treasury.ground.decoding import convert
 from treasury.money import format_amount
-from treasury.statements.store.movement_identity import Facts
+from treasury.statements.store.movement_identity import StatementFacts
 
 __all__ = ["Continuity", "continuity"]
 
@@ -57,7 +57,7 @@ class _Known(msgspec.Struct, frozen=True):
         return not self.format.startswith("CSV")
 
 
-def continuity(statements: Iterable[Facts]) -> dict[int, Continuity]:
+def continuity(statements: Iterable[StatementFacts]) -> dict[int, Continuity]:
     """What there is to say about statements whose own sum holds, by their place in `statements`.
 
     Not by their ids: several versions of a statement have one id, and each is what it says itself.
@@ -83,7 +83,7 @@ def continuity(statements: Iterable[Facts]) -> dict[int, Continuity]:
     return found
 
 
-def _known(facts: Facts, place: int) -> _Known | None:
+def _known(facts: StatementFacts, place: int) -> _Known | None:
     """The statement, if it can be compared: it has an account, a currency, days and balances."""
     stated = (facts.account, facts.currency, facts.first, facts.last, facts.opening, facts.closing)
     if None in stated:

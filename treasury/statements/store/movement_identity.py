@@ -18,7 +18,7 @@ import msgspec
 from treasury.ground.decoding import convert
 from treasury.statements.entry_identity import content_of, id_of
 
-__all__ = ["SUPERSEDED", "Facts", "Movements", "Version", "facts_of"]
+__all__ = ["SUPERSEDED", "MovementRegister", "MovementVersion", "StatementFacts", "facts_of"]
 
 SUPERSEDED: Final = "SUPERSEDED"
 
@@ -29,7 +29,7 @@ _PENDING_LASTS: Final = timedelta(days=7)
 """How long proved statements must have gone on without it for a pending movement to be void."""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class StatementFacts(msgspec.Struct, frozen=True):
     """What a statement says that matters to what other statements say."""
 
     statement_id: str
@@ -78,7 +78,7 @@ class Facts(msgspec.Struct, frozen=True):
             return False
         return self.first <= day <= self.last
 
-    def is_apart_from(self, other: Facts) -> bool:
+    def is_apart_from(self, other: StatementFacts) -> bool:
         """Whether the two have no movement in common although they share a day."""
         if self.statement_id == other.statement_id or not (self.is_final and other.is_final):
             return False
@@ -87,7 +87,7 @@ class Facts(msgspec.Struct, frozen=True):
         return _follows(self, other) or _follows(other, self) or _are_parts(self, other)
 
 
-def _follows(first: Facts, second: Facts) -> bool:
+def _follows(first: StatementFacts, second: StatementFacts) -> bool:
     """Whether the second begins with the balance that the first ended with, on the same day."""
     if first.closing is None or first.closing != second.opening or first.last is None:
         return False
@@ -98,7 +98,7 @@ def _follows(first: Facts, second: Facts) -> bool:
     return first.last <= second.last and (moved or counted)
 
 
-def _are_parts(one: Facts, other: Facts) -> bool:
+def _are_parts(one: StatementFacts, other: StatementFacts) -> bool:
     """Whether both are numbered statements of one day, as banks that write several a day have."""
     same_day = one.last is not None and one.last == other.last and one.first == other.first
     counted = None not in {one.sequence, other.sequence} and one.sequence != other.sequence
@@ -106,7 +106,7 @@ def _are_parts(one: Facts, other: Facts) -> bool:
     return same_day and single and counted and one.format == other.format
 
 
-def facts_of(row: Mapping[str, object]) -> Facts:
+def facts_of(row: Mapping[str, object]) -> StatementFacts:
     """The facts in a row of `statements`."""
     opened, closed = row["opening_date"], row["closing_date"]
     first, last = row["from_date"], row["to_date"] or closed
@@ -132,15 +132,15 @@ def facts_of(row: Mapping[str, object]) -> Facts:
             "entry_count": row["entry_count"],
             "movements_hash": row["movements_hash"] or "",
         },
-        Facts,
+        StatementFacts,
     )
 
 
-class Version(msgspec.Struct, gc=False):
+class MovementVersion(msgspec.Struct, gc=False):
     """A movement as one statement has it. `place` is its row among the incoming ones, if it is."""
 
     entry_id: str
-    statement: Facts
+    statement: StatementFacts
     status: str | None
     booked: date
     raw: str
@@ -152,12 +152,12 @@ class Version(msgspec.Struct, gc=False):
         """Whether it counts."""
         return self.status == "BOOK"
 
-    def differs(self, known: Version) -> bool:
+    def differs(self, known: MovementVersion) -> bool:
         """Whether it says something else than the version that is known."""
         mine = (self.raw, self.is_booked, self.statement.proved)
         return mine != (known.raw, known.is_booked, known.statement.proved)
 
-    def replaces(self, known: Version) -> bool:
+    def replaces(self, known: MovementVersion) -> bool:
         """Whether this version is better than the one that is known."""
         if self.statement.statement_id == known.statement.statement_id:
             versions = self.statement.version[1:], known.statement.version[1:]
@@ -169,25 +169,25 @@ class Version(msgspec.Struct, gc=False):
         return self.raw != known.raw and self.statement.written > known.statement.written
 
 
-class Movements:
+class MovementRegister:
     """The movements known so far, and what incoming rows change about them.
 
     Afterwards `chosen` has the versions to write by id, `patches` the stored ones of which only the
     status or the mark of a twin changes.
     """
 
-    def __init__(self, stored: Iterable[Version]) -> None:
-        self.chosen: dict[str, Version] = {}
-        self.patches: dict[str, Version] = {}
+    def __init__(self, stored: Iterable[MovementVersion]) -> None:
+        self.chosen: dict[str, MovementVersion] = {}
+        self.patches: dict[str, MovementVersion] = {}
         self.stored: set[str] = set()
-        self._known: dict[str, dict[str, Version]] = defaultdict(dict)
+        self._known: dict[str, dict[str, MovementVersion]] = defaultdict(dict)
         self._next: dict[tuple[str, date], int] = defaultdict(int)
         self._twinned: set[tuple[str, date]] = set()
         for version in stored:
             self.stored.add(version.entry_id)
             self._known[content_of(version.entry_id)][version.entry_id] = version
 
-    def add(self, rows: Iterable[Version], *, corrects: bool = False) -> set[str]:
+    def add(self, rows: Iterable[MovementVersion], *, corrects: bool = False) -> set[str]:
         """Add the rows of one statement, in order; the ids of the movements that they are.
 
         `corrects`: they take the place of those of another version of the statement.
@@ -196,7 +196,7 @@ class Movements:
         unchanged = self._unchanged(several)
         kept = {one.entry_id for one in unchanged.values()}
         used: set[str] = set()
-        candidates: dict[tuple[str, date, str | None], Iterator[Version]] = {}
+        candidates: dict[tuple[str, date, str | None], Iterator[MovementVersion]] = {}
         for at, row in enumerate(several):
             content = content_of(row.entry_id)
             key = content, row.booked, row.status
@@ -221,9 +221,9 @@ class Movements:
                     self._replace(row, same, content)
         return used
 
-    def keep_superseded(self, rows: Iterable[Version]) -> None:
+    def keep_superseded(self, rows: Iterable[MovementVersion]) -> None:
         """Add the rows of a version that does not count: those that no other has, as superseded."""
-        known: dict[tuple[str, date], deque[Version]] = {}
+        known: dict[tuple[str, date], deque[MovementVersion]] = {}
         for row in rows:
             key = content, booked = content_of(row.entry_id), row.booked
             if key not in known:
@@ -235,23 +235,23 @@ class Movements:
                 row.status = SUPERSEDED
                 self._add_new(row, content)
 
-    def _unchanged(self, rows: Sequence[Version]) -> dict[int, Version]:
+    def _unchanged(self, rows: Sequence[MovementVersion]) -> dict[int, MovementVersion]:
         """Which rows are word for word known ones of their day, by their place.
 
         Of twins each keeps its own id, in whatever order a file has them.
         """
-        known: dict[tuple[str, date, str], deque[Version]] = defaultdict(deque)
+        known: dict[tuple[str, date, str], deque[MovementVersion]] = defaultdict(deque)
         for content in {content_of(row.entry_id) for row in rows}:
             for one in self._known[content].values():
                 known[content, one.booked, one.raw].append(one)
-        found: dict[int, Version] = {}
+        found: dict[int, MovementVersion] = {}
         for at, row in enumerate(rows):
             alike = known[content_of(row.entry_id), row.booked, row.raw]
             if alike and not alike[0].statement.is_apart_from(row.statement):
                 found[at] = alike.popleft()
         return found
 
-    def _add_new(self, row: Version, content: str) -> None:
+    def _add_new(self, row: MovementVersion, content: str) -> None:
         known, day = self._known[content], (content, row.booked)
         if day not in self._twinned:
             for one in known.values():
@@ -265,34 +265,34 @@ class Movements:
         known[entry_id] = row
         self.chosen[entry_id] = row
 
-    def _mark_twin(self, one: Version) -> None:
+    def _mark_twin(self, one: MovementVersion) -> None:
         if not one.is_twin:
             one.is_twin = True
             self._patch(one)
 
-    def _patch(self, one: Version) -> None:
+    def _patch(self, one: MovementVersion) -> None:
         if one.place is None:
             self.patches[one.entry_id] = one
 
-    def _replace(self, row: Version, same: Version, content: str) -> None:
+    def _replace(self, row: MovementVersion, same: MovementVersion, content: str) -> None:
         row.entry_id = same.entry_id
         row.is_twin = row.is_twin or same.is_twin
         self._known[content][row.entry_id] = row
         self.chosen[row.entry_id] = row
         self.patches.pop(row.entry_id, None)
 
-    def correct(self, statement: Facts, used: set[str]) -> None:
+    def correct(self, statement: StatementFacts, used: set[str]) -> None:
         """A newer version of a statement lacks movements that the one before had."""
         for one in self._all():
             if one.statement.statement_id == statement.statement_id and one.entry_id not in used:
                 self._supersede(one)
 
-    def settle(self, statements: Iterable[Facts], repeated: Collection[str] = ()) -> None:
+    def settle(self, statements: Iterable[StatementFacts], repeated: Collection[str] = ()) -> None:
         """Let proved statements have the last word about their days.
 
         `repeated` are the ids of statements that others have whole in a format that says more.
         """
-        final: dict[str | None, list[Facts]] = defaultdict(list)
+        final: dict[str | None, list[StatementFacts]] = defaultdict(list)
         for facts in statements:
             if facts.is_final:
                 final[facts.account].append(facts)
@@ -305,17 +305,19 @@ class Movements:
                 if any(facts.covers(account, day) for facts in final[account]):
                     self._supersede(one)
 
-    def _supersede(self, one: Version) -> None:
+    def _supersede(self, one: MovementVersion) -> None:
         if one.status != SUPERSEDED:
             one.status = SUPERSEDED
             self._patch(one)
 
-    def _all(self) -> Iterator[Version]:
+    def _all(self) -> Iterator[MovementVersion]:
         for versions in self._known.values():
             yield from versions.values()
 
 
-def _candidates(row: Version, known: Sequence[Version]) -> Iterator[Version]:
+def _candidates(
+    row: MovementVersion, known: Sequence[MovementVersion]
+) -> Iterator[MovementVersion]:
     """The known movements that a row can be: its own statement's first, the pending ones last."""
     mine = row.statement
     for one in known:
@@ -329,7 +331,7 @@ def _candidates(row: Version, known: Sequence[Version]) -> Iterator[Version]:
             yield one
 
 
-def _was_pending(before: Version, after: Version) -> bool:
+def _was_pending(before: MovementVersion, after: MovementVersion) -> bool:
     """Whether one is the other before it was booked; its day may have moved on."""
     if before.is_booked or not after.is_booked or before.status == "INFO":
         return False

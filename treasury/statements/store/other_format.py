@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from treasury.errors import StatementError
-from treasury.statements.store.movement_identity import Facts
+from treasury.statements.store.movement_identity import StatementFacts
 
 __all__ = ["DaysByFormat", "repeated_elsewhere"]
 
@@ -26,17 +26,17 @@ _ONE_DAY: Final = timedelta(days=1)
 class DaysByFormat:
     """The statements that count, by the days of each account."""
 
-    def __init__(self, statements: Iterable[Facts]) -> None:
-        self._days: dict[tuple[str | None, date], list[Facts]] = defaultdict(list)
+    def __init__(self, statements: Iterable[StatementFacts]) -> None:
+        self._days: dict[tuple[str | None, date], list[StatementFacts]] = defaultdict(list)
         for facts in statements:
             self.add(facts)
 
-    def add(self, facts: Facts) -> None:
+    def add(self, facts: StatementFacts) -> None:
         """A statement that counts from now on."""
         for day in _days(facts):
             self._days[facts.account, day].append(facts)
 
-    def holders(self, facts: Facts) -> list[Facts]:
+    def holders(self, facts: StatementFacts) -> list[StatementFacts]:
         """The statements in other formats that together have all movements of this one.
 
         None where it says more itself, of all days of those that it shares one with. StatementError
@@ -56,7 +56,7 @@ class DaysByFormat:
                 raise _refused(facts, other, "have the same days only in part")
         return []
 
-    def holder_of_all(self, facts: Facts) -> Facts | None:
+    def holder_of_all(self, facts: StatementFacts) -> StatementFacts | None:
         """One that has all movements of a statement that says less, in another format."""
         return next(
             (
@@ -67,7 +67,7 @@ class DaysByFormat:
             None,
         )
 
-    def _others(self, facts: Facts) -> list[Facts]:
+    def _others(self, facts: StatementFacts) -> list[StatementFacts]:
         found = {
             other.statement_id: other
             for day in _days(facts)
@@ -79,7 +79,7 @@ class DaysByFormat:
         return list(found.values())
 
 
-def repeated_elsewhere(statements: Iterable[Facts]) -> frozenset[str]:
+def repeated_elsewhere(statements: Iterable[StatementFacts]) -> frozenset[str]:
     """The ids of the statements all of whose movements one in a format that says more has."""
     several = list(statements)
     weak = [one for one in several if not one.is_provisional and _rank(one) < (True, True)]
@@ -90,12 +90,12 @@ def repeated_elsewhere(statements: Iterable[Facts]) -> frozenset[str]:
     return frozenset(one.statement_id for one in weak if days.holder_of_all(one) is not None)
 
 
-def _rank(facts: Facts) -> tuple[bool, bool]:
+def _rank(facts: StatementFacts) -> tuple[bool, bool]:
     """How much a statement says of its days: one that is proved more than one that is not."""
     return facts.proved, facts.format in _WHOLE
 
 
-def _days(facts: Facts) -> Iterable[date]:
+def _days(facts: StatementFacts) -> Iterable[date]:
     """The days that a statement has, if it says of which account."""
     if facts.is_provisional or facts.account is None or None in {facts.first, facts.last}:
         return
@@ -105,7 +105,7 @@ def _days(facts: Facts) -> Iterable[date]:
         yield facts.first + number * _ONE_DAY
 
 
-def _has_all(other: Facts, facts: Facts) -> bool:
+def _has_all(other: StatementFacts, facts: StatementFacts) -> bool:
     """Whether the other has all days of this one, or leads between the same balances to its end."""
     assert facts.first is not None
     assert facts.last is not None
@@ -117,13 +117,13 @@ def _has_all(other: Facts, facts: Facts) -> bool:
     return between == (other.opening, other.closing, other.last) and facts.opening is not None
 
 
-def _contradict(other: Facts, facts: Facts) -> bool:
+def _contradict(other: StatementFacts, facts: StatementFacts) -> bool:
     """Whether two proved statements of the same days do not lead to the same balance."""
     same_days = (other.first, other.last) == (facts.first, facts.last)
     return same_days and other.proved and facts.proved and other.closing != facts.closing
 
 
-def _add_up(others: Sequence[Facts], facts: Facts) -> bool:
+def _add_up(others: Sequence[StatementFacts], facts: StatementFacts) -> bool:
     """Whether statements within the days of this one have together what it moves, both ways."""
     if not all(_has_all(facts, other) for other in others):
         return False
@@ -131,7 +131,7 @@ def _add_up(others: Sequence[Facts], facts: Facts) -> bool:
     return moved == (facts.credits, facts.debits)
 
 
-def _refused(facts: Facts, other: Facts, why: str) -> StatementError:
+def _refused(facts: StatementFacts, other: StatementFacts, why: str) -> StatementError:
     return StatementError(
         f"{facts.file_name}: {facts.format} from {facts.first} to {facts.last}, and"
         f" {other.file_name}, {other.format} from {other.first} to {other.last}, {why}",

@@ -19,7 +19,7 @@ from treasury.lake import BOOL, INSTANT, TEXT, TEXTS, Writer, mark_of
 from treasury.statements.field_values import Currencies, account_number
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.store.continuity import Continuity, continuity
-from treasury.statements.store.movement_identity import Facts, facts_of
+from treasury.statements.store.movement_identity import StatementFacts, facts_of
 from treasury.statements.store.other_format import DaysByFormat, repeated_elsewhere
 
 __all__ = [
@@ -88,7 +88,7 @@ class Heads(msgspec.Struct, frozen=True):
         return tuple(key for key, state in self.states.items() if state != "known")
 
     @property
-    def counting(self) -> dict[str, Facts]:
+    def counting(self) -> dict[str, StatementFacts]:
         """What every statement says that counts from now on."""
         rows = {**self.stored, **{key: self.came[key] for key in self.accepted}}
         return {key: facts_of(row) for key, row in rows.items()}
@@ -158,7 +158,7 @@ def _listed(
     return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
 
 
-def _repeated(row: Row, holders: Sequence[Facts]) -> Row:
+def _repeated(row: Row, holders: Sequence[StatementFacts]) -> Row:
     """A statement that came, and whose movements others have in another format."""
     names = ", ".join(dict.fromkeys(holder.file_name for holder in holders[:_MOST_NAMED]))
     more = f" and {len(holders) - _MOST_NAMED} more" if len(holders) > _MOST_NAMED else ""
@@ -180,7 +180,7 @@ class _Came:
         self.outvoted: dict[tuple[int, str], None] = {}
         self.corrected: set[str] = set()
         self._counts = dict(stored)
-        self.repeats: dict[tuple[int, str], list[Facts]] = {}
+        self.repeats: dict[tuple[int, str], list[StatementFacts]] = {}
         """File and id of each whose days others have in another format."""
         self._days = DaysByFormat(map(facts_of, stored.values()))
         self._files: dict[str, int] = {}

@@ -21,7 +21,12 @@ from treasury.errors import StorageError
 from treasury.lake import BOOL, INTEGER, TEXT, Changes, Lake, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
-from treasury.statements.store.movement_identity import Facts, Movements, Version, facts_of
+from treasury.statements.store.movement_identity import (
+    MovementRegister,
+    MovementVersion,
+    StatementFacts,
+    facts_of,
+)
 from treasury.statements.store.row_staging import RAW_HASH, Staging
 from treasury.statements.store.statement_heads import HEAD, Heads, Versions
 
@@ -210,7 +215,7 @@ def _compare(staging: Staging, heads: Heads) -> None:
         return
     before = {key: facts_of(row) for key, row in heads.stored.items()}
     incoming = {key: facts_of(row) for key, row in heads.came.items()}
-    movements = Movements(_known(staging, {**incoming, **before}))
+    movements = MovementRegister(_known(staging, {**incoming, **before}))
     rows = _came(staging, incoming)
     for file, statement_id in heads.places:
         facts = incoming[statement_id]
@@ -226,39 +231,41 @@ def _compare(staging: Staging, heads: Heads) -> None:
             staging.keep(name, _marks(list(versions.values()), with_place=name == "chosen"))
 
 
-def _known(staging: Staging, statements: Mapping[str, Facts]) -> Iterator[Version]:
+def _known(staging: Staging, statements: Mapping[str, StatementFacts]) -> Iterator[MovementVersion]:
     """The stored rows that the incoming ones are compared with, twins in the order of counting."""
     names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
     found = staging.run(f"SELECT {names} FROM known ORDER BY length(entry_id), entry_id").fetchall()
     for entry_id, statement_id, status, booked, raw, is_twin in found:
         facts = statements.get(statement_id) or _unknown(statement_id)
-        yield Version(entry_id, facts, status, booked, raw, is_twin)
+        yield MovementVersion(entry_id, facts, status, booked, raw, is_twin)
 
 
 def _came(
-    staging: Staging, statements: Mapping[str, Facts]
-) -> dict[tuple[int, str], list[Version]]:
+    staging: Staging, statements: Mapping[str, StatementFacts]
+) -> dict[tuple[int, str], list[MovementVersion]]:
     """The incoming rows to compare, by file and statement; twins are those alike in one of them."""
     alike = "file, statement_id, content, booking_date"
     found = staging.run(
         "SELECT file, entry_id, statement_id, entry_status, booking_date, raw,"
         f" count(*) OVER (PARTITION BY {alike}) > 1, place FROM compared ORDER BY place"
     ).fetchall()
-    rows: dict[tuple[int, str], list[Version]] = defaultdict(list)
+    rows: dict[tuple[int, str], list[MovementVersion]] = defaultdict(list)
     for file, entry_id, statement_id, status, booked, raw, is_twin, place in found:
-        version = Version(entry_id, statements[statement_id], status, booked, raw, is_twin, place)
+        version = MovementVersion(
+            entry_id, statements[statement_id], status, booked, raw, is_twin, place
+        )
         rows[file, statement_id].append(version)
     return rows
 
 
-def _unknown(statement_id: str) -> Facts:
-    return Facts(
+def _unknown(statement_id: str) -> StatementFacts:
+    return StatementFacts(
         statement_id, None, None, "", False, datetime.min.replace(tzinfo=UTC), None, None, None,
         None, None,
     )  # fmt: skip
 
 
-def _marks(versions: Sequence[Version], *, with_place: bool) -> pa.Table:
+def _marks(versions: Sequence[MovementVersion], *, with_place: bool) -> pa.Table:
     """What was found out about each version, and which row it is."""
     marks = _table(
         entry_id=([one.entry_id for one in versions], TEXT),
