@@ -89,8 +89,8 @@ def _integers(code: str, kind: pa.DataType, number: Callable[[Any], int]) -> _Bu
 
 
 def _days(values: Sequence[date | None], missing: int) -> pa.Array:
-    known = {day: day.toordinal() - _EPOCH if day else 0 for day in set(values)}
-    data = array("i", [known[day] for day in values])
+    epoch_days = {day: day.toordinal() - _EPOCH if day else 0 for day in set(values)}
+    data = array("i", [epoch_days[day] for day in values])
     return _from_buffers(DATE, values, missing, data)
 
 

@@ -72,8 +72,8 @@ def _pick(
 ) -> StatementBalance | None:
     """The first or last of a kind: by the days that they state, else as they stand."""
     for code in codes:
-        found = [balance for balance in balances if balance.code == code]
-        own = [balance for balance in found if balance.currency == currency] or found
+        coded = [balance for balance in balances if balance.code == code]
+        own = [balance for balance in coded if balance.currency == currency] or coded
         own = [balance for balance in own if not balance.has_credit_line] or own
         if own:
             days = [balance.day or date.min for balance in own]
@@ -140,11 +140,11 @@ class Tally:
 
         `is_page`: another page follows, so the interim balance at its end is final for the page.
         """
-        holds, said = self._sum(opening, closing, is_page=is_page)
-        failures = [*([] if holds else [said]), *self._failures]
+        holds, sum_text = self._sum(opening, closing, is_page=is_page)
+        failures = [*([] if holds else [sum_text]), *self._failures]
         if self._untold:
             failures.append(f"and {self._untold} more")
-        return not failures, "; ".join(failures) or said
+        return not failures, "; ".join(failures) or sum_text
 
     def _sum(
         self, opening: StatementBalance | None, closing: StatementBalance | None, *, is_page: bool
@@ -157,8 +157,8 @@ class Tally:
             return False, "balances without a sign, and no movement that shows it"
         currency = opening.currency
         if closing.currency != currency or self.currency not in {None, currency}:
-            named = ", ".join(filter(None, (currency, self.currency, closing.currency)))
-            return False, f"opening, entries and closing are not in one currency ({named})"
+            currencies = ", ".join(filter(None, (currency, self.currency, closing.currency)))
+            return False, f"opening, entries and closing are not in one currency ({currencies})"
         reached = _EXACT.subtract(_EXACT.add(opening.amount, self.credits), self.debits)
         sum_said = (
             f"opening {format_amount(opening.amount, currency)}"

@@ -88,10 +88,12 @@ def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
             yield from _unpacked(_plain(Path(path)))
 
 
-def _or_why(found: Iterator[Document], name: str, is_asked_for: bool = True) -> Iterator[Document]:
+def _or_why(
+    sources: Iterator[Document], name: str, is_asked_for: bool = True
+) -> Iterator[Document]:
     """What is found, then a document that raises what ended it."""
     try:
-        yield from found
+        yield from sources
     except StatementError as error:
         yield Document(name, partial(_raise, error), is_asked_for)
 
@@ -112,10 +114,10 @@ def _in_folder(folder: Path) -> Iterator[Document]:
 
 
 def _matching(pattern: str) -> Iterator[Document]:
-    found = sorted(glob(pattern, recursive=True))
-    if not found:
+    names = sorted(glob(pattern, recursive=True))
+    if not names:
         raise StatementError(f"{pattern}: no file has such a name", do="check the path")
-    for name in found:
+    for name in names:
         if Path(name).is_dir():
             yield from _in_folder(Path(name))
         else:
@@ -141,24 +143,24 @@ def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
 
 def _from_standard_input() -> Iterator[Document]:
     """Standard input, kept on the way so that it can be looked at and then read."""
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
-        _copy("standard input", sys.stdin.buffer, kept)
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
+        _copy("standard input", sys.stdin.buffer, spooled)
 
         @contextmanager
         def opened() -> Iterator[ByteSource]:
-            kept.seek(0)
-            yield kept
+            spooled.seek(0)
+            yield spooled
 
         yield from _unpacked(Document("standard input", opened))
 
 
-def _copy(name: str, source: ByteSource, kept: tempfile.SpooledTemporaryFile[bytes]) -> None:
+def _copy(name: str, source: ByteSource, spooled: tempfile.SpooledTemporaryFile[bytes]) -> None:
     size = 0
     while chunk := source.read(1 << 20):
         size += len(chunk)
         if size > _MOST_BYTES:
             raise StatementError(f"{name}: more than {_MOST_BYTES >> 30} GB", do="give it in parts")
-        kept.write(chunk)
+        spooled.write(chunk)
 
 
 def _unpacked(document: Document, depth: int = 0) -> Iterator[Document]:

@@ -72,7 +72,7 @@ class ReadingOutcome(msgspec.Struct, frozen=True):
 
 
 def read_in_processes(
-    found: Iterable[Document],
+    documents: Iterable[Document],
     *,
     profiles: Sequence[Profile],
     account: str | None,
@@ -92,7 +92,7 @@ def read_in_processes(
         ThreadPoolExecutor(count) as pool,
     ):
         waiting: deque[Future[Read] | Read] = deque()
-        for number, document in enumerate(found):
+        for number, document in enumerate(documents):
             out = str(Path(folder) / f"{number}.arrow")
             if count > 1 and document.path is not None and document.size >= _LARGE:
                 job = Job(
@@ -116,15 +116,15 @@ def _is_done(one: Future[Read] | Read) -> bool:
 
 
 def _result(
-    one: Future[Read] | Read, refused: list[StatementError] | None
+    reading: Future[Read] | Read, refused: list[StatementError] | None
 ) -> Iterator[StatementFile | Problem]:
-    done = one.result() if isinstance(one, Future) else one
-    if not isinstance(done, StatementError):
-        yield done
+    file = reading.result() if isinstance(reading, Future) else reading
+    if not isinstance(file, StatementError):
+        yield file
     elif refused is None:
-        raise done
+        raise file
     else:
-        refused.append(done)
+        refused.append(file)
 
 
 def _here(

@@ -75,7 +75,7 @@ def read_statements(
     skipped: list[Problem] = []
     refused: list[StatementError] = []
     found = documents(paths)
-    for done in read_in_processes(
+    for file in read_in_processes(
         found,
         profiles=profiles,
         account=account,
@@ -83,10 +83,10 @@ def read_statements(
         workers=workers,
         refused=refused if go_on else None,
     ):
-        if isinstance(done, Problem):
-            skipped.append(done)
+        if isinstance(file, Problem):
+            skipped.append(file)
         else:
-            files.append(with_twins(done))
+            files.append(with_twins(file))
     return Reading(tuple(files), tuple(skipped), tuple(refused))
 
 

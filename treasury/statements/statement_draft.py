@@ -92,16 +92,16 @@ class StatementDraft:
         ordinal = ids.next(int(key[:16], 16))
         return key if ordinal == 0 else content_id((key, ordinal))
 
-    def note(self, position: str, what: str, line: int | None = None) -> None:
+    def note(self, position: str, remark: str, line: int | None = None) -> None:
         """Tell a person something that the balances do not depend on."""
         place = f"{self.head.place}/{position}" if position else self.head.place
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(Problem(self.head.file_name, place, what, line))
+            self.problems.append(Problem(self.head.file_name, place, remark, line))
 
-    def problem(self, position: str, what: str, line: int | None = None) -> None:
+    def problem(self, position: str, remark: str, line: int | None = None) -> None:
         """Note something that keeps the statement from being proved."""
-        self.note(position, what, line)
-        self._tally.fail(f"{position}: {what}" if position else what)
+        self.note(position, remark, line)
+        self._tally.fail(f"{position}: {remark}" if position else remark)
 
     def lost(self, position: str, why: str, line: int | None = None) -> None:
         """Note an entry that could not be read."""
@@ -171,13 +171,13 @@ class StatementDraft:
         """Balances that state no sign with the one that the movements show, else as credits."""
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
-        found = self._tally.signed(opening, closing)
-        if len(found) != 1:
+        signed_pairs = self._tally.signed(opening, closing)
+        if len(signed_pairs) != 1:
             return opening, closing
-        for before, after in zip((opening, closing), found[0], strict=True):
+        for before, after in zip((opening, closing), signed_pairs[0], strict=True):
             self._balances[self._balances.index(before)] = after
         self.note("Bal", "the balances have no sign; it is the one that the movements show")
-        return found[0]
+        return signed_pairs[0]
 
     def finish(self, raw: str) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
@@ -206,7 +206,7 @@ class StatementDraft:
             opening_date=opening.day if opening else None,
             closing_balance=closing.amount if closing else None,
             closing_date=closing.day if closing else None,
-            balances=tuple(map(_told, self._balances)),
+            balances=tuple(map(_balance_text, self._balances)),
             entry_count=self.rows,
             credit_total=self._tally.credits,
             debit_total=self._tally.debits,
@@ -216,6 +216,6 @@ class StatementDraft:
         )
 
 
-def _told(balance: StatementBalance) -> str:
+def _balance_text(balance: StatementBalance) -> str:
     day = f" {balance.day}" if balance.day else ""
     return f"{balance.code}{day} {format_amount(balance.amount, balance.currency)}"

@@ -102,40 +102,43 @@ def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
         return _whole(entry, details)
     stated = [_stated(fields, entry.currency) for fields in details]
     ways = [_direction(f.working.get("direction", entry.direction)) for f in details]
-    left = entry.amount
+    remainder = entry.amount
     for amount, way in zip(stated, ways, strict=True):
         if amount is not None:
             sign = _EXACT.subtract if way == entry.direction else _EXACT.add
-            left = sign(left, amount)
+            remainder = sign(remainder, amount)
     silent = stated.count(None)
-    guess = left if left == 0 or (silent == 1 and left > 0) else None
+    guess = remainder if remainder == 0 or (silent == 1 and remainder > 0) else None
     parts = [
         Share(guess, entry.direction, guess is not None) if amount is None else Share(amount, way)
         for amount, way in zip(stated, ways, strict=True)
     ]
     if silent and guess is None:
         return parts, f"{silent} details of {len(details)} state no amount in {entry.currency}"
-    if silent or left == 0:
+    if silent or remainder == 0:
         return parts, None
-    charged = _after_charges(entry, details, parts, left)
+    charged = _after_charges(entry, details, parts, remainder)
     if charged is not None:
         return charged, None
-    said = "short of" if left > 0 else "more than"
-    return parts, f"details are {left.copy_abs():f} {entry.currency} {said} the entry"
+    relation = "short of" if remainder > 0 else "more than"
+    return parts, f"details are {remainder.copy_abs():f} {entry.currency} {relation} the entry"
 
 
 def _after_charges(
-    entry: CamtMovement, details: Sequence[ElementValues], parts: Sequence[Share], left: Decimal
+    entry: CamtMovement,
+    details: Sequence[ElementValues],
+    parts: Sequence[Share],
+    remainder: Decimal,
 ) -> list[Share] | None:
     """The parts with each detail's own charges, if it is those that make the difference."""
     charges = [_charges(fields) for fields in details]
     amounts = [amount or Decimal(0) for amount, _ in charges]
-    explained = total(amounts) == left.copy_abs() and all(
+    explained = total(amounts) == remainder.copy_abs() and all(
         amount is None or currency == entry.currency for amount, currency in charges
     )
     if not explained or any(part.direction != entry.direction for part in parts):
         return None
-    add = _EXACT.add if left > 0 else _EXACT.subtract
+    add = _EXACT.add if remainder > 0 else _EXACT.subtract
     moved = [
         add(part.amount or Decimal(0), amount) for part, amount in zip(parts, amounts, strict=True)
     ]
@@ -339,19 +342,19 @@ def _account(text: str | None) -> str | None:
     return None if text is None else account_number(text)
 
 
-def _required(texts: dict[str, str], name: str, what: str) -> str:
+def _required(texts: dict[str, str], name: str, label: str) -> str:
     text = texts.get(name)
     if text is None:
-        raise InputError(f"it has no {what}")
+        raise InputError(f"it has no {label}")
     return text
 
 
-def _positive(text: str, what: str) -> Decimal:
+def _positive(text: str, label: str) -> Decimal:
     if len(text) < _SHORT and _DIGITS.fullmatch(text):
         return Decimal(text)  # as nearly every bank writes it
-    amount = amount_in_xml(text, what=what)
+    amount = amount_in_xml(text, label=label)
     if amount < 0:
-        raise InputError(f"{what}: {amount:f} is negative; the direction has its own element")
+        raise InputError(f"{label}: {amount:f} is negative; the direction has its own element")
     return amount
 
 

@@ -130,8 +130,8 @@ class CamtStatement:
         if self._begun is not None:
             return self._begun
         self._texts = texts = _HEAD.read(self._text()).working
-        found = list(self._read_balances())
-        balances = [balance for balance, _ in found if balance is not None]
+        readings = list(self._read_balances())
+        balances = [balance for balance, _ in readings if balance is not None]
         stated = texts.get("account")
         account = None if stated is None else own_account(account_number(stated), self._accounts)
         currency = texts.get("currency") or next((b.currency for b in balances), None)
@@ -157,7 +157,7 @@ class CamtStatement:
             is_page=texts.get("is_last_page") == "false",
         )
         draft = StatementDraft(head, self._ids)
-        for problem in [*wrong, *(problem for _, problem in found if problem)]:
+        for problem in [*wrong, *(problem for _, problem in readings if problem)]:
             draft.problem(*problem)
         setting = Setting(head.account, currency, _fallback_day(head), self._file_name)
         self._begun = draft, setting
@@ -205,10 +205,12 @@ class CamtStatement:
         for name, read, as_value in checks:
             stated = as_value(self._texts.get(name))
             if stated is not None and stated != read:
-                shown = format_amount(read, currency) if isinstance(read, Decimal) else str(read)
+                read_text = (
+                    format_amount(read, currency) if isinstance(read, Decimal) else str(read)
+                )
                 draft.note(
                     "TxsSummry",
-                    f"{_SUMMARY[name]}: the bank says {self._texts[name][:40]}, read {shown}",
+                    f"{_SUMMARY[name]}: the bank says {self._texts[name][:40]}, read {read_text}",
                 )
 
 

@@ -58,18 +58,18 @@ class _Single(msgspec.Struct, frozen=True):
 
     def pick(self, pieces: list[str], *, escaped: bool) -> dict[str, str]:
         """The values, white space around them removed, by name."""
-        found = {name: text for name, place in self.first if (text := pieces[place].strip())}
+        values = {name: text for name, place in self.first if (text := pieces[place].strip())}
         for name, place in self.again:
-            if name not in found and (text := pieces[place].strip()):
-                found[name] = text
+            if name not in values and (text := pieces[place].strip()):
+                values[name] = text
         for name, place, currency in self.currencies:
-            if name in found and f"{name}_currency" not in found and pieces[place].strip():
-                found[f"{name}_currency"] = currency
+            if name in values and f"{name}_currency" not in values and pieces[place].strip():
+                values[f"{name}_currency"] = currency
         if escaped:
-            for name, text in found.items():
+            for name, text in values.items():
                 if "&" in text:
-                    found[name] = _unescape(text)
-        return found
+                    values[name] = _unescape(text)
+        return values
 
 
 class _Shape(msgspec.Struct, frozen=True):
@@ -121,8 +121,8 @@ class Reader:
         lists: list[tuple[str, int, str | None]] = []
         for path, tag, place in _elements(pieces):
             name = self._paths.get(path, "")
-            found = _CURRENCY.search(tag)
-            currency = _unescape(found[1]).strip() if found else None
+            currency_tag = _CURRENCY.search(tag)
+            currency = _unescape(currency_tag[1]).strip() if currency_tag else None
             if name.endswith("*"):
                 lists.append((name[:-1], place, currency))
             elif name.startswith("."):
@@ -176,14 +176,14 @@ def _tamed(raw: str) -> str:
 
 def _unescape(text: str) -> str:
     """The references that XML knows without a DOCTYPE. The ampersand goes last."""
-    for reference, character in _NAMED:
+    for reference, character in _NAMED_CHARACTERS:
         text = text.replace(reference, character)
     if "&#" in text:
         text = _NUMERIC.sub(_character, text)
     return text.replace("&amp;", "&")
 
 
-_NAMED: Final = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"))
+_NAMED_CHARACTERS: Final = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"))
 _NUMERIC: Final = re.compile(r"&#(x?)([0-9A-Fa-f]{1,9});")
 
 

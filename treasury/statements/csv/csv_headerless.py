@@ -92,10 +92,10 @@ def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool
     courses: dict[Key, Course] = defaultdict(lambda: Course(0))
     for row in sample:
         try:
-            one = rows.read(row)
+            movement = rows.read(row)
         except InputError:
             return False
-        if one is not None:
-            moved = one.signed if one.status == "BOOK" else Decimal(0)
-            courses[one.key].add(row.line, one.booked, moved, one.balance)
+        if movement is not None:
+            moved = movement.signed if movement.status == "BOOK" else Decimal(0)
+            courses[movement.key].add(row.line, movement.booked, moved, movement.balance)
     return bool(courses) and all(course.is_shown for course in courses.values())

@@ -222,11 +222,11 @@ class CsvRows:
 
     def _said_currency(self, row: CsvRow) -> str:
         """The currency that a row, its header or what stands above it states."""
-        said = self.cell(row, "currency")
-        if not said and (side := self._side(row)):
-            said = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
-        said = said or self._layout.header_currency or ""
-        return said or self._stated.get("currency", "") or self._beside_amount(row)
+        currency = self.cell(row, "currency")
+        if not currency and (side := self._side(row)):
+            currency = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
+        currency = currency or self._layout.header_currency or ""
+        return currency or self._stated.get("currency", "") or self._beside_amount(row)
 
     def texts(self, row: CsvRow) -> tuple[str, ...]:
         """What the payment is for, a text once."""
@@ -315,13 +315,13 @@ class CsvRows:
         """What the account gained or lost; whether in the other direction's column."""
         amount = self._amount(row, "amount")
         if amount is not None:
-            said = self.cell(row, "sign")
-            sign = plain(said)
-            if sign in OUT or said in _MINUS:
+            sign_text = self.cell(row, "sign")
+            sign = plain(sign_text)
+            if sign in OUT or sign_text in _MINUS:
                 return -amount.copy_abs(), False
-            if said and sign not in IN and said != "+":
-                raise InputError(f"{said[:20]!r} says neither debit nor credit")
-            return (amount.copy_abs() if said else amount), False
+            if sign_text and sign not in IN and sign_text != "+":
+                raise InputError(f"{sign_text[:20]!r} says neither debit nor credit")
+            return (amount.copy_abs() if sign_text else amount), False
         side = self._side(row)
         if not side and {"sign", "debit_currency"} <= self._layout.columns.keys():
             raise InputError(f"{self.cell(row, 'sign')[:20]!r} says neither debit nor credit")
@@ -370,9 +370,9 @@ class CsvRows:
             return True
         return False
 
-    def _note(self, row: CsvRow, what: str) -> None:
+    def _note(self, row: CsvRow, note: str) -> None:
         if len(self.notes) < MOST_PROBLEMS:
-            self.notes[row.line] = what
+            self.notes[row.line] = note
 
     def check_quotes(self, row: CsvRow) -> None:
         """StatementError where a quote that nobody closed has swallowed further rows."""
@@ -403,13 +403,13 @@ def _says_total(text: str) -> bool:
 
 def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
     """What the rows above the table say: the account, its currency, its balances."""
-    found: dict[str, str] = {}
+    stated: dict[str, str] = {}
     for row in above[:200]:
         cells = [cell(text) for text in row.cells]
         for label, value in pairwise(cells):
             role = LABELS.get(plain(label).lstrip("#"))
             if role and value:
-                found.setdefault(role, value)
-    if "iban" in found:
-        found["account"] = found["iban"]
-    return found
+                stated.setdefault(role, value)
+    if "iban" in stated:
+        stated["account"] = stated["iban"]
+    return stated

@@ -51,8 +51,8 @@ class CsvText:
 
     def __enter__(self) -> Self:
         with ExitStack() as opening:
-            kept = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
-            self._kept = opening.enter_context(kept)
+            spooled = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
+            self._kept = opening.enter_context(spooled)
             self._keep(self._source)
             self._open = opening.pop_all()
         return self
@@ -68,19 +68,19 @@ class CsvText:
     def lines(self) -> Iterator[str]:
         """The lines from the first on. StatementError for one of a length that no bank writes."""
         self._kept.seek(0)
-        made = codecs.getincrementaldecoder(self.encoding)("replace")
-        decoder = io.IncrementalNewlineDecoder(made, translate=True)
-        rest = ""
+        byte_decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+        decoder = io.IncrementalNewlineDecoder(byte_decoder, translate=True)
+        unfinished = ""
         while chunk := self._kept.read(_CHUNK):
-            *lines, rest = (rest + decoder.decode(chunk).replace("\0", "")).split("\n")
+            *lines, unfinished = (unfinished + decoder.decode(chunk).replace("\0", "")).split("\n")
             for line in lines:
                 yield f"{line}\n"
-            if len(rest) > _LONGEST_LINE:
+            if len(unfinished) > _LONGEST_LINE:
                 raise StatementError(
                     f"{self._file_name}: a line of more than {_LONGEST_LINE >> 20} MB", do=_DO
                 )
-        if rest := rest + decoder.decode(b"", final=True):
-            yield rest
+        if unfinished := unfinished + decoder.decode(b"", final=True):
+            yield unfinished
 
     def rows(self, delimiter: str) -> Iterator[CsvRow]:
         """The rows from the first on."""
@@ -117,13 +117,13 @@ def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Cs
 
     StatementError where one is still open at the end: it would hold all that follows its quote.
     """
-    taken: list[str] = []
+    consumed: list[str] = []
     ended = False
 
     def noted() -> Iterator[str]:
         nonlocal ended
         for line in lines:
-            taken.append(line)
+            consumed.append(line)
             yield line
         ended = True
         yield "\n"  # a row of its own, unless a cell is open
@@ -135,11 +135,11 @@ def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Cs
             if ended and not cells:
                 return
             if ended:
-                what = f"{file_name} line {before + 1}: a quote that begins there is not closed"
-                raise StatementError(what, do=_DO)
-            yield CsvRow(cells, "".join(taken).rstrip("\n"), before + 1)
+                reason = f"{file_name} line {before + 1}: a quote that begins there is not closed"
+                raise StatementError(reason, do=_DO)
+            yield CsvRow(cells, "".join(consumed).rstrip("\n"), before + 1)
             before = reader.line_num
-            taken.clear()
+            consumed.clear()
     except csv.Error as error:
         raise StatementError(
             f"{file_name} line {reader.line_num}: not a CSV file ({error})", do=_DO

@@ -92,8 +92,8 @@ class CfonbFile(FixedFile):
         elif kind == "07":
             self._end(self._draft, record)
         else:
-            what = f"a record of kind {kind!r} is not known, or not here"
-            self._draft.problem(f"line {record.line}", what, record.line)
+            reason = f"a record of kind {kind!r} is not known, or not here"
+            self._draft.problem(f"line {record.line}", reason, record.line)
 
     def close(self) -> Iterator[EntryRow]:
         """The rows that are complete with the end of the file or of a statement."""
@@ -165,8 +165,8 @@ def _account_of(record: FixedRecord) -> str:
 
 def _require_width(record: FixedRecord, width: int) -> None:
     if len(record.text) != width:
-        found = len(record.text)
-        raise InputError(f"line {record.line} has {found} characters instead of {width}")
+        count = len(record.text)
+        raise InputError(f"line {record.line} has {count} characters instead of {width}")
 
 
 def _balance(record: FixedRecord, code: str, width: int) -> StatementBalance:

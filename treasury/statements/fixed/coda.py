@@ -165,8 +165,8 @@ class CodaFile(FixedFile):
             bank = amount_of(record.text[start : start + 15])
             read = statement.sums.get(way, Decimal(0))
             if bank != read:
-                said = f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
-                draft.problem("", f"the bank says {way} {said}")
+                sums_text = f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
+                draft.problem("", f"the bank says {way} {sums_text}")
 
     def _draft_of(self, statement: _Statement, record: FixedRecord) -> StatementDraft:
         if statement.draft is None:
@@ -202,7 +202,7 @@ class CodaFile(FixedFile):
             raw = records if row is parent else [*parts[0], *by_line[line]]
             row.account, row.file_name = draft.head.account, self.file_name
             own = None if payments else row.account_servicer_reference
-            draft.take(row, own, f"line {line}", "\n".join(one.text for one in raw))
+            draft.take(row, own, f"line {line}", "\n".join(record.text for record in raw))
             yield row
 
     def _count(self, statement: _Statement, draft: StatementDraft, parent: EntryRow) -> None:
@@ -216,8 +216,8 @@ def _parts(records: Sequence[FixedRecord], width: int) -> list[list[FixedRecord]
     parts: list[list[FixedRecord]] = []
     for record in records:
         if len(record.text) != width:
-            found = len(record.text)
-            raise InputError(f"line {record.line} has {found} characters instead of {width}")
+            count = len(record.text)
+            raise InputError(f"line {record.line} has {count} characters instead of {width}")
         if record.text[:2] == "21":
             parts.append([record])
         elif not parts:

@@ -84,8 +84,8 @@ class FixedFile:
         if rows:
             yield entry_batch(rows)
         if text.odd_lines:
-            what = f"{text.odd_lines} lines are not UTF-8; read as {text.encoding.title()}"
-            self.problems.append(Problem(self.file_name, "", what))
+            note = f"{text.odd_lines} lines are not UTF-8; read as {text.encoding.title()}"
+            self.problems.append(Problem(self.file_name, "", note))
         if not self._done:
             self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
         self.statements = tuple(
@@ -108,15 +108,15 @@ class FixedFile:
 
 
 def _records(text: MtText) -> Iterator[FixedRecord]:
-    number, rest = 0, ""
+    number, unfinished = 0, ""
     for part in text:
-        *lines, rest = (rest + part).split("\n")
+        *lines, unfinished = (unfinished + part).split("\n")
         for line in lines:
             number += 1
             if line.strip():
                 yield FixedRecord(line, number)
-    if rest.strip():
-        yield FixedRecord(rest, number + 1)
+    if unfinished.strip():
+        yield FixedRecord(unfinished, number + 1)
 
 
 def six_digit_day(text: str) -> date | None:

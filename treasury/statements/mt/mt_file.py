@@ -109,17 +109,17 @@ class MtFile:
         else:
             self._take_head(field)
 
-    def _take_movements(self, found: MtMovements) -> None:
-        block = self._block or self._begin(found.lines[0])
+    def _take_movements(self, movements: MtMovements) -> None:
+        block = self._block or self._begin(movements.lines[0])
         if block.draft is None and self._page is not None:
             self._finish_page()
-        columns = movement_columns(self._draft(block), found)
+        columns = movement_columns(self._draft(block), movements)
         if columns:
             self._columns.append(columns)
             self._held += len(columns["amount"])
 
     def _take_head(self, field: MtField) -> None:
-        tag = _SAME.get(field.tag, field.tag)
+        tag = _TAG_VARIANTS.get(field.tag, field.tag)
         if tag in {"940", "942"}:
             self._close()
             self._envelope["type"] = tag
@@ -147,14 +147,14 @@ class MtFile:
         return self._block
 
     def _take_balance(self, block: _Block, tag: str, code: str, field: MtField) -> None:
-        known = block.balances[0].currency if block.balances else None
+        currency = block.balances[0].currency if block.balances else None
         try:
-            balance, is_guessed = balance_of(field.text, code, known)
+            balance, is_guessed = balance_of(field.text, code, currency)
         except InputError as error:
             self._tell(block, f":{tag}:", f"balance not read: {error.what}", field.line)
             return
         if is_guessed:
-            self._tell(block, f":{tag}:", f"the balance has no currency; {known} as above", None)
+            self._tell(block, f":{tag}:", f"the balance has no currency; {currency} as above", None)
         if tag == "60M" and self._goes_on(block, balance):
             return
         block.balances.append(balance)
@@ -168,10 +168,10 @@ class MtFile:
         page = self._page
         if page is None or page.closing is None:
             return False
-        same = page.tags.get("25") == block.tags.get("25")
+        is_same_account = page.tags.get("25") == block.tags.get("25")
         before, after = _number(page), _number(block)
         follows = before[0] == after[0] and after[1] == before[1] + 1
-        if not (same and follows and page.closing.amount == opening.amount):
+        if not (is_same_account and follows and page.closing.amount == opening.amount):
             return False
         page.texts += block.texts
         page.tags["28"] = block.tags.get("28", "")
@@ -179,8 +179,8 @@ class MtFile:
         self._block, self._page = page, None
         return True
 
-    def _tell(self, block: _Block, position: str, what: str, line: int | None) -> None:
-        self._draft(block).problem(position, what, line)
+    def _tell(self, block: _Block, position: str, remark: str, line: int | None) -> None:
+        self._draft(block).problem(position, remark, line)
 
     def _draft(self, block: _Block) -> StatementDraft:
         if block.draft is None:
@@ -230,12 +230,12 @@ class MtFile:
             self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
         if fields.text.odd_lines:
             named = fields.text.encoding.title()
-            what = f"{fields.text.odd_lines} lines are not UTF-8; read as {named}"
-            self.problems.append(Problem(self.file_name, "", what))
+            note = f"{fields.text.odd_lines} lines are not UTF-8; read as {named}"
+            self.problems.append(Problem(self.file_name, "", note))
 
 
 _ONCE: Final = frozenset({"25", "28", "60F", "60M"})
-_SAME: Final = {"25P": "25", "28C": "28"}
+_TAG_VARIANTS: Final = {"25P": "25", "28C": "28"}
 _INTERIM: Final = frozenset({"34F", "13", "13C", "13D", "90C", "90D"})
 _FROM_US: Final = re.compile(r"\{1:F\d\d([A-Z0-9]{8,12})")
 _TO_US: Final = re.compile(r"\{2:O94\d\d{10}([A-Z0-9]{8,12})")
@@ -256,7 +256,7 @@ def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Statement
         bank_statement_id=tags.get("28", "").strip() or None,
         sequence_number=number or None,
         account=account or None,
-        account_name=_named(tags.get("NS", "")),
+        account_name=_account_name(tags.get("NS", "")),
         servicer_bic=block.bic,
         currency=currency,
         balances=tuple(block.balances),
@@ -290,7 +290,7 @@ def _floor_currency(tags: dict[str, str]) -> str | None:
     return stated if stated.isalpha() else None
 
 
-def _named(text: str) -> str | None:
+def _account_name(text: str) -> str | None:
     return next((line[2:].strip() for line in text.split("\n") if line[:2] == "22"), None)
 
 

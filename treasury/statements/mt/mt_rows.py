@@ -26,49 +26,51 @@ from treasury.statements.statement_draft import StatementDraft, StatementHead
 __all__ = ["movement_columns"]
 
 
-def movement_columns(draft: StatementDraft, found: MtMovements) -> Columns:
+def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
     """The columns of some movements of a statement, complete; what is not in it is null.
 
     A movement that cannot be read is lost, and the draft says so.
     """
     try:
-        lines = lines_of(found.first)
+        lines = lines_of(movements.first)
     except InputError:
-        found = _only(found, [at for at in range(len(found.first)) if _is_read(draft, found, at)])
-        if not found.first:
+        movements = _only(
+            movements, [at for at in range(len(movements.first)) if _is_read(draft, movements, at)]
+        )
+        if not movements.first:
             return {}
-        lines = lines_of(found.first)
-    columns, names = _columns(draft.head, lines, found)
-    draft.take_all(columns, [f"line {line}" for line in found.lines], found.raws, names)
+        lines = lines_of(movements.first)
+    columns, names = _columns(draft.head, lines, movements)
+    draft.take_all(columns, [f"line {line}" for line in movements.lines], movements.raws, names)
     return columns
 
 
-def _is_read(draft: StatementDraft, found: MtMovements, at: int) -> bool:
+def _is_read(draft: StatementDraft, movements: MtMovements, at: int) -> bool:
     """Whether its field 61 can be read; the draft notes one that cannot."""
     try:
-        lines_of(found.first[at : at + 1])
+        lines_of(movements.first[at : at + 1])
     except InputError as error:
-        draft.lost("", error.what, found.lines[at])
+        draft.lost("", error.what, movements.lines[at])
         return False
     return True
 
 
-def _only(found: MtMovements, kept: Sequence[int]) -> MtMovements:
+def _only(movements: MtMovements, places: Sequence[int]) -> MtMovements:
     return MtMovements(
-        [found.first[at] for at in kept],
-        [found.texts[at] for at in kept],
-        [found.raws[at] for at in kept],
-        [found.lines[at] for at in kept],
-        frozenset(new for new, at in enumerate(kept) if at in found.numbered),
+        [movements.first[at] for at in places],
+        [movements.texts[at] for at in places],
+        [movements.raws[at] for at in places],
+        [movements.lines[at] for at in places],
+        frozenset(new for new, at in enumerate(places) if at in movements.numbered),
     )
 
 
 def _columns(
-    head: StatementHead, lines: Lines, found: MtMovements
+    head: StatementHead, lines: Lines, movements: MtMovements
 ) -> tuple[Columns, list[str | None] | None]:
     """The columns, and the names that ids are made of where they are written otherwise."""
     count = len(lines.marks)
-    columns = details_of(found.texts, found.numbered)
+    columns = details_of(movements.texts, movements.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
     inferred = columns.pop("inferred", None)
     columns.update(
@@ -76,11 +78,11 @@ def _columns(
         currency=[head.currency] * count,
         file_name=[head.file_name] * count,
         amount=lines.amounts,
-        direction=[_DIRECTIONS[mark] for mark in lines.marks],
-        is_reversal=[mark[0] == "R" for mark in lines.marks],
+        direction=[_DIRECTIONS[side] for side in lines.marks],
+        is_reversal=[side[0] == "R" for side in lines.marks],
         booking_date=lines.booking_dates,
         value_date=lines.value_dates,
-        account_servicer_reference=_meant(lines.own),
+        account_servicer_reference=_references(lines.own),
         proprietary_code=_codes(lines.kinds, working.get("code")),
     )
     _add_status(columns, head, lines, inferred)
@@ -95,7 +97,9 @@ def _names_in_ids(columns: Columns, working: Columns) -> list[str | None] | None
     if names is None:
         return None
     shown = columns["counterparty_name"]
-    return [one if one is not None else other for one, other in zip(names, shown, strict=True)]
+    return [
+        id_name if id_name is not None else name for id_name, name in zip(names, shown, strict=True)
+    ]
 
 
 _DIRECTIONS: Final = {
@@ -103,12 +107,12 @@ _DIRECTIONS: Final = {
 }  # fmt: skip
 
 
-def _meant(texts: Sequence[str]) -> list[str | None]:
+def _references(texts: Sequence[str]) -> list[str | None]:
     """References, None where the text only says that there is none."""
-    known = set(texts)
-    if len(known) * 4 < len(texts):
-        meant = {text: reference(text) or None for text in known}
-        return [meant[text] for text in texts]
+    distinct = set(texts)
+    if len(distinct) * 4 < len(texts):
+        references = {text: reference(text) or None for text in distinct}
+        return [references[text] for text in texts]
     return [(reference(text) if text[0] in "Nn" else text) if text else None for text in texts]
 
 
@@ -128,17 +132,17 @@ def _add_status(
     """
     count = len(lines.marks)
     is_report = head.format == "MT942"
-    pending = [is_report or mark[0] == "E" for mark in lines.marks]
+    pending = [is_report or side[0] == "E" for side in lines.marks]
     columns["entry_status"] = ["PDNG" if is_pending else "BOOK" for is_pending in pending]
     inferred: list[tuple[str, ...]] = [("booking_date",)] * count
     for at in lines.moved:
         inferred[at] = ("value_date", "booking_date")
     if details is not None:
-        inferred = [(*one, *two) for one, two in zip(inferred, details, strict=True)]
+        inferred = [(*names, *two) for names, two in zip(inferred, details, strict=True)]
     if any(pending):
         inferred = [
-            (*one, "entry_status") if is_pending else one
-            for one, is_pending in zip(inferred, pending, strict=True)
+            (*names, "entry_status") if is_pending else names
+            for names, is_pending in zip(inferred, pending, strict=True)
         ]
     columns["inferred"] = inferred
 
@@ -148,28 +152,28 @@ _POINTERS: Final = frozenset({"EREF", "KREF+", "KREF", "EREF+", "MREF+", "IREF+"
 
 def _add_own_references(columns: Columns, lines: Lines) -> None:
     """The reference for the account's owner: as a rule the payment's own, so the end-to-end id."""
-    own = _meant(lines.references)
+    own = _references(lines.references)
     if not any(own):
         return
     count = len(own)
     stated = columns.get("end_to_end_id", [None] * count)
     accounts = columns.get("counterparty_account", [None] * count)
-    taken = [
+    adopted = [
         text
         if text is not None
-        and known is None
+        and stated_id is None
         and len(text) > 1
         and text not in _POINTERS
         and text != account
         else None
-        for text, known, account in zip(own, stated, accounts, strict=True)
+        for text, stated_id, account in zip(own, stated, accounts, strict=True)
     ]
-    if any(taken):
-        both = zip(taken, stated, strict=True)
-        columns["end_to_end_id"] = [known if text is None else text for text, known in both]
+    if any(adopted):
+        both = zip(adopted, stated, strict=True)
+        columns["end_to_end_id"] = [stated_id if text is None else text for text, stated_id in both]
         columns["inferred"] = [
-            one if text is None else (*one, "end_to_end_id")
-            for text, one in zip(taken, columns["inferred"], strict=True)
+            names if text is None else (*names, "end_to_end_id")
+            for text, names in zip(adopted, columns["inferred"], strict=True)
         ]
 
 
@@ -197,10 +201,10 @@ def _add_parties(columns: Columns, lines: Lines) -> None:
         columns["original_end_to_end_id"] = _where(returned, columns["end_to_end_id"])
 
 
-def _where(wanted: Sequence[bool], values: list[Any]) -> list[Any]:
-    if all(wanted):
+def _where(selected: Sequence[bool], values: list[Any]) -> list[Any]:
+    if all(selected):
         return values
-    return [value if it_is else None for value, it_is in zip(values, wanted, strict=True)]
+    return [value if it_is else None for value, it_is in zip(values, selected, strict=True)]
 
 
 class _Amounts(msgspec.Struct):
@@ -228,11 +232,11 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
         more = lines.more.get(at, "")
         for key, value in _EXTRA.findall(more):
             setattr(amounts, _KEEP[key], value)
-        left = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
-        if is_iban(left):
-            _put_account(columns, left, at, count)
-        elif left and _column(columns, "additional_information", count)[at] is None:
-            columns["additional_information"][at] = left
+        leftover = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
+        if is_iban(leftover):
+            _put_account(columns, leftover, at, count)
+        elif leftover and _column(columns, "additional_information", count)[at] is None:
+            columns["additional_information"][at] = leftover
         _put_money(columns, "instructed", amounts.instructed, at, count)
         _put_money(columns, "charges", amounts.charges, at, count)
         if amounts.rate:

@@ -27,7 +27,7 @@ ENVELOPE: Final = "{"
 """The tag given for SWIFT's blocks before one."""
 
 _TAGS: Final = r"20|21|25P?|28C?|34F|13[DC]?|60[FM]|61|86|62[FM]|64|65[A-Z]?|90[CD]|NS|94[02]"
-_SEEN: Final = re.compile(
+_FIRST_TAGS: Final = re.compile(
     rb"(?:^|[\r\n])[ \t\x0b\x0c]*(?:\{1:F01|:20:|:25P?:|:28C?:|:60[FM]:|:61:)", re.MULTILINE
 )
 _BREAK: Final = re.compile(
@@ -63,7 +63,7 @@ class MtMovements(msgspec.Struct, frozen=True):
 
 def looks_like_mt(head: bytes) -> bool:
     """Whether a file that begins like this has SWIFT's fields."""
-    return _SEEN.search(plain_head(head)) is not None
+    return _FIRST_TAGS.search(plain_head(head)) is not None
 
 
 class MtFields:
@@ -76,17 +76,17 @@ class MtFields:
 
     def __iter__(self) -> Iterator[MtField | MtMovements]:
         """StatementError for lines and fields of a length that no bank writes."""
-        rest = "\n"
+        unfinished = "\n"
         for text in self.text:
-            rest += text
-            last = _last_beginning(rest)
-            if len(rest) - last > _MOST_TOGETHER:
+            unfinished += text
+            last = _last_beginning(unfinished)
+            if len(unfinished) - last > _MOST_TOGETHER:
                 raise self._refused(self._line, "a movement of more than 1 MB")
             if last > 0:
-                following = _BREAK.match(rest, last)
-                yield from self._cut(rest[:last], (following and following[1]) or END)
-                rest = rest[last:]
-        yield from self._cut(rest.removesuffix("\n"))
+                following = _BREAK.match(unfinished, last)
+                yield from self._cut(unfinished[:last], (following and following[1]) or END)
+                unfinished = unfinished[last:]
+        yield from self._cut(unfinished.removesuffix("\n"))
 
     def _cut(self, text: str, following: str = END) -> Iterator[MtField | MtMovements]:
         """The fields in a text that ends where one ends, and which field is next."""
@@ -164,7 +164,7 @@ def _kinds(tags: Sequence[str], texts: Sequence[str]) -> str:
 
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
 _RUN: Final = re.compile(r"m[mtn]*|.")
-_ONE: Final = re.compile(r"m[tn]*")
+_MOVEMENT: Final = re.compile(r"m[tn]*")
 _NOT_A_BEGINNING: Final = re.compile(r"\n[^\S\n]*(?::(?:86|NS|25):|-{1,2}[^\S\n]*\n)")
 
 
@@ -186,7 +186,7 @@ def _movements(
         first, more = texts[::2], texts[1::2]
         raws = [f":61:{one}\n:86:{two}" for one, two in zip(first, more, strict=True)]
         return MtMovements(first, more, raws, lines[::2])
-    spans = [one.span() for one in _ONE.finditer(kinds)]
+    spans = [one.span() for one in _MOVEMENT.finditer(kinds)]
     raws = [
         "\n".join([f":{tags[i]}:{texts[i]}" for i in range(begin, end)]) for begin, end in spans
     ]
