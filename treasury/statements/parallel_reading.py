@@ -105,14 +105,14 @@ def read_in_processes(
                 waiting.append(pool.submit(processes.read, job, document))
             else:
                 waiting.append(_here(document, profiles, account, currencies, out))
-            while waiting and (_is_done(waiting[0]) or len(waiting) > count * _AHEAD):
+            while waiting:
+                first = waiting[0]
+                is_read = not isinstance(first, Future) or first.done()
+                if not is_read and len(waiting) <= count * _AHEAD:
+                    break
                 yield from _result(waiting.popleft(), refused)
         while waiting:
             yield from _result(waiting.popleft(), refused)
-
-
-def _is_done(one: Future[Read] | Read) -> bool:
-    return not isinstance(one, Future) or one.done()
 
 
 def _result(
@@ -167,7 +167,10 @@ class _Workers:
 
     def read(self, job: Job, document: Document) -> Read:
         """What becomes of a job's file, read in the process of this thread."""
-        process = getattr(self._mine, "process", None) or self._started()
+        process: subprocess.Popen[bytes] | None = getattr(self._mine, "process", None)
+        if process is None:
+            process = self._mine.process = started(_WORKER, "serve", stdout=subprocess.PIPE)
+            self._all.append(process)
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -186,12 +189,6 @@ class _Workers:
             kind = UnknownFormat if outcome.is_unknown else StatementError
             return _refused(kind(outcome.error, do=outcome.do), document)
         return _mapped(outcome, job)
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        process = started(_WORKER, "serve", stdout=subprocess.PIPE)
-        self._mine.process = process
-        self._all.append(process)
-        return process
 
 
 def _mapped(outcome: ReadingOutcome, job: Job) -> StatementFile:

@@ -51,8 +51,7 @@ class Reading(msgspec.Struct, frozen=True):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What a person should know, file by file."""
-        found = (problem for file in self.files for problem in file.problems)
-        return (*found, *self.skipped)
+        return (*(problem for file in self.files for problem in file.problems), *self.skipped)
 
 
 def read_statements(
@@ -74,9 +73,8 @@ def read_statements(
     files: list[StatementFile] = []
     skipped: list[Problem] = []
     refused: list[StatementError] = []
-    found = documents(paths)
     for file in read_in_processes(
-        found,
+        documents(paths),
         profiles=profiles,
         account=account,
         currencies=currencies,

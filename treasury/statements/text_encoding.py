@@ -88,8 +88,8 @@ def _is_word(word: bytes, data: bytes) -> bool:
 @cache
 def _decoded(name: str) -> dict[int, str]:
     """The characters of the bytes beyond ASCII that an encoding has."""
-    found = ((byte, bytes([byte]).decode(name, "ignore")) for byte in range(128, 256))
-    return {byte: text for byte, text in found if text}
+    texts = {byte: bytes([byte]).decode(name, "ignore") for byte in range(128, 256)}
+    return {byte: text for byte, text in texts.items() if text}
 
 
 def utf_16(first: bytes) -> str:

@@ -242,10 +242,10 @@ class CsvFile:
     def _entry(self, movement: CsvMovement, rows: CsvRows) -> EntryRow:
         (account, currency), row = movement.key, movement.row
 
-        def said(role: str) -> str | None:
+        def cell_text(role: str) -> str | None:
             return rows.cell(row, role) or None
 
-        counterparty = said("counterparty_account")
+        counterparty = cell_text("counterparty_account")
         entry = EntryRow(
             account=account,
             currency=currency,
@@ -255,15 +255,15 @@ class CsvFile:
             is_reversal=movement.is_reversal,
             booking_date=movement.booked,
             value_date=movement.value,
-            account_servicer_reference=reference(said("reference")),
-            end_to_end_id=reference(said("end_to_end_id")),
-            mandate_id=reference(said("mandate_id")),
+            account_servicer_reference=reference(cell_text("reference")),
+            end_to_end_id=reference(cell_text("end_to_end_id")),
+            mandate_id=reference(cell_text("mandate_id")),
             remittance=(*rows.texts(row), *movement.more),
-            structured_references=tuple(filter(None, [said("structured_reference")])),
-            proprietary_code=said("kind"),
+            structured_references=tuple(filter(None, [cell_text("structured_reference")])),
+            proprietary_code=cell_text("kind"),
             counterparty_name=rows.counterparty_name(row, is_debit=movement.signed < 0) or None,
             counterparty_account=account_number(counterparty.strip("'")) if counterparty else None,
-            counterparty_agent=said("counterparty_agent"),
+            counterparty_agent=cell_text("counterparty_agent"),
             inferred=rows.inferred(row, currency),
             file_name=self.file_name,
         )

@@ -129,8 +129,9 @@ class CsvRows:
                         currencies.update(CODE.findall(text))
                     yield text
 
-        found = decimal_sign(amounts(), is_guess=self._layout.is_proposed)
-        self.decimal = self.decimal or found
+        # All amounts are gone through, also where the profile says the sign.
+        sign = decimal_sign(amounts(), is_guess=self._layout.is_proposed)
+        self.decimal = self.decimal or sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
         self._cell_count = self._usual_count(counts)

@@ -120,7 +120,7 @@ def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Cs
     consumed: list[str] = []
     ended = False
 
-    def noted() -> Iterator[str]:
+    def consumed_lines() -> Iterator[str]:
         nonlocal ended
         for line in lines:
             consumed.append(line)
@@ -128,7 +128,7 @@ def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Cs
         ended = True
         yield "\n"  # a row of its own, unless a cell is open
 
-    reader = csv.reader(noted(), delimiter=delimiter)
+    reader = csv.reader(consumed_lines(), delimiter=delimiter)
     before = 0
     try:
         for cells in reader:

@@ -50,8 +50,8 @@ _BEGINS: Final = re.compile(
     rf"|(?=(?:/[A-Z]{{4}}(?=/).*?)?{_SLASHED.pattern})(/)|(?={_KEYWORD.pattern})[A-Z]{{4}}\s?(\+))"
 )
 _PARTY_PATTERNS: Final = tuple(
-    (mark, re.compile(pattern))
-    for mark, pattern in (
+    (marker, re.compile(pattern))
+    for marker, pattern in (
         ("REK:", r"REK: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})/NAAM: ?([^\n]+)"),
         (
             "NAAM:",
@@ -367,7 +367,8 @@ def _remitted(value: str) -> tuple[str, str]:
 def _add_structured(details: Columns, references: Sequence[str]) -> None:
     before = details.get("structured_references", [()] * len(references))
     details["structured_references"] = [
-        (*those, one) if one else those for those, one in zip(before, references, strict=True)
+        (*stated, added) if added else stated
+        for stated, added in zip(before, references, strict=True)
     ]
 
 
@@ -412,8 +413,8 @@ def _offer(details: Columns, name: str, values: list[Any], *, first: bool = Fals
     if before is None:
         details[name] = values
     else:
-        one, two = (values, before) if first else (before, values)
-        details[name] = [a if a is not None else b for a, b in zip(one, two, strict=True)]
+        pairs = zip(values, before, strict=True) if first else zip(before, values, strict=True)
+        details[name] = [a if a is not None else b for a, b in pairs]
 
 
 def _texts(columns: Sequence[_Row]) -> list[tuple[str, ...]]:

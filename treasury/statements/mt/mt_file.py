@@ -214,8 +214,7 @@ class MtFile:
         self.problems += draft.problems[: MOST_PROBLEMS - len(self.problems)]
 
     def _read_envelope(self, text: str) -> None:
-        found = _FROM_US.search(text), _TO_US.search(text)
-        for matched in filter(None, found):
+        for matched in filter(None, (_FROM_US.search(text), _TO_US.search(text))):
             self._envelope["bic"] = matched[1][:8] + matched[1][9:12].replace("XXX", "")
         if kind := _TYPE.search(text):
             self._envelope["type"] = kind[1]
@@ -229,8 +228,8 @@ class MtFile:
         else:
             self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
         if fields.text.odd_lines:
-            named = fields.text.encoding.title()
-            note = f"{fields.text.odd_lines} lines are not UTF-8; read as {named}"
+            encoding = fields.text.encoding.title()
+            note = f"{fields.text.odd_lines} lines are not UTF-8; read as {encoding}"
             self.problems.append(Problem(self.file_name, "", note))
 
 

@@ -69,7 +69,7 @@ def _columns(
     head: StatementHead, lines: Lines, movements: MtMovements
 ) -> tuple[Columns, list[str | None] | None]:
     """The columns, and the names that ids are made of where they are written otherwise."""
-    count = len(lines.marks)
+    count = len(lines.sides)
     columns = details_of(movements.texts, movements.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
     inferred = columns.pop("inferred", None)
@@ -78,8 +78,8 @@ def _columns(
         currency=[head.currency] * count,
         file_name=[head.file_name] * count,
         amount=lines.amounts,
-        direction=[_DIRECTIONS[side] for side in lines.marks],
-        is_reversal=[side[0] == "R" for side in lines.marks],
+        direction=[_DIRECTIONS[side] for side in lines.sides],
+        is_reversal=[side[0] == "R" for side in lines.sides],
         booking_date=lines.booking_dates,
         value_date=lines.value_dates,
         account_servicer_reference=_references(lines.own),
@@ -96,9 +96,9 @@ def _names_in_ids(columns: Columns, working: Columns) -> list[str | None] | None
     names = working.get("name_in_id")
     if names is None:
         return None
-    shown = columns["counterparty_name"]
     return [
-        id_name if id_name is not None else name for id_name, name in zip(names, shown, strict=True)
+        id_name if id_name is not None else name
+        for id_name, name in zip(names, columns["counterparty_name"], strict=True)
     ]
 
 
@@ -130,9 +130,9 @@ def _add_status(
 
     It never states the booking day: a day without its year, or none at all.
     """
-    count = len(lines.marks)
+    count = len(lines.sides)
     is_report = head.format == "MT942"
-    pending = [is_report or side[0] == "E" for side in lines.marks]
+    pending = [is_report or side[0] == "E" for side in lines.sides]
     columns["entry_status"] = ["PDNG" if is_pending else "BOOK" for is_pending in pending]
     inferred: list[tuple[str, ...]] = [("booking_date",)] * count
     for at in lines.moved:
@@ -224,7 +224,7 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
 
     Few movements have any, so this goes from one to the next.
     """
-    count = len(lines.marks)
+    count = len(lines.sides)
     stated = [working.get(name, [None] * count) for name in _Amounts.__struct_fields__]
     places = {at for column in stated for at, text in enumerate(column) if text is not None}
     for at in sorted(places | lines.more.keys()):

@@ -104,7 +104,7 @@ class MtFields:
                 tags[at] = _INNER
             _join_inner(tags, texts, lines, envelopes)
         if texts and max(map(len, texts)) > _LONGEST_FIELD:
-            at = next(i for i, one in enumerate(texts) if len(one) > _LONGEST_FIELD)
+            at = next(i for i, text in enumerate(texts) if len(text) > _LONGEST_FIELD)
             raise self._refused(lines[at], "a field of more than 64 KB")
         kinds = _kinds(tags, texts)
         for run in _RUN.finditer(kinds):
@@ -184,9 +184,9 @@ def _movements(
     count = len(kinds) // 2
     if kinds == "mt" * count and "25" not in tags:
         first, more = texts[::2], texts[1::2]
-        raws = [f":61:{one}\n:86:{two}" for one, two in zip(first, more, strict=True)]
+        raws = [f":61:{line}\n:86:{text}" for line, text in zip(first, more, strict=True)]
         return MtMovements(first, more, raws, lines[::2])
-    spans = [one.span() for one in _MOVEMENT.finditer(kinds)]
+    spans = [matched.span() for matched in _MOVEMENT.finditer(kinds)]
     raws = [
         "\n".join([f":{tags[i]}:{texts[i]}" for i in range(begin, end)]) for begin, end in spans
     ]

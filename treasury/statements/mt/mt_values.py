@@ -42,7 +42,7 @@ _CENTURY: Final = 80
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """Fields 61, a list for each part of them. `marks`: C, D, RC, RD, EC or ED.
+    """Fields 61, a list for each part of them. `sides`: C, D, RC, RD, EC or ED.
 
     `references` are the customer's, `own` the bank's; `more` what stands on further lines, `moved`
     the places of those whose value date is a day that there is not.
@@ -50,7 +50,7 @@ class Lines(msgspec.Struct, frozen=True):
 
     value_dates: list[date]
     booking_dates: list[date]
-    marks: Sequence[str]
+    sides: Sequence[str]
     amounts: list[Decimal]
     kinds: Sequence[str]
     references: Sequence[str]
@@ -110,9 +110,8 @@ def balance_of(text: str, code: str, currency: str | None) -> tuple[StatementBal
         raise InputError(f"{text[:40]!r} has no currency")
     sign = -1 if side in {"D", "RC"} else 1
     value = amount_of(amount)
-    known = stated or currency or ""
     return StatementBalance(
-        code, -value if sign < 0 else value, known, short_day(day)[0]
+        code, -value if sign < 0 else value, stated or currency or "", short_day(day)[0]
     ), stated is None
 
 

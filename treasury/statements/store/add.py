@@ -149,13 +149,12 @@ def add_statements(
     WorkspaceLocked while another writes.
     """
     profiles = load_profiles(lake.folder.parent / FOLDER)
-    found = documents(paths)
     declared_in = currencies or {}
     with Staging() as staging:
         files, skipped = _staged(
             staging,
             read_in_processes(
-                found,
+                documents(paths),
                 profiles=profiles,
                 account=account,
                 currencies=declared_currencies(declared, declared_in),

@@ -260,8 +260,8 @@ def _columns(names: Mapping[str, str]) -> list[CsvColumn]:
             f"{strange[0]!r:.40} is no column of an export", do=f"name {', '.join(sorted(own))}"
         )
     return [
-        msgspec.structs.replace(one, name=names.get(one.name, one.name).strip().lower())
-        for one in EXPORT_COLUMNS
+        msgspec.structs.replace(export, name=names.get(export.name, export.name).strip().lower())
+        for export in EXPORT_COLUMNS
     ]
 
 
