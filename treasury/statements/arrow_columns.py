@@ -33,12 +33,10 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if missing == len(values):
         return pa.nulls(len(values), kind)
     if kind in _REPEATED and not missing and _is_one(values):
-        return _BUILDERS[kind](values[:1], 0).take(_zeros(len(values)))
+        zeros = [None, pa.py_buffer(bytes(4 * len(values)))]
+        places = pa.Array.from_buffers(pa.int32(), len(values), zeros)
+        return _BUILDERS[kind](values[:1], 0).take(places)
     return _BUILDERS[kind](values, missing)
-
-
-def _zeros(count: int) -> pa.Array:
-    return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(bytes(4 * count))])
 
 
 _REPEATED: Final = frozenset({TEXT, TEXTS})
@@ -94,10 +92,6 @@ def _days(values: Sequence[date | None], missing: int) -> pa.Array:
     return _from_buffers(DATE, values, missing, data)
 
 
-def _booleans(values: Sequence[bool | None], missing: int) -> pa.Array:
-    return _from_buffers(BOOL, values, missing, _bits(values))
-
-
 def _bits(values: Sequence[object]) -> bytes:
     """One bit for each value that is true, the first value lowest."""
     digits = "".join("1" if value else "0" for value in reversed(values))
@@ -120,7 +114,7 @@ _BUILDERS: Final[dict[pa.DataType, _Builder]] = {
     TEXT: _text,
     TEXTS: _texts,
     AMOUNT: _amounts,
-    BOOL: _booleans,
+    BOOL: lambda values, missing: _from_buffers(BOOL, values, missing, _bits(values)),
     INTEGER: _integers("q", INTEGER, int),
     DATE: _days,
     INSTANT: _integers("q", INSTANT, lambda instant: (instant - _START) // _MICROSECOND),

@@ -338,12 +338,9 @@ def plain_text(text: str) -> tuple[str, str]:
         if stop < 0:
             return "".join(plain_parts), text[begin:]
         if opening == "<![CDATA[":
-            plain_parts.append(_escape(text[begin + len(opening) : stop]))
+            data = text[begin + len(opening) : stop].replace("&", "&amp;")
+            plain_parts.append(data.replace("<", "&lt;").replace(">", "&gt;"))
         at = stop + len(ending)
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _with_spaces(text: str, name: str, spaces: str) -> str:

@@ -212,7 +212,8 @@ def _row(
     row.proprietary_code = texts.get("proprietary_code") or texts.get("entry_proprietary_code")
     row.additional_information = row.additional_information or texts.get("entry_information")
     _add_references(row, fields, alone=alone)
-    if not _OTHER_AMOUNTS.isdisjoint(fields.names) or _in_other_currency(texts, row.currency):
+    is_converted = texts.get("amount_currency", row.currency) != row.currency
+    if is_converted or not _OTHER_AMOUNTS.isdisjoint(fields.names):
         _add_other_amounts(row, fields, alone=alone)
     _add_parties(row, is_return=row.is_reversal or "returned" in texts or bool(row.return_reason))
     return row
@@ -246,10 +247,6 @@ _OTHER_AMOUNTS: Final = frozenset(
     for level in ("", "entry_")
     for name in ("charges", "charges_record", "instructed", "exchange_rate")
 )
-
-
-def _in_other_currency(texts: dict[str, str], currency: str | None) -> bool:
-    return texts.get("amount_currency", currency) != currency
 
 
 def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:

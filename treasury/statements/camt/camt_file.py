@@ -131,7 +131,11 @@ class CamtFile:
         self.format = self.format or _FORMATS[name]
 
     def _finish(self, cut: Cut) -> None:
-        named_formats = {_format_of(name) for name in cut.roots}
+        named_formats = {
+            form
+            for message, form in _MESSAGES.items()
+            if any(name.startswith(message) for name in cut.roots)
+        }
         named_formats |= {f for f in _FORMATS.values() if any(f in space for space in cut.spaces)}
         formats = sorted({self.format, *named_formats} - {""})
         if not formats:
@@ -194,8 +198,3 @@ def _cut_out(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
             depth, behind = 0, tag.end()
             elements.append(text[begin:behind])
     return [*around, text[behind:]], elements
-
-
-def _format_of(element: str) -> str:
-    """The format that a message's element says it is."""
-    return next((f for m, f in _MESSAGES.items() if element.startswith(m)), "")

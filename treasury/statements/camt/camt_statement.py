@@ -22,7 +22,7 @@ from treasury.statements.camt.camt_entries import (
     movement,
     shares,
 )
-from treasury.statements.camt.element_shapes import ElementValues, Reader
+from treasury.statements.camt.element_shapes import Reader
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, Problem, StatementRow
 from treasury.statements.field_values import (
@@ -107,7 +107,9 @@ class CamtStatement:
             row = rows[0]
             draft.take(row, row.account_servicer_reference, position, raws[0])
         else:
-            _take_all(draft, rows, details, raws, position)
+            for number, (row, fields, raw) in enumerate(zip(rows, details, raws, strict=True), 1):
+                own = reference(fields.working.get("servicer_reference"))
+                draft.take(row, own, f"{position}/TxDtls[{number}]", raw)
         return rows
 
     def lost(self, position: str, why: str, line: int | None) -> None:
@@ -159,7 +161,10 @@ class CamtStatement:
         draft = StatementDraft(head, self._ids)
         for problem in [*wrong, *(problem for _, problem in readings if problem)]:
             draft.problem(*problem)
-        setting = Setting(head.account, currency, _fallback_day(head), self._file_name)
+        closing = closing_balance(balances, currency)
+        created = head.created_at.date() if head.created_at else None
+        day_of_entries = head.to_date or (closing.day if closing else None) or created
+        setting = Setting(head.account, currency, day_of_entries, self._file_name)
         self._begun = draft, setting
         return self._begun
 
@@ -223,24 +228,6 @@ _SUMMARY: Final = {
     "stated_credit_sum": "sum of credits",
     "stated_debit_sum": "sum of debits",
 }
-
-
-def _take_all(
-    draft: StatementDraft,
-    rows: list[EntryRow],
-    details: list[ElementValues],
-    raws: Sequence[str],
-    position: str,
-) -> None:
-    for number, (row, fields, raw) in enumerate(zip(rows, details, raws, strict=True), 1):
-        own = reference(fields.working.get("servicer_reference"))
-        draft.take(row, own, f"{position}/TxDtls[{number}]", raw)
-
-
-def _fallback_day(head: StatementHead) -> date | None:
-    closing = closing_balance(head.balances, head.currency)
-    created = head.created_at.date() if head.created_at else None
-    return head.to_date or (closing.day if closing else None) or created
 
 
 def _number(text: str | None) -> int | None:

@@ -221,15 +221,13 @@ class CsvFile:
             self._read_count += movement is not None
             self._check_count(rows.totals, f"line {row.line} is a total")
             return movement
-        self._lose(rows.key(row), row.line, lost)
-        return None
-
-    def _lose(self, key: Key, line: int, why: str) -> None:
+        key = rows.key(row)
         if not self._is_told:
             self.lost_count += 1
             if self.lost_count <= MOST_PROBLEMS:
-                self._lost.append((key, line, why))
-            self._check_count(self.lost_count, f"line {line} is not read: {why}")
+                self._lost.append((key, row.line, lost))
+            self._check_count(self.lost_count, f"line {row.line} is not read: {lost}")
+        return None
 
     def _check_count(self, others: int, such: str) -> None:
         """StatementError for a table of which most is something else than movements."""

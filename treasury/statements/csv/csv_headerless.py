@@ -36,17 +36,14 @@ def headerless_layout(
         for profile in shaped:
             if not _is_shaped(rows, profile.shape):
                 continue
-            layout = Layout(profile, delimiter, -1, _numbered_columns(profile))
+            columns = {
+                role: tuple(int(name[1:]) - 1 for name in names if name[1:].isdigit())
+                for role, names in profile.columns.items()
+            }
+            layout = Layout(profile, delimiter, -1, columns)
             if profile not in BUILT_IN or _is_signed(layout, rows, file_name):
                 return layout
     return None
-
-
-def _numbered_columns(profile: Profile) -> dict[str, tuple[int, ...]]:
-    return {
-        role: tuple(int(name[1:]) - 1 for name in names if name[1:].isdigit())
-        for role, names in profile.columns.items()
-    }
 
 
 def _is_shaped(rows: Sequence[CsvRow], shape: str) -> bool:

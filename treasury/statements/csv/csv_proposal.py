@@ -53,7 +53,8 @@ def _proposed(
     if any(is_day(name) or is_amount(name) for name in names if name):
         return None
     columns = _roles(names, rows)
-    if not is_complete(columns) or ({"debit", "credit"} & columns.keys() and not _both(columns)):
+    has_one_side = len({"debit", "credit"} & columns.keys()) == 1 and "amount" not in columns
+    if not is_complete(columns) or has_one_side:
         return None
     order, is_shown = _day_order(rows, columns["booking_date"][0])
     profile = Profile(
@@ -79,7 +80,12 @@ def _proposed(
 def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
     """The columns that have a role, by the words in their names and by what stands in them."""
     kinds = [_kind(rows, place) for place in range(len(names))]
-    others = [p for p, name in enumerate(names) if kinds[p] == "i" and _names_other(name)]
+    others = [
+        place
+        for place, name in enumerate(names)
+        if kinds[place] == "i"
+        and any(_has(plain(name), word) for word in _WORDS["counterparty_name"])
+    ]
     columns: dict[str, tuple[int, ...]] = {}
     if others:
         columns["counterparty_account"] = (others[0],)
@@ -133,10 +139,6 @@ def _differs(rows: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
     return len(set(values)) > max(1, len(values) // 2)
 
 
-def _names_other(name: str) -> bool:
-    return any(_has(plain(name), word) for word in _WORDS["counterparty_name"])
-
-
 def _has(header: str, word: str) -> bool:
     """Whether a word is in a header; a lost letter stands for any one."""
     if "\ufffd" not in header:
@@ -149,10 +151,6 @@ def _says_sign(rows: Sequence[Sequence[str]], place: int) -> bool:
     """Whether all that a column says is debit or credit, in whatever words."""
     values = {text for cells in rows if place < len(cells) and (text := cell(cells[place]))}
     return bool(values) and all(text in {"+", "-"} or plain(text) in IN | OUT for text in values)
-
-
-def _both(columns: dict[str, tuple[int, ...]]) -> bool:
-    return "amount" in columns or {"debit", "credit"} <= columns.keys()
 
 
 def _kind(rows: Sequence[Sequence[str]], place: int) -> str:

@@ -106,7 +106,9 @@ class CodaFile(FixedFile):
             if kind == "1":
                 self._take_old_balance(statement, record)
             elif kind == "8":
-                self._take_new_balance(statement, record)
+                amount, day = signed_amount(record.text[41:57]), six_digit_day(record.text[57:63])
+                balance = StatementBalance("CLBD", amount, statement.currency, day)
+                self._draft_of(statement, record).add_balance(balance)
             elif kind == "9":
                 self._take_trailer(statement, record)
             elif kind != "4":
@@ -145,13 +147,6 @@ class CodaFile(FixedFile):
                 told_apart_by=("CODA", balance.day),
             ),
             self.ids,
-        )
-
-    def _take_new_balance(self, statement: _Statement, record: FixedRecord) -> None:
-        amount = signed_amount(record.text[41:57])
-        day = six_digit_day(record.text[57:63])
-        self._draft_of(statement, record).add_balance(
-            StatementBalance("CLBD", amount, statement.currency, day)
         )
 
     def _take_trailer(self, statement: _Statement, record: FixedRecord) -> None:

@@ -99,8 +99,10 @@ def entry_of(
             row.counterparty_account = account if account.strip("0") else None
             row.counterparty_name = record.field(47, 82) or None
     _add_information(row, records)
-    if parent is not None:
-        _inherit(row, parent)
+    if parent is not None and row.direction == parent.direction:
+        for name in _INHERITED:
+            if getattr(row, name) is None:
+                setattr(row, name, getattr(parent, name))
     set_parties(row)
     return row
 
@@ -175,13 +177,7 @@ def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
             row.additional_information = row.additional_information or message or None
 
 
-def _inherit(row: EntryRow, parent: EntryRow) -> None:
-    """Let a detail have what only its parent states."""
-    for name in (
-        "counterparty_name",
-        "counterparty_account",
-        "counterparty_agent",
-        "end_to_end_id",
-    ):
-        if getattr(row, name) is None and row.direction == parent.direction:
-            setattr(row, name, getattr(parent, name))
+_INHERITED: Final = (
+    "counterparty_name", "counterparty_account", "counterparty_agent", "end_to_end_id",
+)  # fmt: skip
+"""What a detail has from its parent where it does not state it."""

@@ -68,8 +68,8 @@ _NO_VALUE: Final = re.compile(r"[\s/]*")
 def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> Columns:
     """What the texts of some fields 86 say; those at the places `numbered` are of fields NS."""
     way = _dialect(texts[0])
-    if len(way.strip("/+")) == 1 and not numbered and _all_begin(way, texts):
-        return _subfields(way, texts)
+    if len(way.strip("/+")) == 1 and not numbered and _whole(way).fullmatch("\0".join(texts)):
+        return _subfields(way, texts)  # as a rule a bank writes one dialect
     ways = list(map(_dialect, texts))
     for at in numbered:
         ways[at] = "NS"
@@ -80,11 +80,6 @@ def _dialect(text: str) -> str:
     """The sign before the numbers of subfields, else how a text of that dialect begins."""
     matched = _BEGINS.match(text.replace("\n", ""))
     return matched[matched.lastindex or 0] if matched else ""
-
-
-def _all_begin(separator: str, texts: Sequence[str]) -> bool:
-    """Whether all texts have numbered subfields after that sign: as a rule a bank writes one."""
-    return _whole(separator).fullmatch("\0".join(texts)) is not None
 
 
 @lru_cache(maxsize=16)
@@ -273,15 +268,14 @@ def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
     ]
     if ":" in ways:
         # Such a keyword is one only at the beginning of a word, and so of a piece.
-        texts = ["".join(map(_spaced, row)) for row in zip(*pieces, strict=True)]
+        texts = [
+            "".join(f" {piece}" if _COLON_KEYWORD.match(piece) else piece for piece in row)
+            for row in zip(*pieces, strict=True)
+        ]
     if "" not in ways:
         return _together(ways, texts, lambda way, some: _cut(_BY_WAY[way], some, _of_keywords))
     rows = list(zip(texts, *pieces, strict=True))
     return _together(ways, rows, _keywords_or_pieces)
-
-
-def _spaced(piece: str) -> str:
-    return f" {piece}" if _COLON_KEYWORD.match(piece) else piece
 
 
 def _keywords_or_pieces(way: str, rows: Sequence[_Row]) -> Columns:

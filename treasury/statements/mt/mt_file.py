@@ -244,7 +244,10 @@ _TYPE: Final = re.compile(r"\{2:[IO](94[02])")
 def _head(block: _Block, file_name: str, accounts: Collection[str]) -> StatementHead:
     tags = block.tags
     number, page = _number(block)
-    currency = block.balances[0].currency if block.balances else _floor_currency(tags)
+    floor = tags.get("34F", "").strip()[:3]
+    currency = floor if floor.isalpha() else None
+    if block.balances:
+        currency = block.balances[0].currency
     account = own_account(_account(tags.get("25", "").partition("\n")[0], currency), accounts)
     is_report = block.is_interim_report and not {"60F", "60M"} & tags.keys()
     return StatementHead(
@@ -282,11 +285,6 @@ def _number(block: _Block) -> tuple[int, int]:
 
 def _count(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
-
-
-def _floor_currency(tags: dict[str, str]) -> str | None:
-    stated = tags.get("34F", "").strip()[:3]
-    return stated if stated.isalpha() else None
 
 
 def _account_name(text: str) -> str | None:

@@ -234,19 +234,15 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
             setattr(amounts, _KEEP[key], value)
         leftover = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
         if is_iban(leftover):
-            _put_account(columns, leftover, at, count)
+            # The other party's account, where a bank writes nothing else below the movement.
+            accounts = _column(columns, "counterparty_account", count)
+            accounts[at] = accounts[at] or leftover
         elif leftover and _column(columns, "additional_information", count)[at] is None:
             columns["additional_information"][at] = leftover
         _put_money(columns, "instructed", amounts.instructed, at, count)
         _put_money(columns, "charges", amounts.charges, at, count)
         if amounts.rate:
             _column(columns, "exchange_rate", count)[at] = _rate(amounts.rate)
-
-
-def _put_account(columns: Columns, account: str, at: int, count: int) -> None:
-    """The other party's account, where a bank writes nothing else below the movement."""
-    stated = _column(columns, "counterparty_account", count)
-    stated[at] = stated[at] or account
 
 
 def _column(columns: Columns, name: str, count: int) -> list[Any]:

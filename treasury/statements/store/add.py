@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -231,10 +230,11 @@ def _in_doubt(heads: Heads) -> tuple[Problem, ...]:
     """What is missing before a statement, and which of the stored ones are another matter now."""
     incoming = (heads.incoming[key] for key in heads.accepted)
     doubtful = (row for row in incoming if (row["proved"] and row["doubt"]) or row["rivals"])
-    return tuple(Problem(row["file_name"], "", _doubt(row)) for row in (*doubtful, *heads.doubted))
-
-
-def _doubt(row: Mapping[str, Any]) -> str:
-    if row["rivals"] and not row["doubt"]:
-        return rivals_of(row)
-    return row["doubt"] or f"proved now: {row['proof']}"
+    return tuple(
+        Problem(
+            row["file_name"],
+            "",
+            row["doubt"] or (rivals_of(row) if row["rivals"] else f"proved now: {row['proof']}"),
+        )
+        for row in (*doubtful, *heads.doubted)
+    )

@@ -147,7 +147,9 @@ class MovementRegister:
         if day not in self._twinned:
             for version in versions.values():
                 if version.booked == row.booked:
-                    self._mark_twin(version)
+                    if not version.is_twin:
+                        version.is_twin = True
+                        self._patch(version)
                     self._twinned.add(day)
         row.is_twin = row.is_twin or day in self._twinned
         while (entry_id := id_of(*day, self._next[day])) in versions:
@@ -155,11 +157,6 @@ class MovementRegister:
         row.entry_id = entry_id
         versions[entry_id] = row
         self.chosen[entry_id] = row
-
-    def _mark_twin(self, version: MovementVersion) -> None:
-        if not version.is_twin:
-            version.is_twin = True
-            self._patch(version)
 
     def _patch(self, version: MovementVersion) -> None:
         if version.place is None:

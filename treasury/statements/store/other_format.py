@@ -45,7 +45,9 @@ class DaysByFormat:
         others = self._others(facts)
         for holder in others:
             if _has_all(holder, facts) and _rank(holder) >= _rank(facts):
-                if _contradict(holder, facts):
+                same_days = (holder.first, holder.last) == (facts.first, facts.last)
+                both_proved = holder.proved and facts.proved
+                if same_days and both_proved and holder.closing != facts.closing:
                     raise _refused(facts, holder, "say otherwise of the same days")
                 return [holder]
         equal = [holder for holder in others if _rank(holder) >= _rank(facts)]
@@ -109,12 +111,6 @@ def _has_all(holder: StatementFacts, facts: StatementFacts) -> bool:
         return True
     between = (facts.opening, facts.closing, facts.last)
     return between == (holder.opening, holder.closing, holder.last) and facts.opening is not None
-
-
-def _contradict(holder: StatementFacts, facts: StatementFacts) -> bool:
-    """Whether two proved statements of the same days do not lead to the same balance."""
-    same_days = (holder.first, holder.last) == (facts.first, facts.last)
-    return same_days and holder.proved and facts.proved and holder.closing != facts.closing
 
 
 def _add_up(others: Sequence[StatementFacts], facts: StatementFacts) -> bool:

@@ -115,7 +115,11 @@ def heads_of(
         states,
         {key: now[key] if states[key] != "known" else row for key, row in incoming.rows.items()},
         stored,
-        tuple(row for key, row in stored.items() if _is_other(row, before[key], states.get(key))),
+        tuple(
+            row
+            for key, row in stored.items()
+            if states.get(key) != "changed" and _proof(row) != _proof(before[key])
+        ),
         tuple(
             _repeated(row, incoming.repeats[number, row["statement_id"]])
             if (number, row["statement_id"]) in incoming.repeats
@@ -385,10 +389,6 @@ def _alone(row: Row) -> Row:
     if row["doubt"] is None:
         return dict(row)
     return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}
-
-
-def _is_other(row: Row, before: Row, state: State | None) -> bool:
-    return state != "changed" and _proof(row) != _proof(before)
 
 
 def write_heads(writer: Writer, files: Sequence[pa.Table], heads: Heads) -> None:
